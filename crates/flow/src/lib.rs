@@ -1,0 +1,4 @@
+//! Event flow graphs: recorded while a program runs, packed, restored, and analysed.
+//!
+//! Owns the live recorder, the packed form of a recording, its decoding back to the exact sequence of calls,
+//! loops, iterations and the structure tree. It refuses I/O, and allocation per event once warm.

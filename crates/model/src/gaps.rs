@@ -1,0 +1,85 @@
+//! What was lost, skipped, estimated or unsupported, as data that travels with every result.
+//!
+//! Owns the list and its wording. It never decides whether a gap matters; views show all of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Rank;
+
+/// One thing that a result lacks, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Gap {
+    /// The kind of loss, stable for programs that read JSON.
+    pub kind: GapKind,
+    /// The rank that it happened on; absent where it concerns the whole run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rank: Option<Rank>,
+    /// One sentence for people, with figures, without a full stop.
+    pub detail: String,
+    /// How many events (or other units that `detail` names) are missing; 0 where it cannot be known.
+    #[serde(default)]
+    pub count: u64,
+}
+
+/// Why something is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapKind {
+    /// The process ended without `MPI_Finalize`; its record goes up to its last moments.
+    EndedEarly,
+    /// The memory bound was reached; what follows is kept more coarsely or not at all.
+    MemoryBound,
+    /// The disk or file system had no room for the record.
+    DiskFull,
+    /// The program paused the recording with `MPI_Pcontrol(0)`.
+    Paused,
+    /// Bytes of a record were damaged.
+    Damaged,
+    /// A record that should exist was not found.
+    Missing,
+    /// A call or feature that is not recorded.
+    Unsupported,
+    /// A figure that was estimated rather than measured.
+    Estimated,
+    /// Symbols or line tables were not found.
+    Unresolved,
+}
+
+/// All gaps of a result, without repetition, in a fixed order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Gaps(Vec<Gap>);
+
+impl Gaps {
+    /// Adds one gap unless the same is there already; the order is by kind, rank and text.
+    pub fn note(&mut self, gap: Gap) {
+        if let Err(place) = self.0.binary_search(&gap) {
+            self.0.insert(place, gap);
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: Gaps) {
+        for gap in other.0 {
+            self.note(gap);
+        }
+    }
+
+    /// All gaps in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Gap> {
+        self.0.iter()
+    }
+
+    /// True when nothing is missing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for &'a Gaps {
+    type Item = &'a Gap;
+    type IntoIter = std::slice::Iter<'a, Gap>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,1 @@
+//! The run directory: write, map, recover after a crash, versions.

@@ -1,0 +1,2 @@
+//! Development tasks of the project: generated code, bundles, benchmark tables.
+fn main() {}
