@@ -2,3 +2,6 @@
 //!
 //! Owns the live recorder, the packed form of a recording, its decoding back to the exact sequence of calls,
 //! loops, iterations and the structure tree. It refuses I/O, and allocation per event once warm.
+
+pub mod log;
+pub mod times;
