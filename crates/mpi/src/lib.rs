@@ -1,1 +1,33 @@
+//! `libtalea_mpi.so`: intercepts every MPI procedure of a program and records the flow of its events.
+//!
+//! Preloaded by `talea run`. Owns the table of MPI procedures, the entries for C and the three Fortran bindings, and the
+//! event path that builds each thread's temporal event flow graph in a mapped file while the program runs. One
+//! library serves Open MPI, MPICH and the standard ABI: arguments travel as machine words, and what differs is in [`abi`].
+//! It refuses anything slow on the event path, and never ends the program.
 
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("the MPI library of talea is written for Linux on x86-64: entries and the clock know no other yet");
+
+pub mod abi;
+pub mod around;
+pub mod clock;
+pub mod dispatch;
+pub mod entry;
+pub mod handles;
+pub mod memory;
+pub mod paths;
+pub mod plan;
+pub mod process;
+pub mod record;
+pub mod requests;
+pub mod shared;
+pub mod table;
+
+/// Run by the loader before the program's own initialisers.
+extern "C" fn loaded() {
+    clock::begin();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn() = loaded;

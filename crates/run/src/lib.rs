@@ -1,1 +1,27 @@
 //! The run directory: write, map, recover after a crash, versions.
+//!
+//! Owns the files that one recorded run leaves behind: where they lie ([`directory`]), the format of the
+//! binary ones ([`container`]), the memory that survives a killed process ([`mapped`]), and what is needed to
+//! read recorded addresses and times ([`modules`], [`symbols`], [`sites`], [`clock`]). It refuses analysis.
+//!
+//! Unsafe code stands only where the kernel or the dynamic loader is called: `mapped` and `modules`.
+
+#![deny(unsafe_code)]
+
+pub mod clock;
+pub mod container;
+pub mod directory;
+pub mod live;
+#[allow(unsafe_code)]
+pub mod mapped;
+#[allow(unsafe_code)]
+pub mod modules;
+pub mod sites;
+pub mod symbols;
+
+pub use clock::{ClockMap, SyncPoint};
+pub use directory::{Metadata, Outcome, RunDirectory};
+pub use mapped::MappedRegion;
+pub use modules::LoadedModule;
+pub use sites::SiteTable;
+pub use symbols::Resolver;

@@ -1,0 +1,300 @@
+//! Symbolic ids of communicators, datatypes, operations and other handles.
+//!
+//! Owns the map from handle to id, and what each id means: a communicator is named by how it came to be, which all its
+//! members know alike, and datatypes by name or size. Ids of freed handles are given again to what means the same, so that a
+//! loop which makes and frees a datatype repeats itself. Whenever a handle that was known comes to mean something else,
+//! [`Handles::epoch`] grows and remembered tuples are looked at again.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use talea_run::live::record::{CommSymbol, Members, Symbol, put_list};
+
+use crate::abi::{self, abi};
+use crate::memory::Memory;
+use crate::table::{Kind, PROCEDURES};
+
+/// All handles of the process.
+#[derive(Debug, Default)]
+pub struct Handles {
+    comms: HashMap<usize, u32>,
+    comm_symbols: Vec<Comm>,
+    datatypes: HashMap<usize, u32>,
+    datatype_symbols: Vec<Datatype>,
+    ops: HashMap<usize, u32>,
+    op_names: Vec<String>,
+    others: HashMap<(u8, usize), i64>,
+    lists: HashMap<Vec<i64>, i64>,
+    world_group: usize,
+    /// This process's rank in the world.
+    pub rank: u32,
+}
+
+#[derive(Debug)]
+struct Comm {
+    symbol: CommSymbol,
+    /// Communicators made from it so far that are alive, by number.
+    children: Vec<bool>,
+    /// Place among its parent's children.
+    place: Option<(u32, usize)>,
+    live: bool,
+}
+
+#[derive(Debug)]
+struct Datatype {
+    size: u64,
+    name: String,
+    live: bool,
+}
+
+static EPOCH: AtomicU32 = AtomicU32::new(0);
+
+/// Grows whenever a handle may mean something else than before.
+#[inline(always)]
+pub fn epoch() -> u32 {
+    EPOCH.load(Ordering::Relaxed)
+}
+
+fn bump() {
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What `record_symbol` could not do is counted by the memory itself; the id stays valid.
+fn write(memory: &Memory, symbol: &Symbol) {
+    let mut bytes = Vec::new();
+    symbol.put(&mut bytes);
+    // SAFETY: streams of the header are only written under the lock that guards `Handles`.
+    let _ = unsafe { memory.append(&raw mut (*memory.header()).symbols, &bytes) };
+}
+
+impl Handles {
+    /// Registers the two communicators that every program has; MPI is initialised.
+    pub fn start(&mut self, memory: &Memory) {
+        let abi = abi();
+        let (mut rank, mut size, mut group) = (0_i32, 0_i32, 0_usize);
+        // SAFETY: MPI is initialised and the pointers are valid.
+        unsafe {
+            abi::comm_rank(abi.comm_world, (&raw mut rank) as usize);
+            abi::comm_size(abi.comm_world, (&raw mut size) as usize);
+            abi::comm_group(abi.comm_world, (&raw mut group) as usize);
+        }
+        self.world_group = group;
+        self.rank = rank as u32;
+        let members = Members::Range { first: 0, stride: 1, count: size as u64 };
+        let world = CommSymbol { name: "world".into(), leader: 0, members, inter: false };
+        let members = Members::Range { first: i64::from(rank), stride: 1, count: 1 };
+        let own = CommSymbol { name: "self".into(), leader: rank as u32, members, inter: false };
+        for (handle, symbol) in [(abi.comm_world, world), (abi.comm_self, own)] {
+            self.add_comm(memory, handle, symbol, None);
+        }
+    }
+
+    fn add_comm(
+        &mut self,
+        memory: &Memory,
+        handle: usize,
+        symbol: CommSymbol,
+        place: Option<(u32, usize)>,
+    ) -> u32 {
+        let known = self.comm_symbols.iter().position(|c| !c.live && c.symbol == symbol);
+        let id = known.unwrap_or_else(|| {
+            write(memory, &Symbol::Comm(symbol.clone()));
+            self.comm_symbols.push(Comm { symbol, children: Vec::new(), place, live: true });
+            self.comm_symbols.len() - 1
+        });
+        self.comm_symbols[id].live = true;
+        self.comm_symbols[id].place = place;
+        if self.comms.insert(handle, id as u32).is_some_and(|old| old != id as u32) {
+            bump();
+        }
+        id as u32
+    }
+
+    /// The id of a communicator; one that was made where nobody looked is named after its members.
+    pub fn comm(&mut self, memory: &Memory, handle: usize) -> i64 {
+        if handle == abi().comm_null {
+            return -1;
+        }
+        if let Some(&id) = self.comms.get(&handle) {
+            return i64::from(id);
+        }
+        let (members, inter) = self.members(handle);
+        let symbol = CommSymbol { name: "other".into(), leader: leader(&members), members, inter };
+        i64::from(self.add_comm(memory, handle, symbol, None))
+    }
+
+    /// Members of a communicator as world ranks; of the remote group for an inter-communicator.
+    fn members(&self, handle: usize) -> (Members, bool) {
+        let (mut inter, mut group, mut count) = (0_i32, 0_usize, 0_i32);
+        let size = size_of::<i32>();
+        debug_assert_eq!(size, 4);
+        // SAFETY: the handle is a live communicator, all pointers are valid, and lists are as long as the group.
+        unsafe {
+            if abi::comm_test_inter(handle, (&raw mut inter) as usize) != 0 {
+                return (Members::List(Vec::new()), false);
+            }
+            let made = if inter != 0 {
+                abi::comm_remote_group(handle, (&raw mut group) as usize)
+            } else {
+                abi::comm_group(handle, (&raw mut group) as usize)
+            };
+            if made != 0 {
+                return (Members::List(Vec::new()), inter != 0);
+            }
+            abi::group_size(group, (&raw mut count) as usize);
+            let ranks: Vec<i32> = (0..count).collect();
+            let mut world = vec![0_i32; ranks.len()];
+            abi::group_translate_ranks(
+                group,
+                ranks.len(),
+                ranks.as_ptr() as usize,
+                self.world_group,
+                world.as_mut_ptr() as usize,
+            );
+            abi::group_free((&raw mut group) as usize);
+            let world: Vec<i64> = world.iter().map(|&r| if r < 0 { -1 } else { i64::from(r) }).collect();
+            (Members::of(&world), inter != 0)
+        }
+    }
+
+    /// Registers a communicator that `procedure` made from `parent`.
+    pub fn new_comm(&mut self, memory: &Memory, handle: usize, procedure: u16, parent: Option<usize>) -> i64 {
+        if handle == abi().comm_null {
+            if let Some(parent) = parent {
+                // The number is taken on all members alike, also on those that get nothing.
+                self.child(parent);
+            }
+            return -1;
+        }
+        let name = PROCEDURES[usize::from(procedure)].name;
+        let call = name.trim_start_matches("MPI_").trim_start_matches("Comm_").to_lowercase();
+        let place = parent.and_then(|parent| self.child(parent));
+        let parent_name = place.map(|(id, _)| self.comm_symbols[id as usize].symbol.name.clone());
+        // A duplicate that is still being made must not be asked for its group; it has its parent's.
+        let (members, inter) = match (parent, call.starts_with("idup")) {
+            (Some(parent), true) => self.members(parent),
+            _ => self.members(handle),
+        };
+        let name = match (parent_name, place) {
+            (Some(parent), Some((_, number))) => format!("{parent}.{call}{number}"),
+            _ => call,
+        };
+        let symbol = CommSymbol { name, leader: leader(&members), members, inter };
+        i64::from(self.add_comm(memory, handle, symbol, place))
+    }
+
+    /// Takes the lowest free number among the children of a communicator.
+    fn child(&mut self, parent: usize) -> Option<(u32, usize)> {
+        let id = *self.comms.get(&parent)?;
+        let children = &mut self.comm_symbols[id as usize].children;
+        let number = children.iter().position(|taken| !taken).unwrap_or(children.len());
+        if number == children.len() {
+            children.push(true);
+        } else {
+            children[number] = true;
+        }
+        Some((id, number))
+    }
+
+    /// The communicator is about to be freed.
+    pub fn free_comm(&mut self, handle: usize) {
+        let Some(&id) = self.comms.get(&handle) else { return };
+        let comm = &mut self.comm_symbols[id as usize];
+        comm.live = false;
+        if let Some((parent, number)) = comm.place {
+            self.comm_symbols[parent as usize].children[number] = false;
+        }
+    }
+
+    /// The id of a datatype.
+    pub fn datatype(&mut self, memory: &Memory, handle: usize) -> i64 {
+        if handle == abi().datatype_null {
+            return -1;
+        }
+        if let Some(&id) = self.datatypes.get(&handle) {
+            return i64::from(id);
+        }
+        self.new_datatype(memory, handle)
+    }
+
+    /// Registers a datatype that was made, or is seen for the first time.
+    pub fn new_datatype(&mut self, memory: &Memory, handle: usize) -> i64 {
+        if handle == abi().datatype_null {
+            return -1;
+        }
+        let (mut small, mut large, mut length) = (0_i32, 0_i64, 0_i32);
+        let mut name = [0_u8; 512];
+        // SAFETY: the handle is a datatype; MPI_MAX_OBJECT_NAME is at most 128 in all implementations.
+        let (size, name) = unsafe {
+            if abi::type_size_x(handle, (&raw mut large) as usize) != 0 {
+                abi::type_size(handle, (&raw mut small) as usize);
+                large = i64::from(small);
+            }
+            let named = abi::type_get_name(handle, name.as_mut_ptr() as usize, (&raw mut length) as usize) == 0;
+            let text = if named { &name[..(length.max(0) as usize).min(name.len())] } else { &[][..] };
+            (large.max(0) as u64, String::from_utf8_lossy(text).into_owned())
+        };
+        let known = self.datatype_symbols.iter().position(|d| !d.live && d.size == size && d.name == name);
+        let id = known.unwrap_or_else(|| {
+            write(memory, &Symbol::Datatype { size, name: name.clone() });
+            self.datatype_symbols.push(Datatype { size, name, live: true });
+            self.datatype_symbols.len() - 1
+        });
+        self.datatype_symbols[id].live = true;
+        if self.datatypes.insert(handle, id as u32).is_some_and(|old| old != id as u32) {
+            bump();
+        }
+        id as i64
+    }
+
+    /// The datatype is about to be freed.
+    pub fn free_datatype(&mut self, handle: usize) {
+        if let Some(&id) = self.datatypes.get(&handle) {
+            self.datatype_symbols[id as usize].live = false;
+        }
+    }
+
+    /// The id of an operation.
+    pub fn op(&mut self, memory: &Memory, handle: usize) -> i64 {
+        if let Some(&id) = self.ops.get(&handle) {
+            return i64::from(id);
+        }
+        let name = abi().ops.iter().find(|(h, _)| *h == handle).map_or("", |(_, name)| name);
+        write(memory, &Symbol::Op { name: name.to_owned() });
+        self.op_names.push(name.to_owned());
+        let id = self.op_names.len() as u32 - 1;
+        self.ops.insert(handle, id);
+        i64::from(id)
+    }
+
+    /// The number of any other handle of its kind, in the order of first use.
+    pub fn other(&mut self, kind: Kind, handle: usize) -> i64 {
+        let kind = match kind {
+            Kind::Win | Kind::WinIo | Kind::WinOut => 0,
+            Kind::File | Kind::FileIo | Kind::FileOut => 1,
+            _ => 2,
+        };
+        let next = self.others.keys().filter(|(k, _)| *k == kind).count() as i64;
+        *self.others.entry((kind, handle)).or_insert(next)
+    }
+
+    /// The id of a list.
+    pub fn list(&mut self, memory: &Memory, list: &[i64]) -> i64 {
+        if let Some(&id) = self.lists.get(list) {
+            return id;
+        }
+        let mut bytes = Vec::new();
+        put_list(&mut bytes, list);
+        // SAFETY: streams of the header are only written under the lock that guards `Handles`.
+        if unsafe { memory.append(&raw mut (*memory.header()).lists, &bytes) }.is_err() {
+            return -1;
+        }
+        let id = self.lists.len() as i64;
+        self.lists.insert(list.to_vec(), id);
+        id
+    }
+}
+
+fn leader(members: &Members) -> u32 {
+    members.world_rank(0).unwrap_or(0) as u32
+}

@@ -1,0 +1,204 @@
+//! From raw ticks of a fast clock to nanoseconds of `CLOCK_MONOTONIC`.
+//!
+//! Owns the arithmetic: a piecewise-linear map through sync points, at which both clocks were read
+//! together. It reads no clock. It is done in integers of 128 bits and rounds down, so that the map
+//! is exact at the points and never decreases between them.
+
+use talea_model::Nanos;
+
+/// Both clocks, read at the same moment as nearly as can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SyncPoint {
+    /// The raw clock.
+    pub tick: u64,
+    /// `CLOCK_MONOTONIC`.
+    pub at: Nanos,
+}
+
+/// A map from ticks to nanoseconds that never decreases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockMap {
+    /// At least two, strictly ascending in both clocks.
+    points: Vec<SyncPoint>,
+    rejected: usize,
+}
+
+/// Why sync points do not make a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected at least 2 sync points at which both clocks advance, found {usable} of {given}")]
+pub struct ClockError {
+    /// Points given.
+    pub given: usize,
+    /// Points left without those at which a clock stood still or went back.
+    pub usable: usize,
+}
+
+impl ClockMap {
+    /// A map through `points`, in any order.
+    ///
+    /// A point at which one of the clocks does not advance beyond the one before is left out and
+    /// counted in [`rejected`](Self::rejected): a process that moved to a socket with another
+    /// counter, or damaged data.
+    pub fn new(mut points: Vec<SyncPoint>) -> Result<Self, ClockError> {
+        let given = points.len();
+        points.sort_unstable();
+        let mut usable: Vec<SyncPoint> = Vec::with_capacity(given);
+        for point in points {
+            if usable
+                .last()
+                .is_none_or(|last| last.tick < point.tick && last.at < point.at)
+            {
+                usable.push(point);
+            }
+        }
+        if usable.len() < 2 {
+            return Err(ClockError {
+                given,
+                usable: usable.len(),
+            });
+        }
+        Ok(Self {
+            rejected: given - usable.len(),
+            points: usable,
+        })
+    }
+
+    /// The map of a clock whose ticks are nanoseconds already.
+    pub fn identity() -> Self {
+        let point = |t| SyncPoint {
+            tick: t,
+            at: Nanos(t),
+        };
+        Self {
+            points: vec![point(0), point(u64::MAX)],
+            rejected: 0,
+        }
+    }
+
+    /// The time of a tick.
+    ///
+    /// Outside the sync points the rate is that from the first to the last one, since over the
+    /// longest time an error of reading weighs least. Times stop at 0 and at `u64::MAX`.
+    pub fn nanos(&self, tick: u64) -> Nanos {
+        let (first, last) = (self.points[0], self.points[self.points.len() - 1]);
+        if tick < first.tick {
+            return along(first, last, first, tick);
+        }
+        if tick >= last.tick {
+            return along(first, last, last, tick);
+        }
+        let next = self.points.partition_point(|point| point.tick <= tick);
+        along(
+            self.points[next - 1],
+            self.points[next],
+            self.points[next - 1],
+            tick,
+        )
+    }
+
+    /// The largest distance between a sync point and the straight line through its two neighbours.
+    ///
+    /// The map passes through all points, so this says how far times between points may be off: by
+    /// reading errors and by a rate that changes. None with fewer than three points.
+    pub fn largest_residual(&self) -> Option<Nanos> {
+        let distance = |three: &[SyncPoint]| {
+            Nanos(
+                along(three[0], three[2], three[0], three[1].tick)
+                    .0
+                    .abs_diff(three[1].at.0),
+            )
+        };
+        self.points.windows(3).map(distance).max()
+    }
+
+    /// How many sync points were left out.
+    pub fn rejected(&self) -> usize {
+        self.rejected
+    }
+}
+
+/// The time at `tick` on the line through `origin` with the slope from `a` to `b`, rounded down.
+fn along(a: SyncPoint, b: SyncPoint, origin: SyncPoint, tick: u64) -> Nanos {
+    let rise = u128::from(b.at.0 - a.at.0);
+    let run = u128::from(b.tick - a.tick);
+    // Without a sign the product of two 64-bit factors fits.
+    let product = u128::from(tick.abs_diff(origin.tick)) * rise;
+    let start = u128::from(origin.at.0);
+    let time = if tick >= origin.tick {
+        start + product / run
+    } else {
+        start.saturating_sub(product.div_ceil(run))
+    };
+    Nanos(time.min(u128::from(u64::MAX)) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn map(points: &[(u64, u64)]) -> ClockMap {
+        let points = points.iter().map(|&(tick, at)| SyncPoint {
+            tick,
+            at: Nanos(at),
+        });
+        ClockMap::new(points.collect()).unwrap()
+    }
+
+    #[test]
+    fn between_and_outside_the_points() {
+        let map = map(&[(1000, 500), (2000, 1000), (4000, 3000)]);
+        let check = |tick, expected| assert_eq!(map.nanos(tick), Nanos(expected), "tick {tick}");
+        check(1000, 500);
+        check(1500, 750);
+        check(2000, 1000);
+        check(3001, 2001);
+        check(4000, 3000);
+        // Outside, 2500 ns in 3000 ticks.
+        check(7000, 5500);
+        check(700, 250);
+        check(0, 0);
+        // At 2000 the line from the first to the last point is at 1333.
+        assert_eq!(map.largest_residual(), Some(Nanos(333)));
+    }
+
+    #[test]
+    fn points_that_go_back_are_left_out() {
+        let map = map(&[(0, 10), (20, 5), (10, 20), (10, 30), (30, 40)]);
+        assert_eq!(map.rejected(), 2);
+        assert_eq!(map.nanos(20), Nanos(30));
+        let same = SyncPoint {
+            tick: 1,
+            at: Nanos(1),
+        };
+        let error = ClockMap::new(vec![same; 3]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected at least 2 sync points at which both clocks advance, found 1 of 3"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn never_decreases_and_never_panics(
+            points in prop::collection::vec((any::<u64>(), any::<u64>()), 2..8),
+            mut ticks in prop::collection::vec(any::<u64>(), 2..20),
+        ) {
+            let all = points.iter().map(|&(tick, at)| SyncPoint { tick, at: Nanos(at) }).collect();
+            let Ok(map) = ClockMap::new(all) else { return Ok(()) };
+            ticks.extend(points.iter().map(|p| p.0));
+            ticks.sort_unstable();
+            let times: Vec<_> = ticks.iter().map(|&tick| map.nanos(tick)).collect();
+            prop_assert!(times.is_sorted());
+            for point in &map.points {
+                prop_assert_eq!(map.nanos(point.tick), point.at);
+            }
+        }
+
+        #[test]
+        fn a_steady_clock_is_exact(tick in any::<u64>()) {
+            prop_assert_eq!(ClockMap::identity().nanos(tick), Nanos(tick));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The directory that one recorded run leaves behind, and what lies where in it.
+//!
+//! Owns names, numbering and opening: `run.json`, `live/`, `trace.talea` (`trace.W.talea` for the
+//! world W of spawned processes), `report.html`, `sites.json`. Small files are replaced as a whole,
+//! by renaming, so that a reader sees the old one or the new one. It refuses to know what the
+//! binary files contain.
+
+mod atomic;
+mod metadata;
+mod open;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use atomic::{WriteError, replace};
+pub use metadata::{FORMAT, JsonError, Metadata, Outcome, is_of_interest};
+pub(crate) use metadata::{json_bytes, read_json};
+pub use open::OpenError;
+
+/// After this many taken numbers something else is wrong.
+const MOST_NUMBERS: u32 = 100_000;
+
+/// An existing run directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+/// Why a run directory could not be created. Each text says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// The directory above does not exist.
+    #[error("the folder for the run directory does not exist, create it with `mkdir -p {}` or name another one with `--out`: `{}`", parent.display(), path.display())]
+    NoParent {
+        /// The missing folder.
+        parent: PathBuf,
+        /// The directory wanted.
+        path: PathBuf,
+    },
+    /// A part of the path is a file.
+    #[error("a part of the path is a file, not a folder; name another place with `--out`: `{}`", path.display())]
+    NotADirectory {
+        /// The directory wanted.
+        path: PathBuf,
+    },
+    /// The user may not write there.
+    #[error("no permission to create the run directory here, name a place of your own with `--out`: `{}`", path.display())]
+    Permission {
+        /// The directory wanted.
+        path: PathBuf,
+    },
+    /// The file system is mounted read-only.
+    #[error("the file system is read-only, name another place with `--out`: `{}`", path.display())]
+    ReadOnly {
+        /// The directory wanted.
+        path: PathBuf,
+    },
+    /// No room on the disk, or in the user's quota.
+    #[error("no space left (disk or quota) for the run directory, free some or name another place with `--out`: `{}`", path.display())]
+    Full {
+        /// The directory wanted.
+        path: PathBuf,
+    },
+    /// All numbers are taken.
+    #[error("{MOST_NUMBERS} run directories of this name exist, remove some or name another one with `--out`: `{}`", path.display())]
+    Crowded {
+        /// The directory wanted.
+        path: PathBuf,
+    },
+    /// Anything else that the system refused.
+    #[error("cannot create the run directory: {source}: `{}`", path.display())]
+    Io {
+        /// What the system said.
+        source: io::Error,
+        /// The directory wanted.
+        path: PathBuf,
+    },
+}
+
+impl RunDirectory {
+    /// Creates `out`, or `default_name` in the working directory, with its `live/` folder.
+    ///
+    /// If the name is taken, the next free one of `NAME.1`, `NAME.2` ... is used, also where the
+    /// existing directory is empty: only making it decides who owns it, so that two runs started at
+    /// once never share one.
+    pub fn create(out: Option<&Path>, default_name: &str) -> Result<Self, CreateError> {
+        let wanted = out.map_or_else(|| PathBuf::from(default_name), Path::to_owned);
+        // The program may change its working directory, and other processes need to find the place.
+        let wanted = std::path::absolute(&wanted).map_err(|source| CreateError::Io {
+            source,
+            path: wanted,
+        })?;
+        let path = make_first_free(&wanted)?;
+        let live = path.join("live");
+        if let Err(error) = fs::create_dir(&live) {
+            // Leave nothing half-made behind.
+            let _ = fs::remove_dir(&path);
+            return Err(explain(error, &live));
+        }
+        Ok(Self { path })
+    }
+
+    /// The directory's absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of the files that the ranks write while they run.
+    pub fn live(&self) -> PathBuf {
+        self.path.join("live")
+    }
+
+    /// The packed recording of a world; world 0 is what was started first.
+    pub fn trace(&self, world: u32) -> PathBuf {
+        self.path.join(match world {
+            0 => "trace.talea".to_owned(),
+            _ => format!("trace.{world}.talea"),
+        })
+    }
+
+    /// The report for people.
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+
+    /// The resolved call sites.
+    pub fn sites(&self) -> PathBuf {
+        self.path.join("sites.json")
+    }
+
+    /// The description of the run.
+    pub fn metadata_file(&self) -> PathBuf {
+        self.path.join("run.json")
+    }
+
+    /// The recordings that exist, with their worlds, ascending.
+    pub fn traces(&self) -> io::Result<Vec<(u32, PathBuf)>> {
+        let mut traces: Vec<_> = entries(&self.path)?
+            .into_iter()
+            .filter_map(|path| {
+                let name = path.file_name()?.to_str()?;
+                let world = match name.strip_prefix("trace.")?.strip_suffix("talea")? {
+                    "" => 0,
+                    number => number.strip_suffix('.')?.parse().ok()?,
+                };
+                Some((world, path))
+            })
+            .collect();
+        traces.sort();
+        Ok(traces)
+    }
+
+    /// The files in `live/`, by name; none when the folder has been cleared.
+    pub fn live_files(&self) -> io::Result<Vec<PathBuf>> {
+        match entries(&self.live()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            other => other,
+        }
+    }
+
+    /// Replaces the description of the run.
+    pub fn write_metadata(&self, metadata: &Metadata) -> Result<(), WriteError> {
+        replace(&self.metadata_file(), &metadata.to_json())
+    }
+
+    /// Reads the description of the run.
+    pub fn metadata(&self) -> Result<Metadata, JsonError> {
+        Metadata::read(&self.metadata_file())
+    }
+}
+
+fn make_first_free(wanted: &Path) -> Result<PathBuf, CreateError> {
+    for number in 0..MOST_NUMBERS {
+        let mut path = wanted.to_owned();
+        if number > 0 {
+            let mut name = wanted.file_name().unwrap_or_default().to_owned();
+            name.push(format!(".{number}"));
+            path.set_file_name(name);
+        }
+        // Making a directory is atomic, looking first would not be.
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(explain(error, &path)),
+        }
+    }
+    Err(CreateError::Crowded {
+        path: wanted.to_owned(),
+    })
+}
+
+fn explain(source: io::Error, path: &Path) -> CreateError {
+    let path = path.to_owned();
+    match source.raw_os_error() {
+        Some(libc::ENOENT) => CreateError::NoParent {
+            parent: path.parent().unwrap_or(&path).to_owned(),
+            path,
+        },
+        Some(libc::ENOTDIR) => CreateError::NotADirectory { path },
+        Some(libc::EACCES | libc::EPERM) => CreateError::Permission { path },
+        Some(libc::EROFS) => CreateError::ReadOnly { path },
+        Some(libc::ENOSPC | libc::EDQUOT) => CreateError::Full { path },
+        _ => CreateError::Io { source, path },
+    }
+}
+
+/// The paths in a folder, sorted: the system's order differs between file systems.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}

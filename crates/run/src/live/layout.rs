@@ -1,0 +1,284 @@
+//! The mapped file of one process, as it lies in memory while the program runs.
+//!
+//! Owns the structures that the recorder inside the program writes and that [`super::read`] takes apart, also after
+//! a crash. All references are offsets from the start of the file; 0 means none. Little-endian, 64-bit.
+//! Memory after the header is handed out by a bump allocator whose mark is [`Header::used`]; nothing is given back.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// First bytes of every live file.
+pub const MAGIC: [u8; 8] = *b"TALEALIV";
+/// Version of this layout.
+pub const VERSION: u32 = 1;
+/// Most callers that a call path keeps.
+pub const MAX_CALLERS: usize = 8;
+/// Most threads of a process that are recorded.
+pub const MAX_THREADS: usize = 256;
+/// Clock readings kept; when they are full every other one is dropped.
+pub const MAX_SYNCS: usize = 128;
+
+/// An append-only stream of bytes in chunks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Stream {
+    /// First chunk.
+    pub head: u64,
+    /// Chunk that is being filled.
+    pub tail: u64,
+    /// Bytes in use in the tail chunk; written after the bytes themselves.
+    pub tail_len: u32,
+    /// Bytes that the tail chunk holds.
+    pub tail_cap: u32,
+}
+
+/// What stands before the bytes of a chunk.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Chunk {
+    /// The next chunk.
+    pub next: u64,
+    /// Bytes that it holds.
+    pub cap: u32,
+    /// Bytes in use; final once there is a next chunk.
+    pub used: u32,
+}
+
+/// How times are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum TimesMode {
+    /// Cells of [`talea_flow::times::Quantiser`].
+    Bounded = 0,
+    /// Nanoseconds.
+    Exact = 1,
+    /// Sums and extremes for each node only.
+    Statistics = 2,
+}
+
+impl TimesMode {
+    /// The mode that a file's number means.
+    pub fn from_number(number: u32) -> Option<Self> {
+        [Self::Bounded, Self::Exact, Self::Statistics]
+            .into_iter()
+            .find(|m| *m as u32 == number)
+    }
+}
+
+/// How far the process came.
+pub mod state {
+    /// The program is running, or ended without a word.
+    pub const RECORDING: u32 = 1;
+    /// `MPI_Finalize` was reached.
+    pub const FINALIZED: u32 = 2;
+    /// `MPI_Abort` was called.
+    pub const ABORTED: u32 = 3;
+    /// The process left through `exit` without `MPI_Finalize`.
+    pub const EXITED: u32 = 4;
+}
+
+/// A pair of readings of the tick counter and of `CLOCK_MONOTONIC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Sync {
+    /// Ticks.
+    pub ticks: u64,
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    pub nanos: u64,
+}
+
+/// The head of the file.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// Size of this structure.
+    pub header_bytes: u32,
+    /// Process id.
+    pub pid: u32,
+    /// One of [`state`].
+    pub state: u32,
+    /// Rank in `MPI_COMM_WORLD`; -1 until it is known.
+    pub rank: i32,
+    /// Size of `MPI_COMM_WORLD`.
+    pub size: u32,
+    /// What tells worlds of one run apart: a hash of the world's first process and its start.
+    pub world: u64,
+    /// Exit code given to `MPI_Abort`, if any.
+    pub abort_code: i32,
+    /// Which MPI: 0 unknown, 1 Open MPI, 2 MPICH, 3 the standard ABI.
+    pub abi: u32,
+    /// Host name, ended by a zero byte.
+    pub host: [u8; 64],
+    /// Version of the MPI library in words, ended by a zero byte.
+    pub library: [u8; 128],
+    /// First byte that is not in use.
+    pub used: u64,
+    /// Size of the file.
+    pub max: u64,
+    /// Nanoseconds a tick, times 2^32; what every recorded time was made with.
+    pub tick_mult: u64,
+    /// 0 the processor's time stamp counter, 1 `CLOCK_MONOTONIC`.
+    pub tick_source: u32,
+    /// Callers kept for each call path.
+    pub callers: u32,
+    /// Ticks at the start, the zero of all recorded times.
+    pub start_ticks: u64,
+    /// `CLOCK_MONOTONIC` at the start.
+    pub start_nanos: u64,
+    /// `CLOCK_REALTIME` at the start.
+    pub start_realtime: u64,
+    /// One of [`TimesMode`].
+    pub times: u32,
+    /// 1 when local calls and each poll are events too.
+    pub calls_all: u32,
+    /// [`talea_flow::times::Bound::relative_ppm`].
+    pub bound_relative: u32,
+    /// [`talea_flow::times::Bound::absolute`].
+    pub bound_absolute: u32,
+    /// [`talea_flow::times::Bound::drift`].
+    pub bound_drift: u32,
+    /// Number of `syncs` in use.
+    pub sync_count: u32,
+    /// Readings of both clocks in order.
+    pub syncs: [Sync; MAX_SYNCS],
+    /// Offset of this host's `CLOCK_MONOTONIC` to that of rank 0's host, at start, in nanoseconds.
+    pub offset_start: i64,
+    /// The same at the end.
+    pub offset_end: i64,
+    /// Uncertainty of the two, in nanoseconds; 0 where the host is rank 0's.
+    pub offset_error: u64,
+    /// Threads in use.
+    pub thread_count: u32,
+    /// Local calls have this many counters.
+    pub procedure_count: u32,
+    /// Offset of each [`Thread`].
+    pub threads: [u64; MAX_THREADS],
+    /// Modules: for each its path, build id and load bias.
+    pub modules: Stream,
+    /// Communicators, datatypes, operations in the order of their ids.
+    pub symbols: Stream,
+    /// Lists of integers in the order of their ids.
+    pub lists: Stream,
+    /// Procedure table: a copy, so that the file can be read without the library that wrote it.
+    pub procedures: Stream,
+    /// Events that were not kept because the memory bound was reached.
+    pub lost_memory: u64,
+    /// Events that were not kept because the disk was full.
+    pub lost_disk: u64,
+    /// Calls made while the recording was paused.
+    pub paused: u64,
+    /// Calls of threads beyond [`MAX_THREADS`].
+    pub lost_threads: u64,
+}
+
+/// One recorded thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Thread {
+    /// Events recorded in full; written last of all of an event's stores.
+    pub events: u64,
+    /// First node; the others are linked.
+    pub first_node: u64,
+    /// Newest node.
+    pub last_node: u64,
+    /// Number of nodes.
+    pub node_count: u32,
+    /// 1 + index of the node of a call that has not returned; 0 between calls.
+    pub open_node: u32,
+    /// Ticks when that call began.
+    pub open_begin: u64,
+    /// 1 + index of the node of a series of unsuccessful polls that has not ended; 0 without.
+    pub poll_node: u32,
+    /// Operating system's thread id.
+    pub tid: u32,
+    /// Polls in that series.
+    pub poll_count: u64,
+    /// Ticks at the begin of its first.
+    pub poll_begin: u64,
+    /// Ticks at the end of its last.
+    pub poll_end: u64,
+    /// Ticks at the end of the last event.
+    pub end_ticks: u64,
+    /// Sum of true times minus sum of recorded times so far, in nanoseconds.
+    pub error: i64,
+    /// Requests that this thread made.
+    pub requests: u64,
+    /// Gap and duration of every event.
+    pub times: Stream,
+    /// Array of counters, one for each procedure: calls that are counted only.
+    pub counts: u64,
+}
+
+/// A frame of a call path.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct PathFrame {
+    /// Index in the stream of modules; `u32::MAX` for none.
+    pub module: u32,
+    /// Padding.
+    pub zero: u32,
+    /// Virtual address in the module.
+    pub offset: u64,
+}
+
+/// A sequence of small symbols as runs, where runs that repeat what followed the last time cost nothing.
+///
+/// Tokens: `hits << 1`, or `run << 1 | 1` followed by `symbol + 1` of the next run (0 for a symbol never seen).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Symbols {
+    /// Written tokens.
+    pub tokens: Stream,
+    /// Runs since the last token that went as foretold.
+    pub hits: u64,
+    /// Length so far of the current run.
+    pub run: u64,
+    /// Symbol of the current run.
+    pub current: u32,
+    /// Number of symbols ever seen (of slots in use, where they are reused).
+    pub count: u32,
+}
+
+/// A node of a thread's graph.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Node {
+    /// The next node in the order of first visit.
+    pub next: u64,
+    /// Its own number in that order.
+    pub index: u32,
+    /// Procedure.
+    pub procedure: u16,
+    /// Frames in use of `path`.
+    pub path_len: u16,
+    /// Sum of all durations in nanoseconds, exact.
+    pub duration_sum: u64,
+    /// Sum of all gaps before, in nanoseconds, exact.
+    pub gap_sum: u64,
+    /// Shortest duration.
+    pub duration_min: u64,
+    /// Longest duration.
+    pub duration_max: u64,
+    /// Which successor came next, as index into `successors`.
+    pub choices: Symbols,
+    /// Array of node indices in the order of first use.
+    pub successors: u64,
+    /// Entries that the array can hold.
+    pub successor_cap: u32,
+    /// Number of recorded arguments.
+    pub columns: u32,
+    /// Which tuple of arguments, as slot number.
+    pub tuples: Symbols,
+    /// New tuples: a mask of the columns that differ from the tuple before, then their differences.
+    pub values: Stream,
+    /// Polls that each visit stands for, one number a visit; empty where the procedure is no poll.
+    pub polls: Stream,
+    /// Call path, innermost frame first.
+    pub path: [PathFrame; MAX_CALLERS],
+}
+
+/// Slots for tuples that a node has at most; then the oldest is reused.
+pub const TUPLE_SLOTS: u32 = 1024;

@@ -1,0 +1,420 @@
+//! Small records inside a live file: numbers of variable length, texts, and what symbols mean.
+//!
+//! Owns the bytes of each record, for writer and reader alike, so that `decode(encode(x)) == x` can be tested in
+//! one place. Numbers are LEB128, signed ones zigzag first.
+
+use talea_model::{ArgKind, ArgSpec, Module, ProcedureSpec};
+
+/// Appends an unsigned number, seven bits a byte, lowest first.
+pub fn put_number(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a signed number.
+pub fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put_number(out, zigzag(value));
+}
+
+/// Small absolute values become small numbers.
+pub const fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// The inverse of [`zigzag`].
+pub const fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+/// Appends a text with its length before it.
+pub fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_number(out, text.len() as u64);
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Reads records from bytes; every method gives `None` where the bytes end or mean nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the start of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Bytes read so far.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// True at the end.
+    pub fn is_done(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    /// The next byte.
+    pub fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// The next `count` bytes.
+    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(count)?;
+        let bytes = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(bytes)
+    }
+
+    /// An unsigned number.
+    pub fn number(&mut self) -> Option<u64> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let part = u64::from(byte & 0x7f);
+            if shift == 63 && part > 1 {
+                return None;
+            }
+            value |= part << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// A signed number.
+    pub fn signed(&mut self) -> Option<i64> {
+        self.number().map(unzigzag)
+    }
+
+    /// A text; bytes that are no UTF-8 are replaced.
+    pub fn text(&mut self) -> Option<String> {
+        let length = usize::try_from(self.number()?).ok()?;
+        Some(String::from_utf8_lossy(self.take(length)?).into_owned())
+    }
+}
+
+/// What a symbolic handle stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Symbol {
+    /// A communicator.
+    Comm(CommSymbol),
+    /// A datatype: its size, and its name where MPI or the program gave it one.
+    Datatype {
+        /// Bytes of one element.
+        size: u64,
+        /// `MPI_DOUBLE`, or empty for a derived type without a name.
+        name: String,
+    },
+    /// A reduction operation: `MPI_SUM`, or empty for a user's.
+    Op {
+        /// Name of a predefined operation.
+        name: String,
+    },
+}
+
+/// How a communicator came to be, which is the same on all its members.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommSymbol {
+    /// `world`, `self`, or the name of the parent followed by the call and its number on that parent.
+    pub name: String,
+    /// World rank of its first member, which tells the parts of a split from each other.
+    pub leader: u32,
+    /// World ranks of those whom peers in calls on it are numbers of (for an inter-communicator the remote group);
+    /// -1 for processes of another world.
+    pub members: Members,
+    /// True for an inter-communicator.
+    pub inter: bool,
+}
+
+/// A group of processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Members {
+    /// World ranks `first`, `first + stride` and so on.
+    Range {
+        /// World rank of member 0.
+        first: i64,
+        /// From one member to the next.
+        stride: i64,
+        /// Number of members.
+        count: u64,
+    },
+    /// Any other: one world rank a member.
+    List(Vec<i64>),
+}
+
+impl Members {
+    /// The shortest form of a list of world ranks.
+    pub fn of(ranks: &[i64]) -> Self {
+        let first = ranks.first().copied().unwrap_or(0);
+        let stride = if ranks.len() > 1 {
+            ranks[1].wrapping_sub(first)
+        } else {
+            1
+        };
+        let regular =
+            |(i, &rank): (usize, &i64)| rank == first.wrapping_add(stride.wrapping_mul(i as i64));
+        if ranks.iter().enumerate().all(regular) {
+            return Self::Range {
+                first,
+                stride,
+                count: ranks.len() as u64,
+            };
+        }
+        Self::List(ranks.to_vec())
+    }
+
+    /// World rank of a member; `None` outside the group and for processes of another world.
+    pub fn world_rank(&self, member: i64) -> Option<i64> {
+        let rank = match self {
+            Self::Range {
+                first,
+                stride,
+                count,
+            } => {
+                if member < 0 || member as u64 >= *count {
+                    return None;
+                }
+                first.checked_add(stride.checked_mul(member)?)?
+            }
+            Self::List(ranks) => *ranks.get(usize::try_from(member).ok()?)?,
+        };
+        (rank >= 0).then_some(rank)
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Range { count, .. } => *count,
+            Self::List(ranks) => ranks.len() as u64,
+        }
+    }
+
+    /// True without members.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Symbol {
+    /// Appends the record.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Comm(comm) => {
+                out.push(0);
+                put_text(out, &comm.name);
+                put_number(out, u64::from(comm.leader));
+                out.push(u8::from(comm.inter));
+                match &comm.members {
+                    Members::Range {
+                        first,
+                        stride,
+                        count,
+                    } => {
+                        out.push(0);
+                        put_signed(out, *first);
+                        put_signed(out, *stride);
+                        put_number(out, *count);
+                    }
+                    Members::List(ranks) => {
+                        out.push(1);
+                        put_list(out, ranks);
+                    }
+                }
+            }
+            Self::Datatype { size, name } => {
+                out.push(1);
+                put_number(out, *size);
+                put_text(out, name);
+            }
+            Self::Op { name } => {
+                out.push(2);
+                put_text(out, name);
+            }
+        }
+    }
+
+    /// Reads a record.
+    pub fn get(from: &mut Cursor<'_>) -> Option<Self> {
+        Some(match from.byte()? {
+            0 => {
+                let name = from.text()?;
+                let leader = u32::try_from(from.number()?).ok()?;
+                let inter = from.byte()? != 0;
+                let members = match from.byte()? {
+                    0 => Members::Range {
+                        first: from.signed()?,
+                        stride: from.signed()?,
+                        count: from.number()?,
+                    },
+                    1 => Members::List(get_list(from)?),
+                    _ => return None,
+                };
+                Self::Comm(CommSymbol {
+                    name,
+                    leader,
+                    members,
+                    inter,
+                })
+            }
+            1 => Self::Datatype {
+                size: from.number()?,
+                name: from.text()?,
+            },
+            2 => Self::Op { name: from.text()? },
+            _ => return None,
+        })
+    }
+}
+
+/// Appends a list: its length, then the differences from entry to entry.
+pub fn put_list(out: &mut Vec<u8>, list: &[i64]) {
+    put_number(out, list.len() as u64);
+    let mut last = 0_i64;
+    for &entry in list {
+        put_signed(out, entry.wrapping_sub(last));
+        last = entry;
+    }
+}
+
+/// Reads a list; its length can be no more than the bytes that are left.
+pub fn get_list(from: &mut Cursor<'_>) -> Option<Vec<i64>> {
+    let length = usize::try_from(from.number()?).ok()?;
+    if length > from.bytes.len() - from.at {
+        return None;
+    }
+    let mut last = 0_i64;
+    (0..length)
+        .map(|_| {
+            last = last.wrapping_add(from.signed()?);
+            Some(last)
+        })
+        .collect()
+}
+
+/// A module as it was mapped into the process.
+pub fn put_module(out: &mut Vec<u8>, module: &Module) {
+    put_text(out, &module.path);
+    put_text(out, &module.build_id);
+}
+
+/// Reads a module.
+pub fn get_module(from: &mut Cursor<'_>) -> Option<Module> {
+    Some(Module {
+        path: from.text()?,
+        build_id: from.text()?,
+    })
+}
+
+/// Kinds in the order of their numbers in a record; only ever appended to.
+const KINDS: [ArgKind; 14] = [
+    ArgKind::Int,
+    ArgKind::Count,
+    ArgKind::Peer,
+    ArgKind::Root,
+    ArgKind::Tag,
+    ArgKind::Comm,
+    ArgKind::Datatype,
+    ArgKind::Op,
+    ArgKind::Handle,
+    ArgKind::Request,
+    ArgKind::Requests,
+    ArgKind::List,
+    ArgKind::Peers,
+    ArgKind::Flag,
+];
+
+/// Appends a procedure with its number in the recorder's table.
+pub fn put_procedure(out: &mut Vec<u8>, number: u16, procedure: &ProcedureSpec) {
+    put_number(out, u64::from(number));
+    put_text(out, &procedure.name);
+    put_number(out, procedure.args.len() as u64);
+    for arg in &procedure.args {
+        let kind = KINDS.iter().position(|&k| k == arg.kind).unwrap_or(0);
+        out.push(kind as u8);
+        put_text(out, &arg.name);
+    }
+}
+
+/// Reads a procedure and its number.
+pub fn get_procedure(from: &mut Cursor<'_>) -> Option<(u16, ProcedureSpec)> {
+    let number = u16::try_from(from.number()?).ok()?;
+    let name = from.text()?;
+    let count = from.number()?;
+    if count > 64 {
+        return None;
+    }
+    let args = (0..count)
+        .map(|_| {
+            let kind = *KINDS.get(usize::from(from.byte()?))?;
+            Some(ArgSpec {
+                name: from.text()?,
+                kind,
+            })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    Some((number, ProcedureSpec { name, args }))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(value: u64, signed: i64) {
+            let mut out = Vec::new();
+            put_number(&mut out, value);
+            put_signed(&mut out, signed);
+            let mut from = Cursor::new(&out);
+            prop_assert_eq!(from.number(), Some(value));
+            prop_assert_eq!(from.signed(), Some(signed));
+            prop_assert!(from.is_done());
+        }
+
+        #[test]
+        fn lists_and_members_come_back(list: Vec<i64>) {
+            let mut out = Vec::new();
+            put_list(&mut out, &list);
+            prop_assert_eq!(get_list(&mut Cursor::new(&out)), Some(list.clone()));
+            let symbol = Symbol::Comm(CommSymbol {
+                name: "world.split0".into(), leader: 3, members: Members::of(&list), inter: false });
+            let mut out = Vec::new();
+            symbol.put(&mut out);
+            prop_assert_eq!(Symbol::get(&mut Cursor::new(&out)), Some(symbol));
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>) {
+            let _ = Symbol::get(&mut Cursor::new(&bytes));
+            let _ = get_procedure(&mut Cursor::new(&bytes));
+            let _ = get_module(&mut Cursor::new(&bytes));
+        }
+    }
+
+    #[test]
+    fn regular_groups_are_ranges() {
+        let even = Members::of(&[0, 2, 4]);
+        assert_eq!(
+            even,
+            Members::Range {
+                first: 0,
+                stride: 2,
+                count: 3
+            }
+        );
+        assert_eq!(even.world_rank(2), Some(4));
+        assert_eq!(even.world_rank(3), None);
+        assert_eq!(Members::of(&[3, 1, 2]).world_rank(0), Some(3));
+    }
+}

@@ -1,0 +1,157 @@
+//! `sites.json`: every address that a recording mentions, resolved once.
+//!
+//! Owns the table from (module, offset) to source places, and its file. Addresses rather than call
+//! paths are its keys, so that all ranks and worlds of a run share one table. It is written while
+//! the executables are at hand, so that the run can be read elsewhere. See [`crate::symbols`] for
+//! how addresses are resolved.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use talea_model::{Frame, Gaps, Module, ResolvedFrame, Site};
+
+use crate::directory::{FORMAT, JsonError, WriteError, json_bytes, read_json, replace};
+use crate::symbols::{Resolver, bare_address};
+
+/// Resolved addresses of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteTable {
+    /// Version of this schema.
+    pub format: u32,
+    /// The modules that `addresses` refers to.
+    pub modules: Vec<Module>,
+    /// Ascending by module and offset, each once.
+    pub addresses: Vec<ResolvedAddress>,
+    /// What could not be resolved, and why.
+    #[serde(default)]
+    pub gaps: Gaps,
+}
+
+/// One address and its source places.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResolvedAddress {
+    /// The recorded return address.
+    #[serde(flatten)]
+    pub address: Frame,
+    /// The innermost inlined function first; never empty.
+    pub frames: Vec<ResolvedFrame>,
+}
+
+impl SiteTable {
+    /// Resolves addresses, in any order and repeated or not.
+    pub fn resolve(
+        modules: &[Module],
+        addresses: impl IntoIterator<Item = Frame>,
+        resolver: &mut Resolver,
+    ) -> Self {
+        let mut addresses: Vec<Frame> = addresses.into_iter().collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let resolve = |address: Frame| {
+            let frames = match modules.get(address.module as usize) {
+                Some(module) => resolver.resolve(module, address.offset),
+                None => vec![unresolved(modules, address)],
+            };
+            ResolvedAddress { address, frames }
+        };
+        let addresses = addresses.into_iter().map(resolve).collect();
+        Self {
+            format: FORMAT,
+            modules: modules.to_vec(),
+            addresses,
+            gaps: resolver.gaps(),
+        }
+    }
+
+    /// The call path through these addresses, innermost first, with inlined calls as frames of
+    /// their own.
+    ///
+    /// An address that the table lacks becomes a frame with its address only.
+    pub fn site(&self, path: &[Frame]) -> Site {
+        let frames = path.iter().flat_map(|&frame| {
+            match self
+                .addresses
+                .binary_search_by_key(&frame, |entry| entry.address)
+            {
+                Ok(place) => self.addresses[place].frames.clone(),
+                Err(_) => vec![unresolved(&self.modules, frame)],
+            }
+        });
+        Site {
+            frames: frames.collect(),
+        }
+    }
+
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Self, JsonError> {
+        let mut table: Self = read_json(path)?;
+        // Lookups rely on the order, which an edited file need not have.
+        table.addresses.sort_by_key(|entry| entry.address);
+        table.addresses.retain(|entry| !entry.frames.is_empty());
+        Ok(table)
+    }
+
+    /// Replaces the file.
+    pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        replace(path, &json_bytes(self))
+    }
+}
+
+fn unresolved(modules: &[Module], frame: Frame) -> ResolvedFrame {
+    let address = modules.get(frame.module as usize).map_or_else(
+        || format!("{:#x}", frame.offset),
+        |m| bare_address(m, frame.offset),
+    );
+    ResolvedFrame {
+        address,
+        ..ResolvedFrame::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_functions_are_resolved_stored_and_found_again() {
+        let loaded = crate::modules::loaded();
+        let modules: Vec<Module> = loaded.iter().map(|m| m.module.clone()).collect();
+        // As if the test's second byte were a return address: the call before it is its first.
+        let function = crate::modules::loaded as *const () as u64 + 1;
+        let here = crate::modules::find(&loaded, function).unwrap();
+        let outside = Frame {
+            module: u32::MAX,
+            offset: 0x1234,
+        };
+        let table = SiteTable::resolve(&modules, [outside, here, here], &mut Resolver::new());
+        assert_eq!(table.addresses.len(), 2);
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sites.json");
+        table.write(&path).unwrap();
+        let table = SiteTable::read(&path).unwrap();
+        let site = table.site(&[
+            here,
+            outside,
+            Frame {
+                module: 0,
+                offset: 0xffff,
+            },
+        ]);
+        let own = site.frames.iter().find(|f| {
+            f.function
+                .as_deref()
+                .is_some_and(|name| name.contains("modules::loaded"))
+        });
+        let own = own.expect("the function's name");
+        assert!(
+            own.file
+                .as_deref()
+                .is_some_and(|file| file.ends_with("src/modules.rs")),
+            "{own:?}"
+        );
+        let addresses: Vec<_> = site.frames.iter().map(|f| f.address.as_str()).collect();
+        assert_eq!(addresses[addresses.len() - 2], "0x1234");
+        assert!(addresses[addresses.len() - 1].ends_with("+0xffff"));
+    }
+}

@@ -1,0 +1,170 @@
+//! From a module and an offset to functions, files and lines.
+//!
+//! Owns the search through what a file can tell, best first: line tables and inlined calls (DWARF,
+//! in the module or in a separate debug file), then its symbols, then `module+0xoffset` alone. A
+//! file that is not the one that ran (its build id differs) is not used at all: a wrong line is
+//! worse than none. What is missing is data: [`Resolver::gaps`]. It refuses to fetch anything from
+//! a network.
+
+mod debug_file;
+mod demangle;
+mod functions;
+mod module_file;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use talea_model::{Gap, GapKind, Gaps, Module, ResolvedFrame};
+
+pub use demangle::demangled;
+use module_file::{ModuleFile, OpenError};
+
+/// Resolves recorded addresses; keeps every module that was asked for open.
+#[derive(Debug)]
+pub struct Resolver {
+    modules: BTreeMap<Module, Known>,
+    /// Folders with the layout of `/usr/lib/debug`.
+    debug_roots: Vec<PathBuf>,
+}
+
+/// A module that was asked for, and how far it could answer.
+#[derive(Debug)]
+struct Known {
+    file: Result<ModuleFile, OpenError>,
+    /// Addresses asked for.
+    asked: u64,
+    /// Of these, without a function.
+    unnamed: u64,
+    /// Of these, with a function and without a line.
+    without_line: u64,
+}
+
+impl Resolver {
+    /// A resolver that looks for separate debug files in `/usr/lib/debug`.
+    pub fn new() -> Self {
+        Self::with_debug_roots(vec![PathBuf::from("/usr/lib/debug")])
+    }
+
+    /// A resolver that looks for separate debug files in these folders, in this order.
+    pub fn with_debug_roots(debug_roots: Vec<PathBuf>) -> Self {
+        Self {
+            modules: BTreeMap::new(),
+            debug_roots,
+        }
+    }
+
+    /// The source places of a recorded return address: the innermost inlined function first, and
+    /// last the function that has the call in its own code. Never empty; where nothing is known the
+    /// one frame has its address only.
+    ///
+    /// `offset` is a virtual address as the module's program headers count (address at run time
+    /// minus load bias).
+    pub fn resolve(&mut self, module: &Module, offset: u64) -> Vec<ResolvedFrame> {
+        if !self.modules.contains_key(module) {
+            let file = ModuleFile::open(module, &self.debug_roots);
+            let known = Known {
+                file,
+                asked: 0,
+                unnamed: 0,
+                without_line: 0,
+            };
+            self.modules.insert(module.clone(), known);
+        }
+        let known = self.modules.get_mut(module).expect("inserted above");
+        known.asked += 1;
+        // The call is what precedes the return address, and may be the last instruction of its line
+        // or function.
+        let call = offset.saturating_sub(1);
+        let mut frames = known
+            .file
+            .as_ref()
+            .map_or_else(|_| Vec::new(), |file| file.frames(call));
+        if frames.is_empty() {
+            frames.push(ResolvedFrame::default());
+        }
+        let own = &frames[frames.len() - 1];
+        if known.file.is_ok() {
+            known.unnamed += u64::from(own.function.is_none());
+            known.without_line += u64::from(own.function.is_some() && own.line.is_none());
+        }
+        let address = bare_address(module, offset);
+        for frame in &mut frames {
+            frame.address.clone_from(&address);
+        }
+        frames
+    }
+
+    /// What the answers given so far lack, and why; counts are addresses asked for.
+    pub fn gaps(&self) -> Gaps {
+        let mut gaps = Gaps::default();
+        let mut note = |detail, count| {
+            gaps.note(Gap {
+                kind: GapKind::Unresolved,
+                rank: None,
+                detail,
+                count,
+            });
+        };
+        for (module, known) in &self.modules {
+            let path = &module.path;
+            match &known.file {
+                Err(error) => note(
+                    format!("{} addresses stay numbers: {error}: `{path}`", known.asked),
+                    known.asked,
+                ),
+                Ok(file) => {
+                    if let Some(damage) = file.damage() {
+                        note(
+                            format!("debug information is damaged ({damage}): `{path}`"),
+                            0,
+                        );
+                    }
+                    if known.unnamed > 0 {
+                        let count = known.unnamed;
+                        note(
+                            format!(
+                                "{count} addresses lie in no function that has a symbol: `{path}`"
+                            ),
+                            count,
+                        );
+                    }
+                    if known.without_line > 0 {
+                        let count = known.without_line;
+                        note(
+                            format!(
+                                "{count} addresses have a function but no line (compile with `-g`): `{path}`"
+                            ),
+                            count,
+                        );
+                    }
+                }
+            }
+        }
+        gaps
+    }
+}
+
+impl Default for Resolver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// `module+0xoffset`, with the last part of the module's path.
+pub(crate) fn bare_address(module: &Module, offset: u64) -> String {
+    let name = module.path.rsplit('/').next().unwrap_or(&module.path);
+    format!("{name}+{offset:#x}")
+}
+
+/// Lower-case hexadecimal digits of `bytes`.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
