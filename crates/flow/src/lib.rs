@@ -3,5 +3,18 @@
 //! Owns the live recorder, the packed form of a recording, its decoding back to the exact sequence of calls,
 //! loops, iterations and the structure tree. It refuses I/O, and allocation per event once warm.
 
+pub mod codec;
+pub mod chains;
+pub mod classes;
+pub mod graph;
+pub mod iterations;
+pub mod labels;
 pub mod log;
+pub mod loops;
+pub mod matrix;
+pub mod stats;
+pub mod structure;
 pub mod times;
+
+#[cfg(test)]
+mod testing;

@@ -95,6 +95,16 @@ impl ThreadLog {
         Walk {
             log: self,
             at: vec![(0, 0); self.nodes.len()],
+            edges: self
+                .nodes
+                .iter()
+                .scan(0_u32, |sum, node| {
+                    let first = *sum;
+                    *sum = sum.saturating_add(node.successors.len() as u32);
+                    Some(first)
+                })
+                .collect(),
+            edge: None,
             next: (self.events > 0 && !self.nodes.is_empty()).then_some(0),
             left: self.events,
         }
@@ -107,8 +117,22 @@ pub struct Walk<'a> {
     log: &'a ThreadLog,
     /// For each node: which run of its choices is being used, and how much of it is used up.
     at: Vec<(usize, u64)>,
+    /// For each node the number of its first edge.
+    edges: Vec<u32>,
+    /// The edge that leads to `next`.
+    edge: Option<u32>,
     next: Option<u32>,
     left: u64,
+}
+
+impl Walk<'_> {
+    /// The next event's node, and the number of the edge it was reached through (none for the first event). Edges
+    /// count through all nodes and their successors.
+    pub fn next_step(&mut self) -> Option<(NodeId, Option<u32>)> {
+        let edge = self.edge;
+        let node = self.next()?;
+        Some((node, edge))
+    }
 }
 
 impl Iterator for Walk<'_> {
@@ -130,6 +154,7 @@ impl Iterator for Walk<'_> {
                 *used = 0;
             }
             let next = node.successors.get(choice as usize)?.0;
+            self.edge = Some(self.edges[current as usize] + choice);
             ((next as usize) < self.log.nodes.len()).then_some(next)
         });
         Some(NodeId(current))

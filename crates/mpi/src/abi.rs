@@ -310,6 +310,8 @@ pmpi! {
     initialized = c"PMPI_Initialized"(flag);
     /// `PMPI_Bcast`.
     bcast = c"PMPI_Bcast"(buffer, count, datatype, root, comm);
+    /// `PMPI_Allgather`.
+    allgather = c"PMPI_Allgather"(own, own_count, own_type, all, count, datatype, comm);
     /// `PMPI_Send`.
     send = c"PMPI_Send"(buffer, count, datatype, to, tag, comm);
     /// `PMPI_Recv`.

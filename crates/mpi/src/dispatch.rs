@@ -143,7 +143,12 @@ unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usize {
             process::start();
         }
         let stopped = STOP.load(Ordering::Acquire);
-        let Some(process) = process() else { return pass(entry, call) };
+        let Some(process) = process() else {
+            if class == Class::Finalize {
+                process::gather_without();
+            }
+            return pass(entry, call);
+        };
         if class == Class::Pcontrol {
             return control(entry, call);
         }
@@ -153,6 +158,7 @@ unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usize {
                 if class == Class::Finalize {
                     process.end(state::FINALIZED);
                     STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
+                    process.gather();
                 }
             }
             return pass(entry, call);
@@ -319,6 +325,7 @@ unsafe fn finalize(state: &mut State, entry: &Entry, node: *mut HotNode, call: C
         if PROCEDURES[usize::from(entry.procedure)].name == "MPI_Finalize" {
             state.process.end(state::FINALIZED);
             STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
+            state.process.gather();
         }
         forward(real(entry), entry, call)
     }

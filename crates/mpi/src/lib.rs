@@ -13,6 +13,7 @@ pub mod around;
 pub mod clock;
 pub mod dispatch;
 pub mod entry;
+pub mod gather;
 pub mod handles;
 pub mod memory;
 pub mod paths;

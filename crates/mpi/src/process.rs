@@ -17,6 +17,7 @@ use talea_run::{MappedRegion, mapped};
 
 use crate::abi::{self, abi};
 use crate::clock;
+use crate::gather::gather;
 use crate::handles::Handles;
 use crate::memory::Memory;
 use crate::paths::Path;
@@ -167,6 +168,13 @@ pub fn start() {
     }
 }
 
+/// Takes part in the end of a recording that this process has no part of, because its file could not be made.
+pub fn gather_without() {
+    if let Some(directory) = std::env::var_os("TALEA_OUT") {
+        gather(None, std::path::Path::new(&directory));
+    }
+}
+
 /// A forked child shares the mapped file with its parent: it must not write.
 extern "C" fn forked() {
     STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
@@ -234,6 +242,13 @@ impl Process {
     pub fn end(&self, how: u32) {
         self.sync();
         self.header().state = how;
+    }
+
+    /// Brings the recordings of all ranks together; every rank of the world comes here from `MPI_Finalize`.
+    pub fn gather(&self) {
+        if let Some(directory) = std::env::var_os("TALEA_OUT") {
+            gather(Some(self), std::path::Path::new(&directory));
+        }
     }
 
     /// The program called `MPI_Abort`.

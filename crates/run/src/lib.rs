@@ -8,6 +8,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod bundle;
 pub mod clock;
 pub mod container;
 pub mod directory;
@@ -16,12 +17,15 @@ pub mod live;
 pub mod mapped;
 #[allow(unsafe_code)]
 pub mod modules;
+pub mod recording;
 pub mod sites;
 pub mod symbols;
+pub mod trace;
 
 pub use clock::{ClockMap, SyncPoint};
 pub use directory::{Metadata, Outcome, RunDirectory};
 pub use mapped::MappedRegion;
 pub use modules::LoadedModule;
+pub use recording::Recording;
 pub use sites::SiteTable;
 pub use symbols::Resolver;

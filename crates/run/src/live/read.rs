@@ -331,8 +331,10 @@ impl File<'_> {
         let mut slots: Vec<Vec<i64>> = Vec::new();
         let mut newest = vec![0_i64; columns_count];
         let mut complete = true;
+        let mut visits = 0_u64;
         self.symbols(&node.tuples, true, events, |slot, run, new| {
             let slot = slot as usize;
+            visits = visits.saturating_add(run);
             if new {
                 complete &= next_tuple(&mut from, &mut newest).is_some();
                 if slot == slots.len() {
@@ -355,7 +357,6 @@ impl File<'_> {
         while let Some(count) = from.number() {
             polls.push(count, 1);
         }
-        let visits = columns.first().map_or_else(|| choices.len(), Runs::len);
         let procedure = procedure.unwrap_or(0) as u16;
         NodeLog {
             signature: Signature {

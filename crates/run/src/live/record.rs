@@ -53,6 +53,11 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
+    /// Bytes not yet read.
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
     /// True at the end.
     pub fn is_done(&self) -> bool {
         self.at >= self.bytes.len()

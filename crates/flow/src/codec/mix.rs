@@ -1,0 +1,235 @@
+//! Probabilities of a bit: adaptive counters, and their mixture in the logistic domain.
+//!
+//! Owns the estimate of one bit from several contexts; which contexts is the business of the models above.
+//! Follows M. Mahoney, "Adaptive Weighing of Context Models for Lossless Data Compression" (2005) and lpaq.
+//! All of it is integer arithmetic, so that every machine decodes what another one wrote; the tables are computed
+//! when this is compiled, from additions, multiplications and divisions that IEEE 754 defines to the bit.
+
+use super::range::{Bits, SCALE};
+
+/// A logit of 1 as an integer.
+const LOGIT: i32 = 256;
+/// A weight of 1 as an integer.
+const WEIGHT: i32 = 1 << 16;
+/// Largest logit that the mixture yields: 1 in 160,000 is below the resolution of the coder.
+const LOGIT_MAX: f64 = 12.0;
+const LOGIT_STEPS: usize = 128;
+const SQUASHED: usize = 2 * LOGIT_MAX as usize * LOGIT_STEPS;
+const STRETCHED: usize = 4096;
+
+const fn exp(x: f64) -> f64 {
+    let small = x / 64.0;
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    let mut i = 1.0;
+    while i < 10.0 {
+        term *= small / i;
+        sum += term;
+        i += 1.0;
+    }
+    let mut doublings = 0;
+    while doublings < 6 {
+        sum *= sum;
+        doublings += 1;
+    }
+    sum
+}
+
+/// Logit of every twelve-bit probability.
+static STRETCH: [i16; STRETCHED] = {
+    let mut table = [0; STRETCHED];
+    let mut logit = -9.0;
+    let mut i = 0;
+    while i < STRETCHED {
+        let odds = (i as f64 + 0.5) / (STRETCHED as f64 - i as f64 - 0.5);
+        // Newton's method (Halley's form) from the entry before, which is near.
+        let mut round = 0;
+        while round < 3 {
+            let power = exp(logit);
+            logit += 2.0 * (odds - power) / (odds + power);
+            round += 1;
+        }
+        table[i] = (logit * LOGIT as f64) as i16;
+        i += 1;
+    }
+    table
+};
+
+/// Probability in 1/65536 of every logit from `-LOGIT_MAX`, in steps of 1/128.
+static SQUASH: [u16; SQUASHED] = {
+    let mut table = [0; SQUASHED];
+    let mut i = 0;
+    while i < SQUASHED {
+        let logit = (i as f64 + 0.5) / LOGIT_STEPS as f64 - LOGIT_MAX;
+        let chance = (SCALE as f64 / (1.0 + exp(-logit))) as u32;
+        table[i] = if chance < 1 {
+            1
+        } else if chance > SCALE - 1 {
+            (SCALE - 1) as u16
+        } else {
+            chance as u16
+        };
+        i += 1;
+    }
+    table
+};
+
+/// Weight of a new observation after n earlier ones, in 1/65536.
+static RATE: [u32; 1024] = {
+    let mut table = [0; 1024];
+    let mut i = 0;
+    while i < 1024 {
+        table[i] = (65536.0 / (i as f64 + 2.0)) as u32;
+        i += 1;
+    }
+    table
+};
+
+/// The logistic function: probability in 1/65536 of a logit in 1/256.
+#[inline]
+fn squash(logit: i64) -> u32 {
+    let step = (logit >> 1).saturating_add(SQUASHED as i64 / 2);
+    u32::from(SQUASH[step.clamp(0, SQUASHED as i64 - 1) as usize])
+}
+
+/// Probability of a bit seen in one context: 22 bits of it, and 10 bits of how often it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counter(u32);
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self(1 << 31)
+    }
+}
+
+impl Counter {
+    /// A counter that believes in even odds as if it had seen so many bits.
+    pub(super) const fn even(seen: u32) -> Self {
+        Self(1 << 31 | seen)
+    }
+
+    /// Probability in 1/65536.
+    #[inline]
+    pub(super) fn chance(self) -> u32 {
+        (self.0 >> 16).clamp(1, SCALE - 1)
+    }
+
+    /// The logit of the probability, in 1/256.
+    #[inline]
+    pub(super) fn logit(self) -> i32 {
+        i32::from(STRETCH[(self.0 >> 20) as usize])
+    }
+
+    /// Observations so far, up to the limit given to `learn`.
+    #[inline]
+    pub(super) fn seen(self) -> u32 {
+        self.0 & 1023
+    }
+
+    /// Moves towards `bit`, by 1/n until n reaches `limit` (below 1024).
+    #[inline]
+    pub(super) fn learn(&mut self, bit: bool, limit: u32) {
+        let seen = self.0 & 1023;
+        let chance = self.0 >> 10;
+        let target = u32::from(bit).wrapping_neg() >> 10;
+        let step = ((i64::from(target) - i64::from(chance)) * i64::from(RATE[seen as usize])) >> 16;
+        let moved = (i64::from(chance) + step) as u32;
+        self.0 = (moved << 10) | (seen + u32::from(seen < limit));
+    }
+
+    /// Codes a bit by this counter alone.
+    #[inline]
+    pub(super) fn code<B: Bits>(&mut self, coder: &mut B, bit: bool, limit: u32) -> bool {
+        let bit = coder.bit(self.chance(), bit);
+        self.learn(bit, limit);
+        bit
+    }
+}
+
+/// Sets of weights for `N` logits.
+#[derive(Clone, Debug)]
+pub(super) struct Mixer<const N: usize> {
+    sets: Vec<Weights<N>>,
+    floor: i32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Weights<const N: usize> {
+    weights: [i32; N],
+    /// Rate of learning in 1/2^24.
+    rate: i32,
+}
+
+const RATE_SHIFT: u32 = 24;
+const SHIFT: u32 = RATE_SHIFT + 8 - 12;
+const HALF: i64 = 1 << (SHIFT - 1);
+/// No weight leaves plus or minus this.
+const WEIGHT_MAX: i64 = 64 * WEIGHT as i64;
+
+impl<const N: usize> Mixer<N> {
+    /// `sets` sets that begin with all weights at `weight`, and learn at a rate falling from `start` to `floor`.
+    pub(super) fn new(sets: usize, weight: f64, start: f64, floor: f64) -> Self {
+        let rate = |rate: f64| (rate * f64::from(1 << RATE_SHIFT)) as i32;
+        let weight = (weight * f64::from(WEIGHT)) as i32;
+        Self {
+            sets: vec![
+                Weights {
+                    weights: [weight; N],
+                    rate: rate(start)
+                };
+                sets
+            ],
+            floor: rate(floor),
+        }
+    }
+
+    /// Codes a bit by the mixture of `logits` under the weights of `set`.
+    #[inline]
+    pub(super) fn code<B: Bits>(
+        &mut self,
+        coder: &mut B,
+        set: usize,
+        logits: &[i32; N],
+        bit: bool,
+    ) -> bool {
+        let set = &mut self.sets[set];
+        let mut sum = 0;
+        for (&weight, &logit) in set.weights.iter().zip(logits) {
+            sum += i64::from(weight) * i64::from(logit);
+        }
+        let chance = squash(sum >> 16);
+        let bit = coder.bit(chance, bit);
+        let error = i64::from((i32::from(bit) << 16) - chance as i32);
+        // Error in 1/2^16, logit in 1/2^8, weight in 1/2^16: 8 digits less than the product.
+        let step = (error * i64::from(set.rate) + (1 << 11)) >> 12;
+        for (weight, &logit) in set.weights.iter_mut().zip(logits) {
+            let moved = i64::from(*weight) + ((step * i64::from(logit) + HALF) >> SHIFT);
+            *weight = moved.clamp(-WEIGHT_MAX, WEIGHT_MAX) as i32;
+        }
+        set.rate += (self.floor - set.rate) >> 6;
+        bit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logits_and_probabilities_are_inverse() {
+        for i in [0, 1, 7, 100, 2047, 2048, 4000, 4095] {
+            let back = squash(i64::from(STRETCH[i])) as f32 / 16.0;
+            assert!((back - i as f32 - 0.5).abs() <= 8.5, "{i} {back}");
+        }
+        assert!(squash(i64::MIN) >= 1 && squash(i64::MAX) < SCALE);
+    }
+
+    #[test]
+    fn a_counter_approaches_the_frequency() {
+        let mut counter = Counter::default();
+        for i in 0..4000 {
+            counter.learn(i % 4 == 0, 1000);
+        }
+        assert!((counter.chance() as f32 / SCALE as f32 - 0.25).abs() < 0.01);
+    }
+}

@@ -1,0 +1,232 @@
+//! Times of all events: entropy coding of the quantiser's cells, or of exact nanoseconds in [`exact`].
+//!
+//! Owns the order of a stream: for each event its gap, in the context of the edge that led to it, then its duration,
+//! in the context of its node. The statistics are learned on the way (`cells`); the extra bits of a cell are equally
+//! likely and copied. The contexts are not stored: whoever decodes the events knows them.
+
+use std::collections::BTreeMap;
+
+use super::DecodeError;
+use super::range::{self, Bits};
+use crate::times::Cell;
+
+mod cells;
+pub mod exact;
+mod ids;
+mod place;
+
+use cells::{Cells, INDICES};
+
+/// Writes times; `F` tells how many extra bits a cell takes, at most 32.
+#[derive(Debug)]
+pub struct Encoder<F> {
+    coder: range::Encoder,
+    cells: Cells,
+    extra_bits: F,
+}
+
+impl<F: Fn(u16) -> u8> Encoder<F> {
+    /// An empty stream.
+    pub fn new(extra_bits: F) -> Self {
+        Self {
+            coder: range::Encoder::new(),
+            cells: Cells::new(),
+            extra_bits,
+        }
+    }
+
+    /// Appends the times of an event: gap before it and duration, each with its context, an edge and a node.
+    ///
+    /// # Panics
+    ///
+    /// If the index of a cell is 1024 or more.
+    pub fn push(&mut self, gap_context: u32, gap: Cell, duration_context: u32, duration: Cell) {
+        for index in [gap.index, duration.index] {
+            assert!(index < INDICES, "cell {index} is not below {INDICES}");
+        }
+        self.cells
+            .gap(&mut self.coder, gap_context, duration_context, gap.index);
+        self.extra(gap);
+        self.cells
+            .duration(&mut self.coder, duration_context, duration.index);
+        self.extra(duration);
+    }
+
+    fn extra(&mut self, cell: Cell) {
+        let width = u32::from((self.extra_bits)(cell.index)).min(32);
+        self.coder.raw(width, u64::from(cell.extra));
+    }
+
+    /// Ends the stream.
+    pub fn finish(self) -> Vec<u8> {
+        self.coder.finish()
+    }
+}
+
+/// Reads times back.
+#[derive(Debug)]
+pub struct Decoder<'a, F> {
+    coder: range::Decoder<'a>,
+    cells: Cells,
+    extra_bits: F,
+}
+
+impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
+    /// Begins to read what [`Encoder::finish`] returned.
+    pub fn new(bytes: &'a [u8], extra_bits: F) -> Self {
+        Self {
+            coder: range::Decoder::new(bytes),
+            cells: Cells::new(),
+            extra_bits,
+        }
+    }
+
+    /// Gap and duration of the next event, whose contexts are those it was pushed with.
+    pub fn next(
+        &mut self,
+        gap_context: u32,
+        duration_context: u32,
+    ) -> Result<(Cell, Cell), DecodeError> {
+        let gap = self
+            .cells
+            .gap(&mut self.coder, gap_context, duration_context, 0);
+        let gap = self.cell(gap);
+        let duration = self.cells.duration(&mut self.coder, duration_context, 0);
+        let duration = self.cell(duration);
+        if self.coder.exhausted() {
+            return Err(DecodeError::Truncated);
+        }
+        Ok((gap, duration))
+    }
+
+    #[inline]
+    fn cell(&mut self, index: u16) -> Cell {
+        let width = u32::from((self.extra_bits)(index)).min(32);
+        Cell {
+            index,
+            extra: self.coder.raw(width, 0) as u32,
+        }
+    }
+
+    /// Checks, after the last event, that all bytes were used.
+    pub fn finish(&self) -> Result<(), DecodeError> {
+        if self.coder.at_end() {
+            Ok(())
+        } else {
+            Err(DecodeError::Trailing)
+        }
+    }
+}
+
+/// How many bits the same cells would take if each context had a perfect code for its own distribution.
+///
+/// The empirical conditional entropy of order 0, plus the extra bits: the usual yardstick, which a real coder has to
+/// pay the learning on top of.
+#[derive(Clone, Debug)]
+pub struct Entropy<F> {
+    counts: BTreeMap<(bool, u32), BTreeMap<u16, u64>>,
+    extra: u64,
+    extra_bits: F,
+}
+
+impl<F: Fn(u16) -> u8> Entropy<F> {
+    /// Of nothing so far.
+    pub const fn new(extra_bits: F) -> Self {
+        Self {
+            counts: BTreeMap::new(),
+            extra: 0,
+            extra_bits,
+        }
+    }
+
+    /// Takes the arguments of [`Encoder::push`].
+    pub fn push(&mut self, gap_context: u32, gap: Cell, duration_context: u32, duration: Cell) {
+        for (context, cell) in [
+            ((false, gap_context), gap),
+            ((true, duration_context), duration),
+        ] {
+            *self
+                .counts
+                .entry(context)
+                .or_default()
+                .entry(cell.index)
+                .or_default() += 1;
+            self.extra += u64::from((self.extra_bits)(cell.index));
+        }
+    }
+
+    /// The entropy of all of them together, in bits.
+    pub fn bits(&self) -> f64 {
+        let of = |cells: &BTreeMap<u16, u64>| -> f64 {
+            let all = cells.values().sum::<u64>() as f64;
+            cells
+                .values()
+                .map(|&count| count as f64 * (all / count as f64).log2())
+                .sum()
+        };
+        self.extra as f64 + self.counts.values().map(of).sum::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn extra_bits(index: u16) -> u8 {
+        (index / 100) as u8
+    }
+
+    fn cell(index: u16, extra: u32) -> Cell {
+        Cell {
+            index,
+            extra: extra & ((1 << extra_bits(index)) - 1),
+        }
+    }
+
+    fn events() -> impl Strategy<Value = Vec<(u32, Cell, u32, Cell)>> {
+        let index = prop_oneof![0..1024_u16, 40..50_u16];
+        let cells = (index, any::<u32>()).prop_map(|(index, extra)| cell(index, extra));
+        let context = prop_oneof![0..6_u32, any::<u32>()];
+        prop::collection::vec((context.clone(), cells.clone(), context, cells), 0..400)
+    }
+
+    proptest! {
+        #[test]
+        fn times_come_back(events in events()) {
+            let mut encoder = Encoder::new(extra_bits);
+            for &(a, gap, b, duration) in &events {
+                encoder.push(a, gap, b, duration);
+            }
+            let bytes = encoder.finish();
+            let mut decoder = Decoder::new(&bytes, extra_bits);
+            for &(a, gap, b, duration) in &events {
+                prop_assert_eq!(decoder.next(a, b), Ok((gap, duration)));
+            }
+            prop_assert_eq!(decoder.finish(), Ok(()));
+        }
+
+        #[test]
+        fn any_bytes_give_cells_or_an_error(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            contexts in prop::collection::vec((0..5_u32, any::<u32>()), 0..400),
+        ) {
+            let mut decoder = Decoder::new(&bytes, extra_bits);
+            for (a, b) in contexts {
+                if let Ok((gap, duration)) = decoder.next(a, b) {
+                    prop_assert!(gap.index < INDICES && duration.index < INDICES);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn entropy_of_two_equally_likely_cells_is_a_bit() {
+        let mut entropy = Entropy::new(|_| 0);
+        for i in 0..10 {
+            entropy.push(0, cell(i % 2, 0), 0, cell(7, 0));
+        }
+        assert!((entropy.bits() - 10.0).abs() < 1e-9);
+    }
+}

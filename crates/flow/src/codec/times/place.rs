@@ -1,0 +1,209 @@
+//! What a context of times remembers: where its times lie, how far they scatter, and its counters.
+//!
+//! Owns the slow median and spread, and when the counters, which count relative to an anchor, have to start anew
+//! because the median has gone elsewhere. All numbers are of index pairs, deviations in 1/256 of one.
+
+use crate::codec::mix::Counter;
+
+/// Counters of a context: side, zones and first digit in the zone.
+pub(super) const COARSE: usize = 32;
+/// These, and the far zones, and the digits.
+pub(super) const FINE: usize = 256;
+/// Largest logarithm of the width of a zone.
+pub(super) const STEP_MAX: u32 = 8;
+
+/// Visits after which a context is split by what was before.
+const SPLIT_AT: u32 = 8;
+/// The median and spread follow the last visits, about this many.
+const MEMORY: u32 = 24;
+
+/// Where times lie and how far they scatter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    pub(super) median: i32,
+    pub(super) spread: i32,
+    pub(super) visits: u32,
+}
+
+impl Level {
+    /// Nothing seen yet; `spread` is what other contexts have.
+    pub(super) const fn unknown(spread: i32) -> Self {
+        Self {
+            median: 0,
+            spread,
+            visits: 0,
+        }
+    }
+
+    /// Takes one more into account, and returns its deviation. Outliers count as less far out than they are.
+    pub(super) fn learn(&mut self, pair: u16) -> i32 {
+        let place = i32::from(pair) << 8;
+        if self.visits == 0 {
+            (self.median, self.visits) = (place, 1);
+            return 0;
+        }
+        let deviation = place - self.median;
+        let pace = PACE[self.visits.min(MEMORY) as usize];
+        let limit = 2 * self.spread + 64;
+        self.median += (deviation.clamp(-limit, limit) * pace) >> 12;
+        let far = deviation.abs().min(4 * self.spread + 256);
+        self.spread += ((far - self.spread) * pace) >> 12;
+        self.spread = self.spread.max(32);
+        self.visits = self.visits.saturating_add(1);
+        deviation
+    }
+}
+
+/// Weight of a visit after so many, in 1/4096.
+static PACE: [i32; MEMORY as usize + 1] = {
+    let mut table = [0; MEMORY as usize + 1];
+    let mut i = 0;
+    while i < table.len() {
+        table[i] = 4096 / (i as i32 + 1);
+        i += 1;
+    }
+    table
+};
+
+/// A context's statistics.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) level: Level,
+    /// Of a node: the gaps before it, by whatever edge.
+    pub(super) arrivals: Level,
+    /// Deviation of the last index from the median, and its average over the last few.
+    pub(super) last: i32,
+    pub(super) trend: i32,
+    pub(super) anchor: i32,
+    /// Logarithm of the width of a zone.
+    pub(super) step: u32,
+    /// Visits since the last outlier, and between the two before.
+    since: u32,
+    cycle: u32,
+    pub(super) odd: [Counter; 4],
+    pub(super) own: Box<[Counter; FINE]>,
+    /// By the last deviation, and whether an outlier is due.
+    pub(super) by_last: Option<Box<[[Counter; COARSE]; 4]>>,
+    /// By the deviation of the time just before, in another context.
+    pub(super) by_before: Option<Box<[[Counter; COARSE]; 3]>>,
+}
+
+impl Place {
+    /// A context without visits, and the spread to begin with.
+    pub(super) fn new(spread: i32) -> Self {
+        Self {
+            level: Level::unknown(spread),
+            arrivals: Level::unknown(spread),
+            last: 0,
+            trend: 0,
+            anchor: 0,
+            step: 0,
+            since: 0,
+            cycle: 0,
+            odd: [Counter::default(); 4],
+            own: Box::new(fresh()),
+            by_last: None,
+            by_before: None,
+        }
+    }
+
+    /// True if there is nothing to predict a time from.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.level.visits == 0
+    }
+
+    /// Takes what is known of similar times for its own past.
+    pub(super) fn expect(&mut self, level: Level) {
+        self.level = Level { visits: 1, ..level };
+        self.settle();
+    }
+
+    /// True if the last outliers came so that the next visit is one.
+    pub(super) fn is_due(&self) -> bool {
+        self.cycle > 1 && self.since + 1 == self.cycle
+    }
+
+    /// Takes one more into account.
+    pub(super) fn learn(&mut self, pair: u16) {
+        let spread = self.level.spread;
+        let deviation = self.level.learn(pair);
+        self.last = deviation;
+        self.trend += (deviation.clamp(-4 * spread, 4 * spread) - self.trend) / 4;
+        self.since = self.since.saturating_add(1);
+        if deviation.abs() > 4 * spread {
+            self.cycle = std::mem::take(&mut self.since);
+        }
+        if self.level.visits == SPLIT_AT {
+            self.by_last = Some(Box::new([[Counter::default(); COARSE]; 4]));
+            self.by_before = Some(Box::new([[Counter::default(); COARSE]; 3]));
+        }
+        if self.level.visits.is_multiple_of(32) || matches!(self.level.visits, 1 | 4 | 16) {
+            self.settle();
+        }
+    }
+
+    /// Moves the anchor where the median has gone; what was counted around the old one is lost.
+    fn settle(&mut self) {
+        let anchor = (self.level.median + 128) >> 8;
+        let step = step_of(self.level.spread);
+        let near = (anchor - self.anchor).abs() << 8 <= self.level.spread.max(256);
+        let settled = self.level.visits > 16 && near && step.abs_diff(self.step) <= 1;
+        if settled || anchor == self.anchor && step == self.step {
+            return;
+        }
+        (self.anchor, self.step) = (anchor, step);
+        *self.own = fresh();
+        if let Some(counters) = &mut self.by_last {
+            **counters = [[Counter::default(); COARSE]; 4];
+        }
+        if let Some(counters) = &mut self.by_before {
+            **counters = [[Counter::default(); COARSE]; 3];
+        }
+    }
+}
+
+/// Counters without observations. Digits are likely even, which saves most of the price of learning them.
+pub(super) fn fresh() -> [Counter; FINE] {
+    let mut counters = [Counter::even(8); FINE];
+    counters[..COARSE].fill(Counter::default());
+    counters
+}
+
+/// Logarithm of the width of zones that fits `spread`, the nearest power of two: 181 is 256 over the root of 2.
+fn step_of(spread: i32) -> u32 {
+    ((spread / 181).max(1) as u32).ilog2().min(STEP_MAX)
+}
+
+/// 0 to 2 for a deviation below, within and above half of `spread`.
+#[inline]
+pub(super) fn class3(deviation: i32, spread: i32) -> usize {
+    (1 + i32::from(2 * deviation > spread) - i32::from(2 * deviation < -spread)) as usize
+}
+
+/// Likewise 0 to 4 with further limits at 1.5 of `spread`.
+#[inline]
+pub(super) fn class5(deviation: i32, spread: i32) -> usize {
+    let limit = spread + spread / 2;
+    class3(deviation, spread) + 1 + usize::from(deviation > limit) - usize::from(deviation < -limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_ignores_outliers() {
+        let mut level = Level::unknown(512);
+        for i in 0..1000 {
+            level.learn(if i % 20 == 19 { 400 } else { 100 + i % 3 });
+        }
+        assert!((100..105).contains(&(level.median >> 8)), "{level:?}");
+        assert!(level.spread < 5 * 256, "{level:?}");
+    }
+
+    #[test]
+    fn classes_are_ordered() {
+        let classes: Vec<_> = [-200, -100, 0, 100, 200].map(|d| class5(d, 110)).to_vec();
+        assert_eq!(classes, [0, 1, 2, 3, 4]);
+    }
+}

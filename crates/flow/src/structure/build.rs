@@ -1,0 +1,455 @@
+//! Builds the structure tree from a sequence.
+//!
+//! Owns the recursion from regions to loops to iterations. Equal iterations and equal executions are looked at once,
+//! so that the cost is that of one or two passes over a regular sequence, and of one pass for each level of an
+//! irregular one. Depth, guards and repeated leaves are bounded; what lies beyond becomes [`Kind::Mixed`].
+
+use std::collections::HashMap;
+
+use talea_model::NodeId;
+
+use super::arrange::{self, Cost, Item};
+use super::guards::Frame;
+use super::region::{Local, NONE, Span};
+use super::split::{self, Split};
+use super::{Kind, Tree};
+use crate::log::Runs;
+
+mod cut;
+
+/// Bounds of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Loops inside loops; what is nested more deeply is [`Kind::Mixed`].
+    pub depth: usize,
+    /// Parts of guards, and runs of iteration counts, in the whole tree; loops beyond are [`Kind::Mixed`].
+    pub parts: usize,
+    /// Events that are looked at, below 2^32; those after them are one [`Kind::Mixed`].
+    pub events: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { depth: 12, parts: 1 << 20, events: 1 << 28 }
+    }
+}
+
+/// The structure tree of a sequence of events; see the module's front page.
+pub fn build(sequence: impl IntoIterator<Item = NodeId>, options: &Options) -> Tree {
+    let mut names = Names::default();
+    let mut sequence = sequence.into_iter();
+    let known: Vec<u32> =
+        sequence.by_ref().take(options.events as usize).map(|id| names.number(id)).collect();
+    let mut rest: Vec<(NodeId, u64)> = Vec::new();
+    let mut places: HashMap<NodeId, usize> = HashMap::new();
+    for id in sequence {
+        let place = *places.entry(id).or_insert(rest.len());
+        if place == rest.len() {
+            rest.push((id, 0));
+        }
+        rest[place].1 += 1;
+    }
+    let mut builder = Builder {
+        place_of: vec![NONE; names.ids.len()],
+        parts_left: options.parts,
+        repeats_left: 2 * names.ids.len() + 1024,
+        sequence: &known,
+        ids: &names.ids,
+        depth: options.depth,
+        work: 0,
+        comparisons_left: COMPARISONS * known.len() + SMALL,
+    };
+    let frame = Frame::once();
+    let all = Piece { iteration: 0, span: Span { begin: 0, end: known.len() as u32 } };
+    let mut items = builder.region(&frame, &[all], Level { depth: 0, cuts: 0, compared: 0 });
+    if !rest.is_empty() {
+        let length = rest.iter().map(|(_, count)| count).sum();
+        let kind = Kind::Mixed { nodes: rest, lengths: Runs::from_iter([length]) };
+        let tree = Tree::new(kind, 1, Vec::new());
+        items.push(Item { on: vec![0], tree, cost: Cost::LEAF });
+    }
+    let (children, _) = arrange::body(&frame, items);
+    Tree::new(Kind::Root, 1, children)
+}
+
+/// Numbers for ids, in the order of first execution.
+#[derive(Default)]
+struct Names {
+    ids: Vec<NodeId>,
+    small: Vec<u32>,
+    large: HashMap<NodeId, u32>,
+}
+
+impl Names {
+    /// Ids are usually places in a table, and then small; others are possible and must not cost memory.
+    const SMALL: u32 = 1 << 20;
+
+    fn number(&mut self, id: NodeId) -> u32 {
+        let next = self.ids.len() as u32;
+        let number = if id.0 < Self::SMALL {
+            if self.small.len() <= id.0 as usize {
+                self.small.resize(id.0 as usize + 1, NONE);
+            }
+            &mut self.small[id.0 as usize]
+        } else {
+            self.large.entry(id).or_insert(NONE)
+        };
+        if *number == NONE {
+            *number = next;
+            self.ids.push(id);
+        }
+        *number
+    }
+}
+
+/// A stretch of one of the iterations of a frame.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    iteration: u32,
+    span: Span,
+}
+
+/// A strongly connected component of a region.
+struct Component<'a> {
+    /// Its visits, at most one for each iteration around.
+    visits: &'a [Piece],
+    /// Number of each visit's execution.
+    execution_of_visit: Vec<u32>,
+    /// The different executions.
+    executions: Vec<Span>,
+}
+
+impl Component<'_> {
+    fn events(&self) -> usize {
+        self.executions.iter().map(|span| (span.end - span.begin) as usize).sum()
+    }
+}
+
+/// One way to see a component.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    /// The place, in the component's graph, of the node that tells iterations apart.
+    pivot: u32,
+    peel: Peel,
+}
+
+/// Which end of a loop's executions to take for no part of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peel {
+    Nothing,
+    First,
+    Last,
+    /// The events before the one that the last event could go on to: what comes after them are whole iterations.
+    UntilClosed,
+}
+
+/// How far inside a region is.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// Loops around it.
+    depth: usize,
+    /// Cuts of loops that led to it.
+    cuts: usize,
+    /// Comparisons that it is built for.
+    compared: usize,
+}
+
+/// Cuts inside cuts: each of them looks at its events once more.
+const CUTS: usize = 32;
+/// Other pivots that a loop is built with for comparison, if its tree is doubtful.
+const ALTERNATIVES: usize = 3;
+/// Comparisons inside comparisons.
+const NESTED: usize = 2;
+/// All comparisons together look at no more than so many events for each event of the sequence, and some more.
+const COMPARISONS: usize = 4;
+const SMALL: usize = 200_000;
+/// A comparison is won by this much.
+const BETTER: u64 = 1;
+
+struct Builder<'a> {
+    sequence: &'a [u32],
+    ids: &'a [NodeId],
+    /// Scratch of [`Local`].
+    place_of: Vec<u32>,
+    parts_left: usize,
+    /// Leaves that cuts may still repeat elsewhere in the tree.
+    repeats_left: usize,
+    depth: usize,
+    /// Looks at events so far.
+    work: usize,
+    /// What comparisons may still add to that.
+    comparisons_left: usize,
+}
+
+impl Builder<'_> {
+    /// The parts of a region: stretches of iterations of `frame`, at most one for each.
+    fn region(&mut self, frame: &Frame, pieces: &[Piece], level: Level) -> Vec<Item> {
+        let spans = pieces.iter().map(|piece| piece.span);
+        self.work += spans.clone().map(|span| (span.end - span.begin) as usize).sum::<usize>();
+        self.work += frame.size();
+        let local = Local::new(self.sequence, spans, &mut self.place_of);
+        let roots: Vec<u32> = local.starts.iter().map(|start| start.to).collect();
+        let components = local.components(&roots, |_, _| true);
+        let mut visits: Vec<Vec<Piece>> = vec![Vec::new(); components.cyclic.len()];
+        let mut node_of = vec![0; components.cyclic.len()];
+        for piece in pieces {
+            let mut at = piece.span.begin;
+            let mut current = NONE;
+            for &node in piece.span.of(self.sequence) {
+                let component = components.of[self.place_of[node as usize] as usize];
+                if component != current {
+                    let span = Span { begin: at, end: at };
+                    visits[component as usize].push(Piece { iteration: piece.iteration, span });
+                    node_of[component as usize] = node;
+                    current = component;
+                }
+                at += 1;
+                if let Some(visit) = visits[component as usize].last_mut() {
+                    visit.span.end = at;
+                }
+            }
+        }
+        local.release(&mut self.place_of);
+        drop(local);
+        let mut items = Vec::new();
+        for ((visits, node), cyclic) in visits.into_iter().zip(node_of).zip(components.cyclic) {
+            if cyclic {
+                items.extend(self.cycle(frame, &visits, level));
+            } else {
+                let on: Vec<u32> = visits.iter().map(|visit| visit.iteration).collect();
+                let kind = Kind::Leaf { node: self.ids[node as usize] };
+                let tree = Tree::new(kind, frame.weight(&on), Vec::new());
+                items.push(Item { on, tree, cost: Cost::LEAF });
+            }
+        }
+        items
+    }
+
+    /// The parts made of a strongly connected component: one loop, or what its executions are cut into.
+    fn cycle(&mut self, frame: &Frame, visits: &[Piece], level: Level) -> Vec<Item> {
+        if level.depth >= self.depth {
+            return vec![self.mixed(frame, visits)];
+        }
+        let spans: Vec<Span> = visits.iter().map(|visit| visit.span).collect();
+        let (execution_of_visit, executions) = distinct(self.sequence, &spans);
+        let component = Component { visits, execution_of_visit, executions };
+        let local = self.local(&component);
+        let mut pivots = split::choose(&local, ALTERNATIVES);
+        local.release(&mut self.place_of);
+        if level.compared >= NESTED {
+            pivots.truncate(1);
+        }
+        let Some((&first, others)) = pivots.split_first() else { return Vec::new() };
+        let plan = |pivot| Plan { pivot, peel: Peel::Nothing };
+        let budget = (self.parts_left, self.repeats_left);
+        let mut best = self.component(frame, &component, level, plan(first));
+        let compare = |builder: &mut Self, best: &mut Vec<Item>, plan, better| {
+            let left = builder.comparisons_left;
+            if left == 0 {
+                return;
+            }
+            let (work, after) = (builder.work, (builder.parts_left, builder.repeats_left));
+            (builder.parts_left, builder.repeats_left) = budget;
+            let level = Level { compared: level.compared + 1, ..level };
+            let items = builder.component(frame, &component, level, plan);
+            builder.comparisons_left = left.saturating_sub(builder.work - work);
+            if cost(&items).sum + better <= cost(best).sum {
+                *best = items;
+            } else {
+                (builder.parts_left, builder.repeats_left) = after;
+            }
+        };
+        // Equally good pivots: the one that more iterations can be told by wins a draw.
+        for &pivot in others {
+            compare(self, &mut best, plan(pivot), 0);
+        }
+        if level.compared >= NESTED || !cost(&best).doubtful || self.comparisons_left == 0 {
+            return best;
+        }
+        let local = self.local(&component);
+        let alternatives = split::alternatives(&local, ALTERNATIVES);
+        local.release(&mut self.place_of);
+        let others = alternatives.into_iter().filter(|pivot| !pivots.contains(pivot)).map(plan);
+        let peeled =
+            [Peel::First, Peel::Last, Peel::UntilClosed].map(|peel| Plan { pivot: first, peel });
+        for plan in others.chain(peeled) {
+            compare(self, &mut best, plan, BETTER);
+        }
+        best
+    }
+
+    fn local(&mut self, component: &Component) -> Local {
+        self.work += component.events();
+        Local::new(self.sequence, component.executions.iter().copied(), &mut self.place_of)
+    }
+
+    /// As [`Self::cycle`], in the way that `plan` says.
+    fn component(
+        &mut self,
+        frame: &Frame,
+        component: &Component,
+        level: Level,
+        plan: Plan,
+    ) -> Vec<Item> {
+        let Component { visits, execution_of_visit, executions } = component;
+        let local = self.local(component);
+        let split = Split::at(&local, plan.pivot);
+        let place_of = &self.place_of;
+        let begins = |from: u32, to: u32| {
+            split.begins(place_of[from as usize], place_of[to as usize])
+        };
+        let iterations: Vec<Vec<Span>> =
+            executions.iter().map(|&span| divide(self.sequence, span, begins)).collect();
+        let cut = if level.cuts < CUTS { self.cut(&local, &iterations, plan.peel) } else { None };
+        local.release(&mut self.place_of);
+        drop(local);
+        if let Some(cut) = cut {
+            let level = Level { cuts: level.cuts + 1, ..level };
+            let mut items = Vec::new();
+            for row in 0..cut.rows.first().map_or(0, Vec::len) {
+                let pieces: Vec<Piece> = visits
+                    .iter()
+                    .zip(execution_of_visit)
+                    .map(|(visit, &execution)| Piece { span: cut.rows[execution as usize][row], ..*visit })
+                    .filter(|piece| piece.span.begin < piece.span.end)
+                    .collect();
+                items.extend(self.region(frame, &pieces, level));
+            }
+            // Call paths tell most calls apart, so that one which stands in several places is to be doubted.
+            if let Some(first) = items.first_mut() {
+                first.cost.sum += Cost::LEAF.sum * cut.repeats as u64;
+            }
+            return items;
+        }
+        let lengths: Vec<usize> = iterations.iter().map(Vec::len).collect();
+        let all: Vec<Span> = iterations.into_iter().flatten().collect();
+        let (numbers, different) = distinct(self.sequence, &all);
+        let mut numbers = numbers.into_iter();
+        let runs: Vec<Runs<u32>> =
+            lengths.iter().map(|&length| numbers.by_ref().take(length).collect()).collect();
+        let mut execution_of = vec![None; frame.weights.len()];
+        for (visit, execution) in visits.iter().zip(execution_of_visit) {
+            execution_of[visit.iteration as usize] = Some(*execution);
+        }
+        let inner = frame.inner(&execution_of, runs, different.len());
+        let pieces: Vec<Piece> =
+            (0..).zip(&different).map(|(iteration, &span)| Piece { iteration, span }).collect();
+        let items = self.region(&inner, &pieces, Level { depth: level.depth + 1, ..level });
+        let (children, cost) = arrange::body(&inner, items);
+        let trips = inner.trips();
+        let cost = cost.plus(Cost::LOOP).plus(Cost::of_trips(trips.runs().len()));
+        let irregular = trips.runs().len() > 1 && is_mostly_mixed(&children);
+        let on: Vec<u32> = visits.iter().map(|visit| visit.iteration).collect();
+        let tree = Tree::new(Kind::Loop { trips }, frame.weight(&on), children);
+        let parts = own_parts(&tree);
+        if irregular || parts > self.parts_left {
+            return vec![self.mixed(frame, visits)];
+        }
+        self.parts_left -= parts;
+        vec![Item { on, tree, cost }]
+    }
+
+    fn mixed(&self, frame: &Frame, visits: &[Piece]) -> Item {
+        let mut nodes: Vec<(NodeId, u64)> = Vec::new();
+        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut length_of = vec![None; frame.weights.len()];
+        for visit in visits {
+            let span = visit.span;
+            length_of[visit.iteration as usize] = Some(u64::from(span.end - span.begin));
+            for &node in span.of(self.sequence) {
+                let place = *places.entry(node).or_insert(nodes.len());
+                if place == nodes.len() {
+                    nodes.push((self.ids[node as usize], 0));
+                }
+                nodes[place].1 += frame.weights[visit.iteration as usize];
+            }
+        }
+        let lengths = frame.map(|iteration| length_of[iteration as usize]);
+        let on: Vec<u32> = visits.iter().map(|visit| visit.iteration).collect();
+        let sum = Cost::LOOP.sum + Cost::LEAF.sum * nodes.len() as u64;
+        let kind = Kind::Mixed { nodes, lengths };
+        let tree = Tree::new(kind, frame.weight(&on), Vec::new());
+        Item { tree, on, cost: Cost { sum, ..Cost::default() } }
+    }
+}
+
+/// Divides `span` where `begins` says that a new iteration begins.
+fn divide(sequence: &[u32], span: Span, begins: impl Fn(u32, u32) -> bool) -> Vec<Span> {
+    let mut pieces = Vec::new();
+    let mut begin = span.begin;
+    for (at, pair) in (span.begin + 1..).zip(span.of(sequence).windows(2)) {
+        if begins(pair[0], pair[1]) {
+            pieces.push(Span { begin, end: at });
+            begin = at;
+        }
+    }
+    pieces.push(Span { begin, end: span.end });
+    pieces
+}
+
+/// Numbers the spans so that those with the same events have the same number, and gives one span for each number.
+fn distinct(sequence: &[u32], spans: &[Span]) -> (Vec<u32>, Vec<Span>) {
+    let mut numbers = Vec::with_capacity(spans.len());
+    let mut first: Vec<Span> = Vec::new();
+    // Numbers with the same hash form a list that ends with NONE.
+    let mut by_hash: HashMap<u64, u32> = HashMap::new();
+    let mut next: Vec<u32> = Vec::new();
+    for span in spans {
+        let events = span.of(sequence);
+        let same = |number: u32| first[number as usize].of(sequence) == events;
+        if let Some(&last) = numbers.last().filter(|&&last| same(last)) {
+            numbers.push(last);
+            continue;
+        }
+        let hash = events.iter().fold(events.len() as u64, |hash, &event| {
+            (hash.rotate_left(5) ^ u64::from(event)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        });
+        let head = by_hash.entry(hash).or_insert(NONE);
+        let mut at = *head;
+        while at != NONE && !same(at) {
+            at = next[at as usize];
+        }
+        if at == NONE {
+            at = first.len() as u32;
+            next.push(std::mem::replace(head, at));
+            first.push(*span);
+        }
+        numbers.push(at);
+    }
+    (numbers, first)
+}
+
+fn cost(items: &[Item]) -> Cost {
+    items.iter().fold(Cost::default(), |sum, item| sum.plus(item.cost))
+}
+
+/// Whether most events of a body are in no known order: a loop around these that runs now so, now so often is
+/// nothing that stands in a source.
+fn is_mostly_mixed(body: &[Tree]) -> bool {
+    let events: u64 = body.iter().map(|tree| tree.events).sum();
+    let mixed = body.iter().filter(|tree| matches!(tree.kind, Kind::Mixed { .. }));
+    mixed.map(|tree| tree.events).sum::<u64>() * 2 > events
+}
+
+/// Parts of the guards of a loop's body, and runs of its iteration counts, without those of loops inside it.
+fn own_parts(tree: &Tree) -> usize {
+    let own = match &tree.kind {
+        Kind::Loop { trips } => trips.runs().len(),
+        _ => 0,
+    };
+    own + tree.children.iter().map(guard_parts).sum::<usize>()
+}
+
+fn guard_parts(tree: &Tree) -> usize {
+    use super::Guard;
+    let own = match &tree.guard {
+        Some(Guard::Each { iterations } | Guard::Whole { iterations, .. }) => {
+            iterations.parts().len()
+        }
+        _ => 0,
+    };
+    match tree.kind {
+        Kind::Sequence => own + tree.children.iter().map(guard_parts).sum::<usize>(),
+        _ => own,
+    }
+}

@@ -1,0 +1,169 @@
+//! From a tree back to the sequence of its events.
+//!
+//! Owns the execution of a tree: which leaf runs next. It expands exact trees, and spreads times over any tree,
+//! since a mixture keeps how many events each of its executions has.
+
+use talea_model::{Nanos, NodeId};
+
+use super::{Guard, Kind, Tree};
+use crate::log::Runs;
+
+impl Tree {
+    /// The sequence of events; absent where a part of the tree is [`Kind::Mixed`].
+    ///
+    /// A tree that does not come from [`super::build`] gives some sequence, of at most as many events as it says.
+    pub fn expand(&self) -> Option<Vec<NodeId>> {
+        if !self.is_exact() {
+            return None;
+        }
+        let mut sequence = Vec::new();
+        let mut run = Run::new(self);
+        run.all(&mut |at| {
+            if let &Kind::Leaf { node } = at.kind {
+                sequence.push(node);
+            }
+        });
+        Some(sequence)
+    }
+
+    /// Adds `durations`, one for each event in the order of the sequence, to the leaves that the events belong to
+    /// and to everything above them.
+    pub fn add_times(&mut self, durations: impl IntoIterator<Item = Nanos>) {
+        let mut run = Run::new(self);
+        let mut times = vec![Nanos(0); run.nodes.len()];
+        let mut durations = durations.into_iter();
+        run.all(&mut |at| times[at.number] += durations.next().unwrap_or_default());
+        let mut times = times.into_iter();
+        self.sum_times(&mut times);
+    }
+
+    fn sum_times(&mut self, own: &mut impl Iterator<Item = Nanos>) -> Nanos {
+        let mut sum = own.next().unwrap_or_default();
+        for child in &mut self.children {
+            sum += child.sum_times(own);
+        }
+        self.time += sum;
+        sum
+    }
+}
+
+/// An event's place in the tree.
+struct At<'a> {
+    /// Number of its tree node, parents first.
+    number: usize,
+    kind: &'a Kind,
+}
+
+/// A node of the tree as the run needs it.
+struct Node<'a> {
+    tree: &'a Tree,
+    children: Vec<usize>,
+    /// Place in the runs of trips or lengths: which run, and how much of it is used up.
+    cursor: (usize, u64),
+    /// Iterations of earlier executions.
+    iterations: u64,
+}
+
+/// Which iteration of the innermost loop something runs in.
+#[derive(Clone, Copy)]
+struct Iteration {
+    number: u64,
+    of: u64,
+    /// Counted from the first iteration of the loop's first execution.
+    in_all: u64,
+}
+
+struct Run<'a> {
+    nodes: Vec<Node<'a>>,
+    /// Events that may still come.
+    left: u64,
+    /// Iterations that may still come; every honest one has an event on each level.
+    patience: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(tree: &'a Tree) -> Self {
+        let mut nodes = Vec::new();
+        let depth = add(tree, &mut nodes);
+        let patience = tree.events.saturating_mul(depth);
+        Self { nodes, left: tree.events, patience }
+    }
+
+    fn all(&mut self, f: &mut impl FnMut(At<'a>)) {
+        self.node(0, Iteration { number: 0, of: 1, in_all: 0 }, f);
+    }
+
+    fn node(&mut self, number: usize, iteration: Iteration, f: &mut impl FnMut(At<'a>)) {
+        let tree = self.nodes[number].tree;
+        match &tree.kind {
+            Kind::Leaf { .. } => self.event(number, 1, f),
+            Kind::Mixed { lengths, .. } => {
+                let length = next(lengths, &mut self.nodes[number].cursor);
+                self.event(number, length, f);
+            }
+            Kind::Root | Kind::Sequence => self.children(number, iteration, f),
+            Kind::Loop { trips } => {
+                let of = next(trips, &mut self.nodes[number].cursor);
+                let before = self.nodes[number].iterations;
+                self.nodes[number].iterations = before.saturating_add(of);
+                for at in 0..of {
+                    if self.left == 0 || self.patience == 0 {
+                        return;
+                    }
+                    self.patience -= 1;
+                    let in_all = before.saturating_add(at);
+                    self.children(number, Iteration { number: at, of, in_all }, f);
+                }
+            }
+        }
+    }
+
+    fn children(&mut self, number: usize, iteration: Iteration, f: &mut impl FnMut(At<'a>)) {
+        for child in 0..self.nodes[number].children.len() {
+            let child = self.nodes[number].children[child];
+            if self.nodes[child].tree.guard.as_ref().is_none_or(|guard| holds(guard, iteration)) {
+                self.node(child, iteration, f);
+            }
+        }
+    }
+
+    fn event(&mut self, number: usize, count: u64, f: &mut impl FnMut(At<'a>)) {
+        let count = count.min(self.left);
+        self.left -= count;
+        for _ in 0..count {
+            f(At { number, kind: &self.nodes[number].tree.kind });
+        }
+    }
+}
+
+/// Adds `tree` and all below it, parents first, and gives its depth.
+fn add<'a>(tree: &'a Tree, nodes: &mut Vec<Node<'a>>) -> u64 {
+    let number = nodes.len();
+    nodes.push(Node { tree, children: Vec::new(), cursor: (0, 0), iterations: 0 });
+    let mut depth = 0;
+    for child in &tree.children {
+        let place = nodes.len();
+        nodes[number].children.push(place);
+        depth = depth.max(add(child, nodes));
+    }
+    depth + 1
+}
+
+fn next(runs: &Runs<u64>, (run, used): &mut (usize, u64)) -> u64 {
+    let Some(&(value, count)) = runs.runs().get(*run) else { return 0 };
+    *used += 1;
+    if *used >= count {
+        *run += 1;
+        *used = 0;
+    }
+    value
+}
+
+fn holds(guard: &Guard, at: Iteration) -> bool {
+    match guard {
+        Guard::Each { iterations } => iterations.contains(at.number),
+        Guard::Whole { iterations, .. } => iterations.contains(at.in_all),
+        Guard::NotLast => at.number + 1 < at.of,
+        Guard::Last => at.number + 1 == at.of,
+    }
+}

@@ -1,0 +1,201 @@
+//! The end of a recording: ranks bring their bundles together and write one file.
+//!
+//! Owns the tree reduction at `MPI_Finalize`, on a communicator of its own and with `PMPI_` calls only. The structure of all
+//! ranks goes up a binary tree and is written by rank 0; the packed times are written by each rank at its own place in the
+//! same file, or sent to rank 0 by those that cannot open it. When anything fails the mapped files stay, and
+//! `talea` reads these.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use talea_run::bundle::Bundle;
+use talea_run::live::LiveProcess;
+use talea_run::{container, trace};
+
+use crate::abi::{self, abi};
+use crate::process::Process;
+
+const TAG: usize = 77;
+/// Counts are C integers: what is longer goes in pieces.
+const PIECE: usize = 1 << 30;
+
+/// A communicator of our own over the whole world.
+struct World {
+    comm: usize,
+    rank: usize,
+    size: usize,
+}
+
+impl World {
+    fn new() -> Option<Self> {
+        let (mut comm, mut rank, mut size) = (0_usize, 0_i32, 0_i32);
+        // SAFETY: MPI is initialised and not yet finalised; pointers are valid.
+        unsafe {
+            if abi::comm_dup(abi().comm_world, (&raw mut comm) as usize) != 0 {
+                return None;
+            }
+            abi::comm_rank(comm, (&raw mut rank) as usize);
+            abi::comm_size(comm, (&raw mut size) as usize);
+        }
+        Some(Self { comm, rank: rank as usize, size: size as usize })
+    }
+
+    fn send(&self, to: usize, bytes: &[u8]) {
+        let length = bytes.len() as u64;
+        // SAFETY: the buffers are as long as said.
+        unsafe {
+            abi::send((&raw const length) as usize, 8, abi().byte, to, TAG, self.comm);
+            for piece in bytes.chunks(PIECE) {
+                abi::send(piece.as_ptr() as usize, piece.len(), abi().byte, to, TAG, self.comm);
+            }
+        }
+    }
+
+    fn receive(&self, from: usize) -> Vec<u8> {
+        let mut length = 0_u64;
+        let mut status = [0_u64; 16];
+        let status = status.as_mut_ptr() as usize;
+        // SAFETY: the buffers are as long as said, and the status larger than any implementation's.
+        unsafe {
+            abi::recv((&raw mut length) as usize, 8, abi().byte, from, TAG, self.comm, status);
+            let mut bytes = vec![0_u8; length as usize];
+            for piece in bytes.chunks_mut(PIECE) {
+                abi::recv(piece.as_mut_ptr() as usize, piece.len(), abi().byte, from, TAG, self.comm, status);
+            }
+            bytes
+        }
+    }
+
+    /// Rank 0's bytes on all ranks.
+    fn broadcast(&self, bytes: &mut Vec<u8>) {
+        let mut length = bytes.len() as u64;
+        // SAFETY: all ranks give buffers of the length that rank 0 said.
+        unsafe {
+            abi::bcast((&raw mut length) as usize, 8, abi().byte, 0, self.comm);
+            bytes.resize(length as usize, 0);
+            abi::bcast(bytes.as_mut_ptr() as usize, bytes.len(), abi().byte, 0, self.comm);
+        }
+    }
+
+    /// Every rank's number on all ranks.
+    fn all(&self, own: u64) -> Vec<u64> {
+        let mut numbers = vec![0_u64; self.size];
+        // SAFETY: there is room for eight bytes of each rank.
+        unsafe {
+            abi::allgather(
+                (&raw const own) as usize,
+                8,
+                abi().byte,
+                numbers.as_mut_ptr() as usize,
+                8,
+                abi().byte,
+                self.comm,
+            );
+        }
+        numbers
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // SAFETY: the communicator is ours, and nothing is pending on it.
+        unsafe { abi::comm_free((&raw mut self.comm) as usize) };
+    }
+}
+
+/// Writes the recording of all ranks into `directory` and removes the mapped files. All ranks of the world call it.
+pub fn gather(process: Option<&Process>, directory: &Path) {
+    let Some(world) = World::new() else { return };
+    let live = process.and_then(|p| {
+        // SAFETY: the recording has ended: nobody writes any more.
+        LiveProcess::read(unsafe { p.memory.bytes() }).ok()
+    });
+    let mut bundle = live.as_ref().map_or_else(Bundle::nothing, Bundle::of);
+    drop(live);
+    let own = bundle.len();
+    let times = bundle.take_times().pop().unwrap_or_default();
+    // A rank without a recording would leave a hole in the numbering of sections.
+    let complete = world.all(own as u64).iter().all(|&n| n == 1);
+    if !complete {
+        return;
+    }
+    let merged = reduce(&world, bundle);
+    let structure = merged.map(|b| b.to_bytes());
+    let lengths = world.all(times.len() as u64);
+    let written = write(&world, directory, structure.as_deref(), &lengths, &times);
+    if world.all(u64::from(written)).iter().all(|&w| w == 1) {
+        if let Some(path) = process.and_then(|p| p.memory.path()) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// The tree: ranks whose lowest set bit is `step` hand over to the rank that many below.
+fn reduce(world: &World, mut bundle: Bundle) -> Option<Bundle> {
+    let mut step = 1;
+    while step < world.size {
+        if world.rank & step != 0 {
+            world.send(world.rank - step, &bundle.to_bytes());
+            return None;
+        }
+        if world.rank + step < world.size {
+            if let Ok(other) = Bundle::from_bytes(&world.receive(world.rank + step)) {
+                bundle.merge(&other);
+            }
+        }
+        step *= 2;
+    }
+    Some(bundle)
+}
+
+/// Whether this rank's part, and on rank 0 the rest, is in the file.
+fn write(world: &World, directory: &Path, structure: Option<&[u8]>, lengths: &[u64], times: &[u8]) -> bool {
+    let mut file = None;
+    let mut name = Vec::new();
+    if let Some(structure) = structure {
+        if let Ok((path, created)) = trace::create(directory) {
+            name = path.into_os_string().into_vec();
+            name.extend_from_slice(&(structure.len() as u64).to_le_bytes());
+            file = Some(created);
+        }
+    }
+    world.broadcast(&mut name);
+    let Some((path, length)) = name.split_last_chunk::<8>() else { return false };
+    let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
+    let Ok(layout) = trace::layout(u64::from_le_bytes(*length), lengths) else { return false };
+    let place = layout.placements()[world.rank + 1];
+    let file = file.or_else(|| open_shared(&path));
+    let own = file.as_ref().and_then(|file| place.write(file, times).ok());
+    let checksum = container::checksum(times);
+    let checksums = world.all(u64::from(checksum));
+    let direct = world.all(u64::from(own.is_some()));
+    let mut good = true;
+    for (rank, _) in direct.iter().enumerate().skip(1).filter(|(_, d)| **d == 0) {
+        // Another node's disk: rank 0 writes for it.
+        if world.rank == rank {
+            world.send(0, times);
+        } else if let (0, Some(file)) = (world.rank, &file) {
+            good &= layout.placements()[rank + 1].write(file, &world.receive(rank)).is_ok();
+        } else if world.rank == 0 {
+            world.receive(rank);
+            good = false;
+        }
+    }
+    let (Some(structure), Some(file)) = (structure, &file) else { return true };
+    let mut sums = vec![container::checksum(structure)];
+    sums.extend(checksums.iter().map(|&c| c as u32));
+    good &= own.is_some()
+        && layout.write_header(file).is_ok()
+        && layout.placements()[0].write(file, structure).is_ok()
+        && layout.write_tail(file, &sums).is_ok();
+    if !good {
+        let _ = std::fs::remove_file(&path);
+    }
+    good
+}
+
+/// The file that rank 0 made, if this rank sees it.
+fn open_shared(path: &Path) -> Option<File> {
+    OpenOptions::new().write(true).open(path).ok()
+}

@@ -1,0 +1,129 @@
+//! The events of a thread, one after the other, with times and arguments.
+//!
+//! Owns the merge of a thread's walk with its argument streams and its times.
+
+use talea_flow::codec::times;
+use talea_flow::log::{Runs, Walk};
+use talea_flow::times::Quantiser;
+use talea_model::{Nanos, NodeId};
+
+use super::{Process, Recording, Thread};
+use crate::clock::ClockMap;
+use crate::live::layout::TimesMode;
+
+/// One call, or a series of unsuccessful polls.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// Node of the thread's graph: `thread.log.nodes[node]` has its signature.
+    pub node: NodeId,
+    /// Since the start of the run; absent where times were not kept.
+    pub begin: Option<Nanos>,
+    /// How long the call took; absent where times were not kept.
+    pub duration: Option<Nanos>,
+    /// Calls that it stands for.
+    pub polls: u64,
+    /// One value for each recorded argument of the procedure.
+    pub args: &'a [i64],
+}
+
+/// Where a stream's reading stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct At {
+    run: usize,
+    used: u64,
+}
+
+fn step<T: Copy + PartialEq>(runs: &Runs<T>, at: &mut At) -> Option<T> {
+    let &(value, count) = runs.runs().get(at.run)?;
+    at.used += 1;
+    if at.used == count {
+        *at = At { run: at.run + 1, used: 0 };
+    }
+    Some(value)
+}
+
+/// Extra bits of a cell.
+type ExtraBits = Box<dyn Fn(u16) -> u8>;
+
+/// The decoder of a thread's times.
+enum Reader<'a> {
+    Bounded(times::Decoder<'a, ExtraBits>, Box<Quantiser>),
+    Exact(times::exact::Decoder<'a>),
+    None,
+}
+
+/// See [`Process::events`].
+pub struct Events<'a> {
+    thread: &'a Thread,
+    walk: Walk<'a>,
+    columns: Vec<Vec<At>>,
+    polls: Vec<At>,
+    args: Vec<i64>,
+    times: Reader<'a>,
+    /// Events that still have times.
+    timed: u64,
+    clock: &'a ClockMap,
+    /// Nominal nanoseconds since the process's start at the end of the last event.
+    end: u64,
+}
+
+impl<'a> Events<'a> {
+    pub(super) fn new(recording: &'a Recording, process: &'a Process, thread: &'a Thread) -> Self {
+        let nodes = &thread.log.nodes;
+        Self {
+            thread,
+            walk: thread.log.walk(),
+            columns: nodes.iter().map(|n| vec![At::default(); n.columns.len()]).collect(),
+            polls: vec![At::default(); nodes.len()],
+            args: Vec::new(),
+            times: match recording.times {
+                TimesMode::Bounded => {
+                    let quantiser = recording.quantiser();
+                    let bits = quantiser.clone();
+                    let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));
+                    Reader::Bounded(times::Decoder::new(&thread.times.cells, bits), Box::new(quantiser))
+                }
+                TimesMode::Exact => Reader::Exact(times::exact::Decoder::new(&thread.times.cells)),
+                TimesMode::Statistics => Reader::None,
+            },
+            timed: thread.times.kept,
+            clock: &process.clock,
+            end: 0,
+        }
+    }
+
+    /// The next event; its arguments are valid until the one after it is asked for.
+    pub fn next_event(&mut self) -> Option<Event<'_>> {
+        let (node, edge) = self.walk.next_step()?;
+        let index = node.0 as usize;
+        let log = &self.thread.log.nodes[index];
+        self.args.clear();
+        for (column, at) in log.columns.iter().zip(&mut self.columns[index]) {
+            self.args.push(step(column, at)?);
+        }
+        let polls = if log.polls.is_empty() { 1 } else { step(&log.polls, &mut self.polls[index]).unwrap_or(1) };
+        let times = self.next_times(edge.map_or(0, |e| e + 1), node.0);
+        Some(Event {
+            node,
+            begin: times.map(|(begin, _)| begin),
+            duration: times.map(|(_, duration)| duration),
+            polls,
+            args: &self.args,
+        })
+    }
+
+    fn next_times(&mut self, edge: u32, node: u32) -> Option<(Nanos, Nanos)> {
+        self.timed = self.timed.checked_sub(1)?;
+        let (gap, duration) = match &mut self.times {
+            Reader::Bounded(decoder, quantiser) => {
+                let (gap, duration) = decoder.next(edge, node).ok()?;
+                (quantiser.restore(gap).0, quantiser.restore(duration).0)
+            }
+            Reader::Exact(decoder) => decoder.next(edge, node).ok()?,
+            Reader::None => return None,
+        };
+        let begin = self.end.saturating_add(gap);
+        self.end = begin.saturating_add(duration);
+        Some((self.clock.nanos(begin), Nanos(duration)))
+    }
+}

@@ -1,0 +1,195 @@
+//! A recording as analysis sees it: tables, processes, threads, and their events one by one.
+//!
+//! Owns the form that live files and packed traces are both read into. Ids in streams are ids in this recording's
+//! tables, the same for all ranks. It refuses analysis: it gives events, and what their numbers mean.
+
+pub mod events;
+
+use talea_flow::log::ThreadLog;
+use talea_flow::times::{Bound, Quantiser};
+use talea_model::{ArgKind, Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, ProcedureSpec, Rank};
+
+pub use events::{Event, Events};
+
+use crate::clock::ClockMap;
+use crate::live::layout::TimesMode;
+use crate::live::read::NodeSums;
+use crate::live::record::CommSymbol;
+
+/// One run of a parallel program.
+#[derive(Debug)]
+pub struct Recording {
+    /// Processes, sorted by world and rank.
+    pub processes: Vec<Process>,
+    /// Procedures that were called; a `ProcedureId` is an index.
+    pub procedures: Vec<ProcedureSpec>,
+    /// Modules that calls came from.
+    pub modules: Vec<Module>,
+    /// Call paths, innermost frame first; a `PathId` is an index.
+    pub paths: Vec<Vec<talea_model::Frame>>,
+    /// Communicators; the values of `ArgKind::Comm` are indices.
+    pub comms: Vec<CommSymbol>,
+    /// Datatypes: size of an element, and name (empty for a derived type without one).
+    pub datatypes: Vec<(u64, String)>,
+    /// Reduction operations: name (empty for a user's).
+    pub ops: Vec<String>,
+    /// Lists; the values of list kinds are indices.
+    pub lists: Vec<Vec<i64>>,
+    /// How times were kept.
+    pub times: TimesMode,
+    /// How far recorded times may be from the truth.
+    pub bound: Bound,
+    /// Local calls and every poll are events.
+    pub calls_all: bool,
+    /// `CLOCK_REALTIME` at time 0, in nanoseconds since 1970.
+    pub start_realtime: u64,
+    /// What the recording takes on disk.
+    pub sizes: Sizes,
+    /// What is missing.
+    pub gaps: Gaps,
+}
+
+/// Bytes of the recording's parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Everything.
+    pub total: Bytes,
+    /// Graphs, sequences and arguments of all ranks.
+    pub sequence: Bytes,
+    /// Begin and duration of all events.
+    pub times: Bytes,
+    /// Names, modules, call paths and the like.
+    pub tables: Bytes,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It called `MPI_Finalize`.
+    Finalized,
+    /// It called `MPI_Abort` with this code.
+    Aborted(i32),
+    /// It left through `exit` without `MPI_Finalize`.
+    Exited,
+    /// It stopped without a word: killed, crashed, or its node was lost.
+    Killed,
+}
+
+/// One process.
+#[derive(Debug)]
+pub struct Process {
+    /// World, and rank in it. The thread is 0.
+    pub location: Location,
+    /// Processes of its world.
+    pub world_size: u32,
+    /// Host name.
+    pub host: String,
+    /// Process id.
+    pub pid: u32,
+    /// Version of its MPI library.
+    pub library: String,
+    /// How it ended.
+    pub ended: Ended,
+    /// A call that had not returned when it ended, with the time it began.
+    pub open: Option<Open>,
+    /// Its threads.
+    pub threads: Vec<Thread>,
+    /// From nominal nanoseconds since its own start to nanoseconds since the run's start.
+    pub(crate) clock: ClockMap,
+}
+
+/// A call that never returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Its procedure.
+    pub procedure: ProcedureId,
+    /// Its call path.
+    pub path: PathId,
+    /// When it began.
+    pub begin: Nanos,
+    /// Unsuccessful polls of the series it belongs to, for polls.
+    pub polls: u64,
+}
+
+/// One thread of a process.
+#[derive(Debug, Default)]
+pub struct Thread {
+    /// Its number in the process.
+    pub number: u32,
+    /// Graph and streams; values are ids of the recording.
+    pub log: ThreadLog,
+    /// Exact sums for each node.
+    pub sums: Vec<NodeSums>,
+    /// Calls that were only counted.
+    pub counts: Vec<(ProcedureId, u64)>,
+    /// Times, packed.
+    pub(crate) times: Times,
+}
+
+/// Packed times of a thread.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    /// Events from the first that have times.
+    pub(crate) kept: u64,
+    /// Gap and duration of each.
+    pub(crate) cells: Vec<u8>,
+}
+
+impl Recording {
+    /// The process with this rank in the world that was started first.
+    pub fn process(&self, rank: Rank) -> Option<&Process> {
+        self.processes.iter().find(|p| p.location.world == 0 && p.location.rank == rank)
+    }
+
+    /// The procedure's name and arguments.
+    pub fn procedure(&self, id: ProcedureId) -> &ProcedureSpec {
+        &self.procedures[usize::from(id.0)]
+    }
+
+    /// Number of events of all threads.
+    pub fn events(&self) -> u64 {
+        self.processes.iter().flat_map(|p| &p.threads).map(|t| t.log.events).sum()
+    }
+
+    /// A peer or root of a call on communicator `comm` as a rank of the world; `None` for `MPI_PROC_NULL`, wild cards, and
+    /// processes of another world.
+    pub fn world_rank(&self, process: &Process, comm: Option<i64>, peer: i64) -> Option<Rank> {
+        let rank = match comm.and_then(|c| usize::try_from(c).ok()).and_then(|c| self.comms.get(c)) {
+            Some(comm) if comm.name == "self" && peer == 0 => Some(i64::from(process.location.rank.0)),
+            Some(comm) => comm.members.world_rank(peer),
+            None => (peer >= 0).then_some(peer),
+        };
+        rank.and_then(|r| u32::try_from(r).ok()).map(Rank)
+    }
+
+    /// Bytes that one call moves from or to this process as its arguments tell: the product of each count with the
+    /// size of the datatype that follows it. `args` has a value for each argument of `procedure`.
+    pub fn bytes(&self, procedure: ProcedureId, args: &[i64]) -> Bytes {
+        let spec = self.procedure(procedure);
+        let mut sum = 0_u64;
+        let mut count = None;
+        for (arg, &value) in spec.args.iter().zip(args) {
+            match arg.kind {
+                ArgKind::Count => count = Some(value.max(0) as u64),
+                ArgKind::Datatype => {
+                    let size = usize::try_from(value).ok().and_then(|v| self.datatypes.get(v)).map_or(0, |d| d.0);
+                    sum = sum.saturating_add(count.take().unwrap_or(0).saturating_mul(size));
+                }
+                _ => {}
+            }
+        }
+        Bytes(sum)
+    }
+
+    /// A quantiser that restores this recording's times.
+    pub fn quantiser(&self) -> Quantiser {
+        Quantiser::new(self.bound)
+    }
+}
+
+impl Process {
+    /// Events of one of its threads in order.
+    pub fn events<'a>(&'a self, recording: &'a Recording, thread: &'a Thread) -> Events<'a> {
+        Events::new(recording, self, thread)
+    }
+}
