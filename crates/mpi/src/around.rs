@@ -89,6 +89,14 @@ impl Around {
         }
     }
 
+    #[inline(always)]
+    fn known(process: &Process, handle: usize, address: usize) -> Option<Request> {
+        if handle == abi().request_null {
+            return None;
+        }
+        process.requests.with(|r| r.get(handle, address))
+    }
+
     fn age(thread: u32, made: u64, handle: usize, request: Option<Request>) -> i64 {
         match request {
             _ if handle == abi().request_null => age::NULL,
@@ -125,7 +133,7 @@ impl Around {
                         } else {
                             (address as u64 & abi::handle_mask()) as usize
                         };
-                        let request = process.requests.with(|r| r.get(handle, address));
+                        let request = Self::known(process, handle, address);
                         self.requests.push((handle, address, request));
                         Self::age(thread, made, handle, request) as u64
                     }
@@ -137,7 +145,7 @@ impl Around {
                         for i in 0..count {
                             let address = array + i * size;
                             let handle = Self::handle_at(plan, address, FortranHandle::Request);
-                            let request = process.requests.with(|r| r.get(handle, address));
+                            let request = Self::known(process, handle, address);
                             self.requests.push((handle, address, request));
                             self.list.push(Self::age(thread, made, handle, request));
                         }
@@ -368,6 +376,9 @@ impl Around {
             let mut places = plan.found.iter().zip(words.iter()).filter(|(f, _)| matches!(f, Found::IntOut { .. }));
             places.nth(nth).map_or(0, |(_, &word)| word as i64)
         };
+        if self.requests.is_empty() {
+            return;
+        }
         let mut statuses: Vec<i64> = Vec::new();
         let mut list_statuses = |around: &Self, position: usize, number: usize| {
             if around.requests.get(position).is_some_and(|(_, _, r)| r.is_some_and(|r| r.wild)) {

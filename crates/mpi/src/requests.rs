@@ -40,52 +40,86 @@ impl Hasher for Mix {
 /// Requests that are alive.
 #[derive(Debug, Default)]
 pub struct Requests {
-    alone: HashMap<usize, Request, BuildHasherDefault<Mix>>,
-    /// Requests that share a handle, with the address of their variable, in the order of creation.
-    shared: HashMap<usize, Vec<(usize, Request)>, BuildHasherDefault<Mix>>,
-    /// Address of the variable of each in `alone`.
-    addresses: HashMap<usize, usize, BuildHasherDefault<Mix>>,
+    held: HashMap<usize, Held, BuildHasherDefault<Mix>>,
+}
+
+/// What has one handle, with the address of the program's variable.
+#[derive(Debug)]
+enum Held {
+    One(usize, Request),
+    /// In the order of creation.
+    Many(Vec<(usize, Request)>),
 }
 
 impl Requests {
     /// A call made `request` and left its handle at `address`.
     pub fn add(&mut self, handle: usize, address: usize, request: Request) {
-        if let Some(shared) = self.shared.get_mut(&handle) {
-            // The variable's old request is forgotten, if it was never completed.
-            shared.retain(|(a, _)| *a != address);
-            shared.push((address, request));
-            return;
-        }
-        if let Some(old) = self.alone.insert(handle, request) {
-            let old_address = self.addresses.get(&handle).copied().unwrap_or(0);
-            if old_address != address {
-                self.alone.remove(&handle);
-                self.shared.insert(handle, vec![(old_address, old), (address, request)]);
+        let held = self.held.entry(handle).or_insert(Held::One(address, request));
+        match held {
+            // The variable's old request was never completed, or this is the one just put in.
+            Held::One(old, known) if *old == address => *known = request,
+            Held::One(old, known) => *held = Held::Many(vec![(*old, *known), (address, request)]),
+            Held::Many(many) => {
+                many.retain(|(a, _)| *a != address);
+                many.push((address, request));
             }
         }
-        self.addresses.insert(handle, address);
     }
 
     /// The request with this handle, whose variable lies at `address`.
     pub fn get(&self, handle: usize, address: usize) -> Option<Request> {
-        if let Some(request) = self.alone.get(&handle) {
-            return Some(*request);
+        match self.held.get(&handle)? {
+            Held::One(_, request) => Some(*request),
+            Held::Many(many) => {
+                let own = many.iter().find(|(a, _)| *a == address);
+                own.or(many.first()).map(|(_, request)| *request)
+            }
         }
-        let shared = self.shared.get(&handle)?;
-        let own = shared.iter().find(|(a, _)| *a == address);
-        own.or(shared.first()).map(|(_, request)| *request)
     }
 
     /// The request is complete or freed.
     pub fn remove(&mut self, handle: usize, address: usize) {
-        if self.alone.remove(&handle).is_some() {
-            return;
-        }
-        if let Some(shared) = self.shared.get_mut(&handle) {
-            let place = shared.iter().position(|(a, _)| *a == address).unwrap_or(0);
-            if place < shared.len() {
-                shared.remove(place);
+        match self.held.get_mut(&handle) {
+            Some(Held::One(..)) => {
+                self.held.remove(&handle);
             }
+            Some(Held::Many(many)) if !many.is_empty() => {
+                let place = many.iter().position(|(a, _)| *a == address).unwrap_or(0);
+                many.remove(place);
+            }
+            _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn request(number: u64) -> Request {
+        Request { thread: 0, number, persistent: false, wild: false }
+    }
+
+    #[test]
+    fn variables_tell_requests_with_one_handle_apart() {
+        let mut requests = Requests::default();
+        for number in 0..4 {
+            requests.add(7, 100 + number as usize, request(number));
+        }
+        assert_eq!(requests.get(7, 102).map(|r| r.number), Some(2));
+        requests.remove(7, 102);
+        assert_eq!(requests.get(7, 103).map(|r| r.number), Some(3));
+        // A handle that was copied elsewhere is taken for the oldest.
+        assert_eq!(requests.get(7, 999).map(|r| r.number), Some(0));
+    }
+
+    #[test]
+    fn a_handle_is_used_again() {
+        let mut requests = Requests::default();
+        requests.add(7, 100, request(0));
+        requests.remove(7, 100);
+        assert!(requests.get(7, 100).is_none());
+        requests.add(7, 200, request(1));
+        assert_eq!(requests.get(7, 200).map(|r| r.number), Some(1));
     }
 }

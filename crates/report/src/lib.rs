@@ -1,1 +1,23 @@
 //! The self-contained HTML report of a run, and SVG pictures.
+//!
+//! The caller fills [`ReportData`] from an analysed run and gets one file of HTML from [`html`], or a
+//! picture of one flow graph from [`graph_svg`] and [`graph_dot`]. The page asks for nothing from outside
+//! itself, and no text inside the data can become markup or code. It refuses computing results.
+//!
+//! The page's program is TypeScript in `web/`; what it builds to is kept in `web/dist` and embedded here, so that
+//! building this crate needs no JavaScript tools (`npm run build` renews it, `npm run check-dist` compares).
+//! `cargo run -p talea-report --example samples -- DIR` writes reports of made-up runs to look at.
+
+pub mod data;
+mod graph_dot;
+mod graph_fold;
+mod graph_layout;
+mod graph_svg;
+mod page;
+mod text;
+
+pub use data::{GraphData, ReportData};
+pub use graph_dot::graph_dot;
+pub use graph_layout::{Area, GraphLayout, Label, layout};
+pub use graph_svg::graph_svg;
+pub use page::html;

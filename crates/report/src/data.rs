@@ -1,0 +1,310 @@
+//! What a report shows: the public JSON of a run, key by key.
+//!
+//! Owns the shape and the names; every field name is a key of the JSON. Times are whole nanoseconds and
+//! amounts whole bytes. It computes nothing: whoever analysed the run fills it in.
+//!
+//! Ids: `LoopId`, `SiteId`, `ClassId` and the ids of tree nodes are each unique in one report, across all
+//! classes. A [`SiteId`] is the index into [`ReportData::sites`]; a [`ClassId`] into
+//! [`ReportData::classes`]. Text may hold anything a program can put into a path or an argument: drawing
+//! makes it harmless.
+
+mod graph;
+mod time;
+
+use serde::Serialize;
+use talea_model::{Bytes, Gaps, Nanos, Rank};
+
+pub use graph::{ChainCall, GraphData, GraphEdge, GraphLoop, GraphNode};
+pub use time::{Bar, IterationSeries, Message, Outlier, RankSeries, Row, Timeline};
+
+/// A loop, the same in tree, graph, timelines and iteration series.
+pub type LoopId = u32;
+/// A call site: the index into [`ReportData::sites`].
+pub type SiteId = u32;
+/// A class of ranks: the index into [`ReportData::classes`].
+pub type ClassId = u32;
+
+/// Everything that one report shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ReportData {
+    /// What was run, where and how it was recorded.
+    pub run: RunInfo,
+    /// What is missing, estimated or unsupported; shown in a strip under the title.
+    pub gaps: Gaps,
+    /// What matters, most important first.
+    pub findings: Vec<Finding>,
+    /// Classes of ranks that behave alike, largest first; at least one where there is any rank.
+    pub classes: Vec<RankClass>,
+    /// Call sites, `sites[i].id == i`.
+    pub sites: Vec<SiteRow>,
+    /// One row a rank, in the order of ranks.
+    pub ranks: Vec<RankRow>,
+    /// Representative iterations: at most one for each loop (and one without a loop for the whole run).
+    pub timelines: Vec<Timeline>,
+    /// Durations of iterations over the run: at most one for each loop and class.
+    pub iterations: Vec<IterationSeries>,
+    /// Who sends to whom: the whole run, and where known single loops and sites.
+    pub matrices: Vec<Matrix>,
+}
+
+/// The title of the report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunInfo {
+    /// The command line as a person would type it.
+    pub command: String,
+    /// Names of the nodes, in the order of the ranks on them.
+    pub hosts: Vec<String>,
+    /// Number of ranks of the world.
+    pub ranks: u32,
+    /// From the first rank's start to the last one's end.
+    pub wall: Nanos,
+    /// Start in RFC 3339, with the offset of the place where it ran.
+    pub started: String,
+    /// The MPI library as it names itself, one line.
+    pub mpi: String,
+    /// Version of the Talea that recorded the run.
+    pub talea: String,
+    /// How times were kept (`exact`, `bounded`, `sums`).
+    pub times_mode: String,
+    /// The stated bound of the times' error (`at most 1 µs or 1 %`); empty where times are exact.
+    pub times_bound: String,
+    /// How the program ended (`exit code 0`, `signal 9`).
+    pub exit: String,
+    /// True when the program ended as a program should.
+    pub ok: bool,
+}
+
+/// One sentence with figures, and where its evidence stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// A plain sentence. Text between back-ticks is shown as code, figures are set off by themselves.
+    pub text: String,
+    /// What a click shows.
+    pub target: Target,
+}
+
+/// Evidence of a finding: `{"kind": "loop", "id": 3}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Target {
+    /// The whole run.
+    Run,
+    /// A loop: its tree node, timeline, iterations and graph.
+    Loop {
+        /// Which.
+        id: LoopId,
+    },
+    /// One iteration in the plot of durations.
+    Iteration {
+        /// Loop that it belongs to.
+        id: LoopId,
+        /// Its number, from 0.
+        iteration: u64,
+    },
+    /// A call site: its row, its bars, its node.
+    Site {
+        /// Which.
+        id: SiteId,
+    },
+    /// A rank: its row in the timeline and the table.
+    Rank {
+        /// Which.
+        rank: Rank,
+    },
+    /// A class of ranks: its tree, graph and rows.
+    Class {
+        /// Which.
+        id: ClassId,
+    },
+    /// The communication matrix.
+    Matrix,
+}
+
+/// Ranks that execute the same structure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankClass {
+    /// Index in the report's list.
+    pub id: ClassId,
+    /// Short name, `A`, `B` and so on.
+    pub name: String,
+    /// Its ranks as text, `0-3,8`.
+    pub ranks: String,
+    /// How many ranks it has.
+    pub count: u32,
+    /// The rank whose events tree and graph show.
+    pub representative: Rank,
+    /// Structure of the representative; the root has kind [`TreeKind::Root`].
+    pub tree: TreeNode,
+    /// Flow graph of the representative, chains already merged.
+    pub graph: GraphData,
+}
+
+/// What a node of the structure tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TreeKind {
+    /// The whole run of one rank.
+    Root,
+    /// Children one after the other; with a guard only in some iterations.
+    Sequence,
+    /// Children again and again.
+    Loop,
+    /// One call.
+    Call,
+}
+
+/// One node of a structure tree. Figures are totals of the representative rank over the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TreeNode {
+    /// Unique in the report.
+    pub id: u32,
+    /// What it is.
+    pub kind: TreeKind,
+    /// Set on loops, and only there.
+    pub loop_id: Option<LoopId>,
+    /// Short text: a procedure, the place of a loop (`verlet.cpp:291`), a name for a sequence.
+    pub label: String,
+    /// Iterations each time a loop is entered; absent where that varies (then `range`) and on other kinds.
+    pub count: Option<u64>,
+    /// Iterations as text where they vary, `4-7`; empty otherwise.
+    pub range: String,
+    /// On which iterations it runs, in the notation of the graph (`0,2,2,1|4,5,0,2`); empty for all.
+    pub guard: String,
+    /// Time inside it, children and computation between calls included.
+    pub time: Nanos,
+    /// `time` as a part of the root's, 0 to 1.
+    pub share: f64,
+    /// Part of `time` that is in MPI, 0 to 1.
+    pub mpi_share: f64,
+    /// Calls inside it.
+    pub events: u64,
+    /// Set on calls.
+    pub site: Option<SiteId>,
+    /// In the order of execution.
+    pub children: Vec<TreeNode>,
+}
+
+/// What time is spent on; the colour of everything that belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Category {
+    /// The program's own work.
+    Computation,
+    /// Completion calls and blocking receives: `MPI_Wait*`, `MPI_Recv`, `MPI_Probe`.
+    Waiting,
+    /// Sends, posted receives, one-sided transfers.
+    Transfer,
+    /// Collective operations and synchronisation.
+    Collective,
+    /// MPI-IO.
+    Io,
+    /// Set-up, and calls that only ask or make something.
+    Setup,
+}
+
+/// One call site over all ranks: a row of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SiteRow {
+    /// Index in the report's list.
+    pub id: SiteId,
+    /// `MPI_Waitall`.
+    pub procedure: String,
+    /// Its colour.
+    pub category: Category,
+    /// Function that calls; empty where unknown.
+    pub function: String,
+    /// File, as the line table names it; empty where unknown.
+    pub file: String,
+    /// Line in `file`, from 1; 0 where unknown.
+    pub line: u32,
+    /// What is always known, `module+0xoffset`.
+    pub address: String,
+    /// Call path from the direct caller outwards, each frame as one line of text.
+    pub path: Vec<String>,
+    /// Calls on all ranks.
+    pub count: u64,
+    /// Time on all ranks.
+    pub time: Nanos,
+    /// `time` as a part of the time of all ranks, 0 to 1.
+    pub share: f64,
+    /// Bytes sent by these calls; absent where the procedure moves none.
+    pub bytes: Option<Bytes>,
+    /// Shortest call.
+    pub min: Nanos,
+    /// Median call (of the bounded times where they are bounded).
+    pub median: Nanos,
+    /// Longest call.
+    pub max: Nanos,
+    /// Largest rank's time divided by the mean of the ranks that call it; 1 is even.
+    pub imbalance: f64,
+    /// Rank with the least time here, among those that call it.
+    pub rank_min: Rank,
+    /// Rank with the most time here.
+    pub rank_max: Rank,
+    /// Time of each rank, in the order of [`ReportData::ranks`]; empty where it is not kept.
+    pub rank_times: Vec<Nanos>,
+    /// Calls of each rank, as `rank_times`.
+    pub rank_counts: Vec<u64>,
+}
+
+/// One rank: a row of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankRow {
+    /// Which.
+    pub rank: Rank,
+    /// Node that it ran on.
+    pub host: String,
+    /// Class that it belongs to.
+    pub class: ClassId,
+    /// From its first to its last recorded moment.
+    pub wall: Nanos,
+    /// Time in MPI.
+    pub mpi: Nanos,
+    /// Time between MPI calls.
+    pub compute: Nanos,
+    /// Bytes it sent.
+    pub bytes: Bytes,
+    /// Recorded calls.
+    pub events: u64,
+    /// How it ended, as text: `finished`, `exit code 1`, `signal 9 after 41.2 s`.
+    pub end: String,
+    /// True when it ended as it should.
+    pub ok: bool,
+}
+
+/// Who sends how much to whom.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Matrix {
+    /// The loop that it covers; absent for the whole run or a site.
+    pub loop_id: Option<LoopId>,
+    /// The site that it covers; absent for the whole run or a loop.
+    pub site: Option<SiteId>,
+    /// Number of ranks on a side.
+    pub ranks: u32,
+    /// Ranks folded into one cell side: cell (i, j) covers ranks `i*block ..` and `j*block ..`. 1 up to 256 ranks.
+    pub block: u32,
+    /// What is counted, one line: `point-to-point sends; collectives are not in it`.
+    pub what: String,
+    /// Cells that are not empty.
+    pub cells: Vec<Cell>,
+}
+
+/// One cell of a matrix; in JSON the array `[from, to, bytes, messages]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "(u32, u32, u64, u64)")]
+pub struct Cell {
+    /// Row: the sender's rank, or block of ranks.
+    pub from: u32,
+    /// Column: the receiver's.
+    pub to: u32,
+    /// Sum over the run.
+    pub bytes: Bytes,
+    /// Sum over the run.
+    pub messages: u64,
+}
+
+impl From<Cell> for (u32, u32, u64, u64) {
+    fn from(cell: Cell) -> Self {
+        (cell.from, cell.to, cell.bytes.0, cell.messages)
+    }
+}

@@ -1,0 +1,31 @@
+// Builds dist/: one program, one style sheet, and the program's hash for the page's policy.
+// The results are kept in the repository, so that building the Rust crates needs no JavaScript tools;
+// `--check` says whether they are those of the source (exit code 1 where not) and writes nothing.
+
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const options = { bundle: true, minify: true, legalComments: "none", write: false, outdir: "dist" };
+const [program, style] = await Promise.all([
+  build({ ...options, entryPoints: { report: "src/report/main.ts" }, format: "iife", target: "es2022", charset: "ascii" }),
+  build({ ...options, entryPoints: { report: "src/report/report.css" } }),
+]);
+const files = {
+  "report.js": program.outputFiles[0].contents,
+  "report.css": style.outputFiles[0].contents,
+  "report.sha256": Buffer.from(createHash("sha256").update(program.outputFiles[0].contents).digest("base64") + "\n"),
+};
+
+if (process.argv.includes("--check")) {
+  const stale = Object.entries(files).filter(([name, bytes]) => !readFileSync(`dist/${name}`).equals(Buffer.from(bytes)));
+  for (const [name] of stale) console.error(`dist/${name} is not what the source builds: run \`npm run build\``);
+  process.exitCode = stale.length ? 1 : 0;
+} else {
+  mkdirSync("dist", { recursive: true });
+  for (const [name, bytes] of Object.entries(files)) writeFileSync(`dist/${name}`, bytes);
+}
+const packed = gzipSync(Buffer.concat([files["report.js"], files["report.css"]])).length;
+console.log(`first load ${(packed / 1024).toFixed(1)} KiB gzip of 200`);
+if (packed > 200 * 1024) process.exitCode = 1;

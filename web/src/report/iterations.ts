@@ -1,0 +1,212 @@
+// How long each iteration took, over the run: the median, the spread between ranks, and what stands out.
+// At the right edge the same durations as a histogram, so that two modes are seen at once.
+
+import type { Model } from "./model";
+import type { Selection, State } from "./state";
+import type { Series } from "./types";
+import { button, h, hideTip, plain, s, showTip } from "./dom";
+import { Panel, watchWidth } from "./panel";
+import { count, tickTime, ticks, time } from "./units";
+
+const LEFT = 62;
+const RIGHT = 70;
+const TOP = 16;
+const BOTTOM = 34;
+const HEIGHT = 250;
+
+export class Iterations {
+  readonly panel = new Panel("iterations", "iteration durations");
+  private readonly holder = h("div", { class: "plot" });
+  private readonly zero = button("from 0", "start the axis at zero", () => {
+    this.fromZero = !this.fromZero;
+    this.draw();
+  });
+  private readonly all = button("whole axis", "show also what lies far above the rest", () => {
+    this.whole = !this.whole;
+    this.draw();
+  });
+  private whole = false;
+  private data: Series | undefined;
+  private fromZero = true;
+  private width = 0;
+  private focus = 0;
+
+  constructor(private readonly model: Model, private readonly state: State) {
+    this.panel.tools.append(this.all, this.zero);
+    this.panel.body.append(this.holder);
+    this.panel.behind({
+      name: "iteration durations",
+      columns: [
+        { head: "iteration", value: (at: number) => at * (this.data?.stride ?? 1) },
+        { head: "begin (ns)", value: (at) => this.data?.begin[at] ?? null },
+        { head: "min (ns)", value: (at) => this.data?.min[at] ?? null },
+        { head: "median (ns)", value: (at) => this.data?.median[at] ?? null },
+        { head: "max (ns)", value: (at) => this.data?.max[at] ?? null },
+      ],
+      rows: () => [...(this.data?.median.keys() ?? [])],
+    });
+    watchWidth(this.panel.element, (width) => {
+      this.width = width;
+      this.draw();
+    });
+  }
+
+  update(selection: Selection): void {
+    this.data = this.model.series(this.model.scope(selection), selection);
+    this.panel.tools.hidden = !this.data?.median.length;
+    if (!this.data?.median.length) {
+      this.holder.replaceChildren(h("p", { class: "empty" }, "no loop, so no iterations"));
+      this.panel.note.textContent = "";
+      return;
+    }
+    const { loop } = this.model.scope(selection);
+    const other = loop !== undefined && !this.model.same(loop, this.data.loop_id) ? " (not kept for the selection alone)" : "";
+    const cls = this.data.class === null ? undefined : this.model.report.classes[this.data.class];
+    this.panel.note.textContent = `${plain(this.model.loopName(this.data.loop_id), 50)} \u00b7 ${count(this.data.median.length * this.data.stride)} iterations${other}${cls && this.model.report.classes.length > 1 ? ` \u00b7 class ${plain(cls.name, 20)}` : ""}${this.data.stride > 1 ? ` \u00b7 ${this.data.stride} in one point` : ""}`;
+    this.panel.refresh();
+    this.draw();
+  }
+
+  private draw(): void {
+    const { data, width } = this;
+    if (!data?.median.length || width < 160) return;
+    const points = data.median.length;
+    const inner = width - LEFT - RIGHT;
+    const own = data.ranks.find((one) => one.rank === this.state.selection.rank);
+    const most = Math.max(...spread(data.max), ...(own ? spread(own.durations) : []));
+    // A few iterations far above all others would press these flat: the axis ends below them and says so.
+    const usual = quantile(data.max, 0.95) * 1.8;
+    const cut = !this.whole && most > 3 * usual;
+    const high = cut ? usual : most;
+    const above = cut ? [...data.max.keys()].filter((at) => data.max[at]! > high * 1.06) : [];
+    const low = this.fromZero ? 0 : Math.min(...spread(data.min, Math.min)) * 0.98;
+    const top = low + (high - low) * 1.06 || 1;
+    const x = (at: number): number => LEFT + ((at + 0.5) / points) * inner;
+    const y = (value: number): number => TOP + (1 - (Math.min(top, value) - low) / (top - low)) * (HEIGHT - TOP - BOTTOM);
+    this.all.hidden = !cut && !this.whole;
+    this.all.setAttribute("aria-pressed", String(this.whole));
+    this.zero.textContent = this.fromZero ? "cut axis" : "from 0";
+    this.zero.title = this.fromZero ? "cut the axis at the shortest iteration" : "start the axis at zero";
+    const marks = ticks(low, top, 4);
+    const label = tickTime(marks);
+    const axes: Element[] = [];
+    for (const mark of marks) {
+      axes.push(s("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(mark), y2: y(mark) }));
+      axes.push(s("text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end" }, label(mark)));
+    }
+    for (const mark of ticks(0, points - 1, inner / 80)) {
+      if (Number.isInteger(mark)) axes.push(s("text", { x: x(mark), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" }, String(mark * data.stride)));
+    }
+    axes.push(s("text", { class: "dim", x: LEFT + inner / 2, y: HEIGHT - 3, "text-anchor": "middle" }, "iteration"));
+    if (!this.fromZero) axes.push(s("text", { class: "dim", x: LEFT - 6, y: HEIGHT - BOTTOM + 16, "text-anchor": "end" }, "axis cut"));
+    const columns = Math.max(1, Math.min(points, Math.floor(inner)));
+    const fold = (values: number[], pick: (...all: number[]) => number): [number, number][] =>
+      Array.from({ length: columns }, (_, at) => {
+        const [from, to] = [Math.floor((at * points) / columns), Math.floor(((at + 1) * points) / columns)];
+        return [x((from + to - 1) / 2), y(pick(...values.slice(from, Math.max(from + 1, to))))];
+      });
+    const path = (list: [number, number][]): string => list.map(([a, b], at) => `${at ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
+    const upper = fold(data.max, Math.max);
+    const lower = fold(data.min, Math.min);
+    const marksOn: Element[] = [
+      s("path", { class: "band", d: `${path(upper)}${path(lower.reverse()).replace("M", "L")}Z` }),
+      s("path", { class: "median", d: path(fold(data.median, middle)) }),
+    ];
+    if (own) marksOn.push(s("path", { class: "own", d: path(fold(own.durations, middle)) }));
+    for (const [at, place] of above.slice(0, 200).entries()) {
+      marksOn.push(s("path", { class: "above", d: `M${x(place)} ${TOP - 10}l-5 8h10z` }));
+      const left = x(place) > LEFT + inner * 0.5;
+      if (at === 0) marksOn.push(s("text", { class: "outlier", x: x(place) + (left ? -9 : 9), y: TOP - 2, "text-anchor": left ? "end" : "start" },
+        `${place * data.stride}: ${time(data.max[place] ?? 0)}${above.length > 1 ? ` and ${above.length - 1} more` : ""} above the axis`));
+    }
+    for (const [at, one] of data.outliers.filter((one) => one.duration <= top).slice(0, 12).entries()) {
+      const place = Math.floor(one.iteration / data.stride);
+      marksOn.push(s("circle", { class: "outlier", cx: x(place), cy: y(Math.min(top, one.duration)), r: 4 }));
+      if (at < 3) {
+        const left = x(place) > LEFT + inner * 0.55;
+        marksOn.push(s("text", { class: "outlier", x: x(place) + (left ? -8 : 8), y: y(Math.min(top, one.duration)) + 4, "text-anchor": left ? "end" : "start" }, `${one.iteration}: rank ${one.rank}, ${time(one.duration)}`));
+      }
+    }
+    const pictured = this.model.timeline(this.model.scope(this.state.selection), false);
+    if (pictured && pictured.loop_id !== null && this.model.same(pictured.loop_id, data.loop_id) && pictured.iteration / data.stride < points) {
+      const place = x(Math.floor(pictured.iteration / data.stride));
+      marksOn.push(s("path", { class: "shown", d: `M${place} ${HEIGHT - BOTTOM}l-4 7h8z` }, s("title", {}, `iteration ${pictured.iteration} is the one above`)));
+    }
+    const chosen = this.state.selection.iteration;
+    if (chosen !== null && chosen / data.stride < points) {
+      const place = x(Math.floor(chosen / data.stride));
+      marksOn.unshift(s("line", { class: "chosen", x1: place, x2: place, y1: TOP, y2: HEIGHT - BOTTOM }));
+    }
+    const cursor = s("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden" });
+    const picture = s("svg", { width, height: HEIGHT, tabindex: 0, role: "application", "aria-label": `durations of ${points} iterations, median ${time(quantile(data.median, 0.5))}; left and right move, enter chooses` },
+      ...axes, ...marksOn, ...this.histogram(data, low, top, y), cursor);
+    const tell = (at: number, left: number, up: number): void => {
+      this.focus = Math.max(0, Math.min(points - 1, at));
+      cursor.setAttribute("x1", String(x(this.focus)));
+      cursor.setAttribute("x2", String(x(this.focus)));
+      cursor.setAttribute("visibility", "visible");
+      const rows = data.ranks.length > 1 && data.ranks.length <= 8 ? data.ranks.map((one) => `rank ${one.rank}: ${time(one.durations[this.focus] ?? 0)}`) : [];
+      showTip(left, up, [
+        `iteration ${this.focus * data.stride}${data.stride > 1 ? ` to ${(this.focus + 1) * data.stride - 1}` : ""}, begins at ${time(data.begin[this.focus] ?? 0)}`,
+        `median ${time(data.median[this.focus] ?? 0)}, ${time(data.min[this.focus] ?? 0)} to ${time(data.max[this.focus] ?? 0)}`, ...rows,
+      ]);
+    };
+    picture.addEventListener("mousemove", (event) => tell(Math.floor(((event.offsetX - LEFT) / inner) * points), event.clientX, event.clientY));
+    const leave = (): void => {
+      hideTip();
+      cursor.setAttribute("visibility", "hidden");
+    };
+    picture.addEventListener("mouseleave", leave);
+    picture.addEventListener("blur", leave);
+    picture.addEventListener("click", () => this.state.choose({ iteration: this.focus * data.stride }, true));
+    picture.addEventListener("keydown", (event) => {
+      const box = picture.getBoundingClientRect();
+      const step = { ArrowLeft: -1, ArrowRight: 1, Home: -points, End: points }[event.key];
+      if (step !== undefined) tell(this.focus + step, box.left + x(this.focus), box.top + 40);
+      else if (event.key === "Enter") this.state.choose({ iteration: this.focus * data.stride }, true);
+      else return;
+      event.preventDefault();
+    });
+    const held = this.holder.contains(document.activeElement);
+    this.holder.replaceChildren(picture, h("ul", { class: "legend" },
+      h("li", {}, h("i", { class: "swatch median" }), "median of ranks"), h("li", {}, h("i", { class: "swatch band" }), "fastest to slowest rank"),
+      own && h("li", {}, h("i", { class: "swatch own" }), `rank ${own.rank}`), data.outliers.length > 0 && h("li", {}, h("i", { class: "swatch outlier" }), "stands out"),
+      pictured?.loop_id !== undefined && h("li", {}, "\u25b4 the one above")));
+    if (held) picture.focus();
+  }
+
+  private histogram(data: Series, low: number, top: number, y: (value: number) => number): Element[] {
+    const bins = new Array<number>(28).fill(0);
+    for (const value of data.median.filter((one) => one <= top)) {
+      const at = Math.min(bins.length - 1, Math.floor(((value - low) / (top - low)) * bins.length));
+      if (bins[at] !== undefined) bins[at]++;
+    }
+    const most = Math.max(...bins, 1);
+    const left = this.width - RIGHT + 8;
+    const out: Element[] = [s("text", { class: "dim", x: left, y: HEIGHT - BOTTOM + 16 }, "how often")];
+    for (const [at, value] of bins.entries()) {
+      if (!value) continue;
+      const upper = y(low + ((at + 1) / bins.length) * (top - low));
+      const lower = y(low + (at / bins.length) * (top - low));
+      // Square root, so that a single iteration far away is still seen.
+      const size = Math.max(2, Math.sqrt(value / most) * (RIGHT - 14));
+      out.push(s("rect", { class: "bin", x: left, y: upper + 0.5, width: size, height: Math.max(1, lower - upper - 1) }, s("title", {}, `${value} iterations`)));
+    }
+    return out;
+  }
+}
+
+function middle(...values: number[]): number {
+  const sorted = values.slice().sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+function quantile(values: number[], part: number): number {
+  const sorted = values.slice().sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) * part)] ?? 0;
+}
+
+/** One extreme of a list of any length (a call with a million arguments fails). */
+function spread(values: number[], pick: (a: number, b: number) => number = Math.max): number[] {
+  return [values.reduce((a, b) => pick(a, b), values[0] ?? 0)];
+}

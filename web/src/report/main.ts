@@ -1,0 +1,131 @@
+// Puts the page together: one selection, kept in the address, that every view follows.
+
+import type { Finding } from "./types";
+import type { Selection } from "./state";
+import { h } from "./dom";
+import { Findings, crumbs, gaps, title } from "./header";
+import { Iterations } from "./iterations";
+import { GraphView } from "./graph";
+import { MatrixView } from "./matrix";
+import { Model, load } from "./model";
+import { RankTable } from "./ranks";
+import { Sites } from "./sites";
+import { State } from "./state";
+import { TimelineView } from "./timeline";
+import { Ranks } from "./classes";
+import { Tree } from "./tree";
+
+/** Follows the system until somebody chooses; the choice is kept where the browser allows it. */
+function theme(): { toggle: () => void; listen: (draw: () => void) => void } {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const draws: (() => void)[] = [];
+  const set = (mode: string | null): void => {
+    if (mode) document.documentElement.dataset["theme"] = mode;
+    for (const draw of draws) draw();
+  };
+  try {
+    set(localStorage.getItem("talea-theme"));
+  } catch {
+    // Storage is refused for some files opened from disk; the system's choice stands.
+  }
+  system.addEventListener("change", () => set(null));
+  return {
+    listen: (draw) => draws.push(draw),
+    toggle: () => {
+      const now = document.documentElement.dataset["theme"] ?? (system.matches ? "dark" : "light");
+      const next = now === "dark" ? "light" : "dark";
+      set(next);
+      try {
+        localStorage.setItem("talea-theme", next);
+      } catch {
+        // As above.
+      }
+    },
+  };
+}
+
+function start(model: Model, app: HTMLElement): void {
+  const state = new State((selection: Selection): Selection => {
+    const { classes, ranks } = model.report;
+    const place = selection.node === null ? undefined : model.places.get(selection.node);
+    const cls = selection.cls !== null && classes[selection.cls] ? selection.cls : null;
+    // A node of another class than the chosen one moves the choice of class with it.
+    return {
+      node: place?.parent ? place.node.id : null,
+      cls: place?.parent && cls !== null ? place.cls.id : cls,
+      rank: ranks.some((row) => row.rank === selection.rank) ? selection.rank : null,
+      iteration: selection.iteration,
+    };
+  });
+  const themes = theme();
+  const tree = new Tree(model, state);
+  const ranks = new Ranks(model, state);
+  const timeline = new TimelineView(model, state);
+  const iterations = new Iterations(model, state);
+  const graph = new GraphView(model, state);
+  const sites = new Sites(model, state);
+  const matrix = new MatrixView(model, state);
+  const table = new RankTable(model, state);
+  const where = h("div", { class: "where" });
+
+  const show = (finding: Finding): void => {
+    const { target } = finding;
+    const panel = {
+      run: timeline, loop: timeline, iteration: iterations, site: sites, rank: timeline, class: timeline, matrix,
+    }[target.kind].panel;
+    const loop = target.kind === "loop" || target.kind === "iteration" ? model.loops.get(target.id) : undefined;
+    switch (target.kind) {
+      case "run": state.choose({ node: null, cls: null, rank: null, iteration: null }); break;
+      case "loop": if (loop) state.choose({ node: loop.node.id, iteration: null }); break;
+      case "iteration": state.choose({ ...(loop && { node: loop.node.id }), iteration: target.iteration }); break;
+      case "site": { const leaf = model.leaf(target.id, state.selection.cls ?? undefined); if (leaf) state.choose({ node: leaf.node.id }); break; }
+      case "rank": state.choose({ rank: target.rank }); break;
+      case "class": state.choose({ cls: target.id, node: null }); break;
+      case "matrix": break;
+    }
+    panel.element.scrollIntoView({ block: "nearest" });
+    panel.element.focus({ preventScroll: true });
+  };
+  const findings = new Findings(model, show);
+  // With no calls at all the findings say so once; empty frames would only repeat it.
+  if (!model.report.sites.length) {
+    for (const view of [timeline, iterations, graph, matrix, sites]) view.panel.element.hidden = true;
+    where.hidden = true;
+  }
+  const views = [tree, ranks, findings, timeline, iterations, graph, sites, matrix, table];
+  const update = (): void => {
+    where.replaceChildren(crumbs(model, state));
+    for (const view of views) view.update(state.selection);
+  };
+
+  app.replaceChildren(
+    h("a", { class: "skip", href: "#main", onclick: (event: Event) => { event.preventDefault(); document.getElementById("main")?.focus(); } }, "to the findings"),
+    title(model, themes.toggle),
+    gaps(model),
+    h("div", { class: "page" },
+      h("aside", { "aria-label": "structure and ranks" }, h("div", { class: "asidehead" }, h("h2", {}, "structure"), tree.find), tree.element, ranks.element),
+      h("main", { id: "main", tabindex: -1 },
+        findings.element, where, timeline.panel.element,
+        h("div", { class: "columns" },
+          iterations.panel.element, graph.panel.element, matrix.panel.element, sites.panel.element, table.panel.element))),
+  );
+  state.listen(update);
+  themes.listen(update);
+  update();
+  addEventListener("keydown", (event) => {
+    const typing = event.target instanceof HTMLInputElement;
+    if (event.key === "/" && !typing) {
+      event.preventDefault();
+      tree.find.focus();
+    }
+    if (event.key === "Escape" && !typing) state.choose({ node: null, cls: null, rank: null, iteration: null });
+  });
+}
+
+const app = document.getElementById("app");
+if (app) {
+  load().then((payload) => start(new Model(payload), app)).catch((error: unknown) => {
+    app.replaceChildren(h("p", { class: "empty" }, `This report cannot be read: ${String(error)}`));
+    throw error;
+  });
+}

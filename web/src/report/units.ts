@@ -1,0 +1,61 @@
+// Numbers as people read them: three significant digits, SI prefix, unit. Exact values are for titles.
+
+const UP = ["", "k", "M", "G", "T", "P", "E"];
+const DOWN = ["", "m", "\u00b5", "n", "p"];
+
+export function si(value: number, unit: string): string {
+  if (value === 0 || !Number.isFinite(value)) return `${value} ${unit}`.trim();
+  let scaled = Math.abs(value);
+  let step = 0;
+  while (scaled >= 999.5 && step < 6) {
+    scaled /= 1000;
+    step++;
+  }
+  while (scaled < 0.9995 && step > -4) {
+    scaled *= 1000;
+    step--;
+  }
+  const prefix = step >= 0 ? UP[step] : DOWN[-step];
+  const digits = scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2;
+  return `${value < 0 ? "-" : ""}${scaled.toFixed(digits)} ${prefix}${unit}`.trim();
+}
+
+export const time = (nanos: number): string => si(nanos / 1e9, "s");
+export const bytes = (amount: number): string => (amount < 1000 ? `${amount} B` : si(amount, "B"));
+
+/** Whole numbers: all digits up to 99,999, then three. */
+export const count = (value: number): string =>
+  value < 100_000 ? String(value).replace(/\B(?=(\d{3})+$)/g, "\u2009") : si(value, "");
+
+export function percent(part: number): string {
+  const value = part * 100;
+  if (value === 0) return "0 %";
+  if (value < 0.05) return "< 0.1 %";
+  return `${value >= 99.95 ? "100" : value.toFixed(1)} %`;
+}
+
+export const exact = (value: number, unit: string): string =>
+  `${String(value).replace(/\B(?=(\d{3})+$)/g, "\u2009")} ${unit}`;
+
+/** About `wanted` round values from `low` to `high`. */
+export function ticks(low: number, high: number, wanted: number): number[] {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const raw = span / Math.max(1, wanted);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= raw) ?? raw;
+  const out: number[] = [];
+  for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) out.push(at);
+  return out;
+}
+
+/** Labels of ticks share one prefix and the digits that tell them apart. */
+export function tickTime(values: number[]): (value: number) => string {
+  const step = values.length > 1 ? Math.abs(values[1]! - values[0]!) : 1;
+  const largest = Math.max(step, ...values.map(Math.abs));
+  const [unit, size] = ([["s", 1e9], ["ms", 1e6], ["\u00b5s", 1e3], ["ns", 1]] as const).find(
+    ([, size]) => largest >= size,
+  ) ?? ["ns", 1];
+  const digits = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
+  return (value) => `${(value / size).toFixed(Math.min(digits, 9))} ${unit}`;
+}

@@ -1,0 +1,52 @@
+// Opens the made-up reports in headless Chromium. Each test gets a page that fails on any console error or
+// any request.
+//
+// The reports come from the folder that TALEA_SAMPLES names, or are written first by
+// `cargo run -p talea-report --example samples`. Chromium is /usr/bin/chromium or what CHROMIUM names.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+let folder = process.env.TALEA_SAMPLES;
+if (!folder) {
+  folder = mkdtempSync(join(tmpdir(), "talea-samples-"));
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  execFileSync("cargo", ["run", "--quiet", "-p", "talea-report", "--example", "samples", "--", folder], { cwd: root, stdio: "inherit" });
+}
+
+let browser;
+
+export async function open() {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+      "--disable-component-update", "--disable-sync"],
+  });
+}
+
+export async function close() {
+  await browser?.close();
+}
+
+/** A page with one report, and what went wrong on it so far. */
+export async function report(name, { hash = "", width = 1280, height = 1000, dark = false } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("request", (request) => {
+    if (!/^(file|blob|data):/.test(request.url())) faults.push(`request: ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(join(folder, `${name}.html`)).href + hash);
+  await page.waitForSelector(".crumbs", { state: "attached" });
+  // Plots are drawn in the frame after their width is known.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  return { page, faults, done: () => context.close() };
+}
