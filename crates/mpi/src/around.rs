@@ -183,17 +183,14 @@ impl Around {
 
     /// Makes sure that the status which tells a wild card's answer will be written somewhere.
     unsafe fn prepare_status(&mut self, plan: &Plan, lanes: &[u64], call: Call) {
+        let statuses = plan.statuses;
+        let Some(arg) = plan.status.or(statuses) else { return };
         let abi = abi();
-        let statuses = plan.found.iter().find_map(|f| match f {
-            Found::Statuses { arg } => Some(*arg),
-            _ => None,
-        });
         let own_wild = plan.makes.is_none()
             && plan.wild.is_some_and(|(source, tag)| {
                 lanes[usize::from(source)] as i32 == abi.any_source || lanes[usize::from(tag)] as i32 == abi.any_tag
             });
         let wild = own_wild || self.requests.iter().any(|(_, _, r)| r.is_some_and(|r| r.wild));
-        let Some(arg) = plan.status.or(statuses) else { return };
         if !wild {
             return;
         }

@@ -303,16 +303,10 @@ unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Cal
 }
 
 /// Whether a poll was successful.
+#[inline(always)]
 unsafe fn found_something(plan: &Plan, call: Call) -> bool {
-    let params = PROCEDURES[usize::from(plan.procedure)].params;
-    // SAFETY: the flag, or for `MPI_Testsome` the number of completed requests, is valid after the call.
-    unsafe {
-        if let Some(flag) = params.iter().position(|p| p.kind == Kind::FlagOut) {
-            return *(call.arg(flag) as *const i32) != 0;
-        }
-        let count = params.iter().position(|p| p.kind == Kind::IntOut);
-        count.is_none_or(|arg| *(call.arg(arg) as *const i32) != 0)
-    }
+    // SAFETY: the flag, or the number of completed requests, is valid after the call.
+    plan.success.is_none_or(|arg| unsafe { *(call.arg(usize::from(arg)) as *const i32) } != 0)
 }
 
 /// The last call of the recording. Its own duration is not known when the record is completed.

@@ -133,6 +133,10 @@ pub struct Plan {
     pub wild: Option<(u8, u8)>,
     /// Argument of a request that the call makes.
     pub makes: Option<u8>,
+    /// Argument of a list of statuses.
+    pub statuses: Option<u8>,
+    /// For polls, the argument that tells whether something was found: a flag, or a number that is not 0.
+    pub success: Option<u8>,
 }
 
 impl Plan {
@@ -161,7 +165,13 @@ impl Plan {
             status: None,
             wild: None,
             makes: None,
+            statuses: None,
+            success: None,
         };
+        if plan.poll {
+            let place = |kind| procedure.params.iter().position(|p| p.kind == kind);
+            plan.success = place(Kind::FlagOut).or(place(Kind::IntOut)).map(|p| p as u8);
+        }
         let (mut source, mut tag) = (None, None);
         for (number, param) in procedure.params.iter().enumerate() {
             let arg = number as u8;
@@ -248,7 +258,10 @@ impl Plan {
             Kind::RequestOut => self.makes = Some(arg),
             Kind::Requests => self.found(Found::Requests { arg, length: length() }, name, ArgKind::Requests),
             Kind::Status => self.status = Some(arg),
-            Kind::Statuses => self.found(Found::Statuses { arg }, "statuses", ArgKind::List),
+            Kind::Statuses => {
+                self.statuses = Some(arg);
+                self.found(Found::Statuses { arg }, "statuses", ArgKind::List);
+            }
             Kind::FlagOut => self.found(Found::IntOut { arg, kind: Out::Flag }, name, ArgKind::Flag),
             Kind::IntOut => {
                 let out = if name == "index" { Out::Index } else { Out::Number };

@@ -274,8 +274,10 @@ pub struct Node {
     pub tuples: Symbols,
     /// New tuples: a mask of the columns that differ from the tuple before, then their differences.
     pub values: Stream,
-    /// Polls that each visit stands for, one number a visit; empty where the procedure is no poll.
+    /// Calls that visits stand for, where it is not one: how many visits of one call came before it, then the number.
     pub polls: Stream,
+    /// Visits of one call since then.
+    pub single: u64,
     /// Call path, innermost frame first.
     pub path: [PathFrame; MAX_CALLERS],
 }

@@ -354,8 +354,12 @@ impl File<'_> {
         let mut polls = Runs::new();
         let content = self.stream(&node.polls);
         let mut from = Cursor::new(&content);
-        while let Some(count) = from.number() {
+        while let (Some(single), Some(count)) = (from.number(), from.number()) {
+            polls.push(1, single);
             polls.push(count, 1);
+        }
+        if !polls.is_empty() {
+            polls.push(1, node.single);
         }
         let procedure = procedure.unwrap_or(0) as u16;
         NodeLog {
