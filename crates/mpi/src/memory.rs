@@ -55,6 +55,11 @@ impl Memory {
         self.region.len() as u64
     }
 
+    /// True when three quarters of the memory are in use, or the disk is full.
+    pub fn is_scarce(&self) -> bool {
+        self.used() > self.max() / 4 * 3 || self.disk_full.load(Ordering::Relaxed)
+    }
+
     /// Bytes in use.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)

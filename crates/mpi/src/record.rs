@@ -362,6 +362,11 @@ impl Recorder {
         // SAFETY: the stream belongs to this thread; ten bytes are the most that two cells take.
         unsafe {
             let stream = &raw mut (*self.thread).times;
+            if (*stream).tail_cap - (*stream).tail_len < 12 && self.memory.is_scarce() {
+                // Times are the largest part and the first to go: the sequence and its arguments matter more.
+                self.times_off = true;
+                return;
+            }
             let Ok(start) = self.memory.room(stream, 12) else {
                 self.times_off = true;
                 return;
@@ -410,7 +415,8 @@ impl Recorder {
             out.number(gap);
             out.number(duration);
             // SAFETY: the stream belongs to this thread.
-            self.times_off = unsafe { self.memory.append(&raw mut (*self.thread).times, out.bytes()) }.is_err();
+            self.times_off = self.memory.is_scarce()
+                || unsafe { self.memory.append(&raw mut (*self.thread).times, out.bytes()) }.is_err();
         }
     }
 

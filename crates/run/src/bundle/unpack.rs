@@ -122,7 +122,19 @@ impl Bundle {
             .map(|(thread, number)| {
                 let times = from.number().and_then(|length| from.take(usize::try_from(length).ok()?)).unwrap_or_default();
                 match self.thread(process, thread, number, decoded, times) {
-                    Some(thread) => thread,
+                    Some(thread) => {
+                        let events = thread.log.events;
+                        let untimed = events.saturating_sub(thread.times.kept);
+                        if untimed > 0 && self.settings.times != TimesMode::Statistics as u32 {
+                            gaps.note(Gap {
+                                kind: GapKind::MemoryBound,
+                                rank: Some(rank),
+                                detail: format!("rank {rank}: the last {untimed} of {events} calls have no times"),
+                                count: untimed,
+                            });
+                        }
+                        thread
+                    }
                     None => {
                         gaps.note(Gap {
                             kind: GapKind::Damaged,
