@@ -20,25 +20,39 @@ const TAG: usize = 77;
 /// Counts are C integers: what is longer goes in pieces.
 const PIECE: usize = 1 << 30;
 
-/// A communicator of our own over the whole world.
-struct World {
-    comm: usize,
-    rank: usize,
-    size: usize,
+/// All processes of the world, to talk with.
+pub struct World {
+    /// The communicator.
+    pub comm: usize,
+    /// Own rank.
+    pub rank: usize,
+    /// Number of ranks.
+    pub size: usize,
+    own: bool,
 }
 
 impl World {
-    fn new() -> Option<Self> {
-        let (mut comm, mut rank, mut size) = (0_usize, 0_i32, 0_i32);
+    /// The program's own communicator, for collective calls only: nobody else may be in the middle of one.
+    pub fn of_program() -> Self {
+        Self::on(abi().comm_world, false)
+    }
+
+    fn on(comm: usize, own: bool) -> Self {
+        let (mut rank, mut size) = (0_i32, 0_i32);
         // SAFETY: MPI is initialised and not yet finalised; pointers are valid.
         unsafe {
-            if abi::comm_dup(abi().comm_world, (&raw mut comm) as usize) != 0 {
-                return None;
-            }
             abi::comm_rank(comm, (&raw mut rank) as usize);
             abi::comm_size(comm, (&raw mut size) as usize);
         }
-        Some(Self { comm, rank: rank as usize, size: size as usize })
+        Self { comm, rank: rank as usize, size: size as usize, own }
+    }
+
+    /// A communicator of our own.
+    pub fn new() -> Option<Self> {
+        let mut comm = 0_usize;
+        // SAFETY: MPI is initialised and not yet finalised; the pointer is valid.
+        let made = unsafe { abi::comm_dup(abi().comm_world, (&raw mut comm) as usize) };
+        (made == 0).then(|| Self::on(comm, true))
     }
 
     fn send(&self, to: usize, bytes: &[u8]) {
@@ -79,7 +93,7 @@ impl World {
     }
 
     /// Every rank's number on all ranks.
-    fn all(&self, own: u64) -> Vec<u64> {
+    pub fn all(&self, own: u64) -> Vec<u64> {
         let mut numbers = vec![0_u64; self.size];
         // SAFETY: there is room for eight bytes of each rank.
         unsafe {
@@ -99,8 +113,10 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // SAFETY: the communicator is ours, and nothing is pending on it.
-        unsafe { abi::comm_free((&raw mut self.comm) as usize) };
+        if self.own {
+            // SAFETY: the communicator is ours, and nothing is pending on it.
+            unsafe { abi::comm_free((&raw mut self.comm) as usize) };
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod entry;
 pub mod gather;
 pub mod handles;
 pub mod memory;
+pub mod offsets;
 pub mod paths;
 pub mod plan;
 pub mod process;

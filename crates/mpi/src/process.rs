@@ -20,6 +20,7 @@ use crate::clock;
 use crate::gather::gather;
 use crate::handles::Handles;
 use crate::memory::Memory;
+use crate::offsets;
 use crate::paths::Path;
 use crate::plan::Plan;
 use crate::requests::Requests;
@@ -170,6 +171,7 @@ pub fn start() {
 
 /// Takes part in the end of a recording that this process has no part of, because its file could not be made.
 pub fn gather_without() {
+    offsets::measure(&host_name());
     if let Some(directory) = std::env::var_os("TALEA_OUT") {
         gather(None, std::path::Path::new(&directory));
     }
@@ -235,6 +237,8 @@ impl Process {
         set_multiple(level >= 3);
         header.size = size as u32;
         self.handles.with(|h| h.start(self.memory));
+        (header.offset_start, header.offset_error) = offsets::measure(&host_name());
+        header.offset_end = header.offset_start;
         header.rank = rank;
     }
 
@@ -246,6 +250,12 @@ impl Process {
 
     /// Brings the recordings of all ranks together; every rank of the world comes here from `MPI_Finalize`.
     pub fn gather(&self) {
+        let header = self.header();
+        if header.rank >= 0 {
+            let (offset, error) = offsets::measure(&host_name());
+            header.offset_end = offset;
+            header.offset_error = header.offset_error.max(error);
+        }
         if let Some(directory) = std::env::var_os("TALEA_OUT") {
             gather(Some(self), std::path::Path::new(&directory));
         }

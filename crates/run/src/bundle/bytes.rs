@@ -241,6 +241,7 @@ fn put_process(out: &mut Vec<u8>, process: &Process) {
     put_signed(out, i64::from(process.abort_code));
     put_number(out, process.start_realtime);
     put_number(out, process.start_nanos);
+    process.offset.iter().for_each(|&n| put_signed(out, n));
     put_list(out, &process.clock);
     for id in [process.comm_map, process.datatype_map, process.op_map, process.list_map] {
         put_number(out, u64::from(id));
@@ -263,6 +264,7 @@ fn get_process(from: &mut Cursor<'_>) -> Option<Process> {
     let (host, library) = (small(from)?, small(from)?);
     let abort_code = i32::try_from(from.signed()?).ok()?;
     let (start_realtime, start_nanos) = (from.number()?, from.number()?);
+    let offset = [from.signed()?, from.signed()?, from.signed()?];
     let clock = get_list(from)?;
     let (comm_map, datatype_map, op_map, list_map) = (small(from)?, small(from)?, small(from)?, small(from)?);
     let open = get_all(from, |from| from.number())?;
@@ -282,6 +284,7 @@ fn get_process(from: &mut Cursor<'_>) -> Option<Process> {
         start_realtime,
         clock,
         start_nanos,
+        offset,
         comm_map,
         datatype_map,
         op_map,

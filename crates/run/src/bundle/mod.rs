@@ -95,6 +95,8 @@ struct Process {
     /// Nominal nanoseconds and `CLOCK_MONOTONIC`, both since the start, of each clock reading in turn.
     clock: Vec<i64>,
     start_nanos: u64,
+    /// What to add to this host's clock to get rank 0's, at start and end, and its uncertainty, in nanoseconds.
+    offset: [i64; 3],
     comm_map: u32,
     datatype_map: u32,
     op_map: u32,

@@ -80,6 +80,7 @@ impl Bundle {
             library: bundle.texts.id(live.library.clone()),
             start_realtime: header.start_realtime,
             start_nanos: header.start_nanos,
+            offset: [header.offset_start, header.offset_end, header.offset_error as i64],
             clock,
             comm_map: bundle.numbers.id(comms),
             datatype_map: bundle.numbers.id(datatypes),

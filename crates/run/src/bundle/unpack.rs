@@ -64,7 +64,7 @@ impl Bundle {
         }
         // Processes killed before they knew their world come last.
         worlds.sort_by_key(|&(start, world)| (world == 0, start));
-        let start = self.processes.iter().map(|p| p.start_nanos).min().unwrap_or(0);
+        let start = self.processes.iter().map(Process::begin).min().unwrap_or(0);
         let mut gaps = Gaps::default();
         let decoded = Decoded::new(&self);
         let mut times = times.into_iter();
@@ -302,9 +302,23 @@ impl<'a> Decoded<'a> {
     }
 }
 
+impl Process {
+    /// When it began, on the clock of rank 0's host.
+    fn begin(&self) -> u64 {
+        self.start_nanos.saturating_add_signed(self.offset[0])
+    }
+}
+
+/// From nominal nanoseconds since the process's start to nanoseconds since the run's, on the clock of rank 0's host.
 fn clock_of(process: &Process, start: u64) -> ClockMap {
-    let origin = process.start_nanos.saturating_sub(start);
-    let at = |nanos: i64| Nanos(origin.saturating_add(nanos.max(0) as u64));
+    let origin = process.begin().saturating_sub(start);
+    let last = process.clock.last().copied().unwrap_or(0).max(1);
+    let drift = process.offset[1].saturating_sub(process.offset[0]);
+    let at = |nanos: i64| {
+        let nanos = nanos.max(0);
+        let added = i128::from(drift) * i128::from(nanos) / i128::from(last);
+        Nanos(origin.saturating_add(nanos as u64).saturating_add_signed(added as i64))
+    };
     let mut points: Vec<SyncPoint> = process
         .clock
         .chunks_exact(2)
@@ -322,6 +336,10 @@ fn note_gaps(process: &Process, rank: Rank, gaps: &mut Gaps) {
     if process.state == state::RECORDING {
         let detail = format!("rank {rank} ended without MPI_Finalize; recorded up to its last moments");
         note(GapKind::EndedEarly, detail, 0);
+    }
+    if process.offset[2] > 0 {
+        let detail = format!("times of rank {rank} are from another clock, known to {}", Nanos(process.offset[2] as u64));
+        note(GapKind::Estimated, detail, 0);
     }
     let [memory, disk, paused, threads] = process.lost;
     let lost = [
