@@ -4,8 +4,7 @@
  * symbols `mpi_send_` (mpif.h and module mpi) and `mpi_send_f08_` (module mpi_f08; its handles are structures of one
  * integer), with the same arguments. MPICH's layer calls MPI, except for `mpi_wait_f08_` and the like, which have no
  * buffer among their arguments; with one they are called `mpi_send_f08ts_` and end in C.
- * The call goes on to the same symbol; handles are converted only to be described. Lists of indices count from 1, as the
- * program sees them.
+ * The call goes on to the same symbol; handles are converted only to be described. Positions in lists are logged from 0.
  */
 #include "call.h"
 
@@ -31,6 +30,13 @@ extern I status_ignored_mark[] __asm__(STATUS_IGNORED) __attribute__((weak));
 extern I statuses_ignored_mark[] __asm__(STATUSES_IGNORED) __attribute__((weak));
 
 enum { STATUS_INTS = sizeof(MPI_Status) / sizeof(I) };
+
+/* The first position in a list. In Fortran it is 1; module mpi_f08 of MPICH 4.0 forgets that. */
+#ifdef OPEN_MPI
+enum { FIRST = 1 };
+#else
+enum { FIRST = 0 };
+#endif
 
 static int ignored(const I *status)
 {
@@ -210,7 +216,22 @@ static void one_status(struct waiting w, int index, const I *status)
     log_waited_status(w.waited, index, &c);
 }
 
-static void all_statuses(struct waiting w, int count, const I *indices_from_1, const I *statuses)
+static void from_0(const I *index)
+{
+    log_index("index", *index == MPI_UNDEFINED ? MPI_UNDEFINED : *index - FIRST);
+}
+
+static void indices_from_0(const I *indices, int count)
+{
+    int *c = calloc((size_t)(count > 0 ? count : 1), sizeof *c);
+    for (int i = 0; i < count; i++)
+        c[i] = indices[i] - FIRST;
+    if (count > 0)
+        log_ints("array_of_indices", c, count);
+    free(c);
+}
+
+static void all_statuses(struct waiting w, int count, const I *at, const I *statuses)
 {
     if (ignored(statuses) || count <= 0)
         return;
@@ -218,7 +239,7 @@ static void all_statuses(struct waiting w, int count, const I *indices_from_1, c
     int *indices = calloc((size_t)count, sizeof *indices);
     for (int i = 0; i < count; i++) {
         c[i] = c_status(statuses + (size_t)i * STATUS_INTS);
-        indices[i] = indices_from_1 ? indices_from_1[i] - 1 : i;
+        indices[i] = at ? at[i] - FIRST : i;
     }
     log_waited_statuses(w.waited, count, indices, c);
     free(indices);
@@ -241,19 +262,18 @@ FORTRAN(Testall, testall, (I *count, I *requests, I *flag, I *statuses, I *ierr)
          all_statuses(w, *flag ? *count : 0, NULL, statuses), after(w, requests)))
 FORTRAN(Waitany, waitany, (I *count, I *requests, I *index, I *status, I *ierr),
         (count, requests, index, status, ierr), (struct waiting w = before(*count, requests)),
-        (log_int("count", *count), log_waited_list(w.waited), log_index("index", *index),
-         one_status(w, *index == MPI_UNDEFINED ? -1 : *index - 1, status), after(w, requests)))
+        (log_int("count", *count), log_waited_list(w.waited), from_0(index),
+         one_status(w, *index == MPI_UNDEFINED ? -1 : *index - FIRST, status), after(w, requests)))
 FORTRAN(Testany, testany, (I *count, I *requests, I *index, I *flag, I *status, I *ierr),
         (count, requests, index, flag, status, ierr), (struct waiting w = before(*count, requests)),
         (log_int("count", *count), log_waited_list(w.waited), log_int("flag", *flag != 0),
-         (void)(*flag ? log_index("index", *index) : (void)0),
-         one_status(w, !*flag || *index == MPI_UNDEFINED ? -1 : *index - 1, status), after(w, requests)))
+         (void)(*flag ? from_0(index) : (void)0),
+         one_status(w, !*flag || *index == MPI_UNDEFINED ? -1 : *index - FIRST, status), after(w, requests)))
 #define SOME(NAME, lower)                                                                                            \
     FORTRAN(NAME, lower, (I *incount, I *requests, I *outcount, I *indices, I *statuses, I *ierr),                   \
             (incount, requests, outcount, indices, statuses, ierr), (struct waiting w = before(*incount, requests)), \
             (log_int("incount", *incount), log_waited_list(w.waited), log_index("outcount", *outcount),              \
-             (void)(*outcount > 0 ? log_ints("array_of_indices", indices, *outcount) : (void)0),                     \
-             all_statuses(w, *outcount, indices, statuses), after(w, requests)))
+             indices_from_0(indices, *outcount), all_statuses(w, *outcount, indices, statuses), after(w, requests)))
 SOME(Waitsome, waitsome)
 SOME(Testsome, testsome)
 

@@ -422,13 +422,17 @@ void log_status(const MPI_Status *status, MPI_Comm comm)
 
 static struct request {
     MPI_Request handle;
-    long *numbers;
+    struct made {
+        long number;
+        const void *thread;
+    } *made;
     int count, room, alive;
     enum log_kind kind;
     MPI_Comm comm;
 } *requests;
 static int request_count, request_room;
-static long requests_made;
+/* By this thread; where it lies tells threads apart. */
+static __thread long requests_made;
 
 static struct request *find_request(MPI_Request handle)
 {
@@ -455,8 +459,8 @@ void log_new_request(MPI_Request handle, enum log_kind kind, MPI_Comm comm)
     if (kind == LOG_RECEIVE || request->count == 0)
         request->comm = comm;
     if (request->count == request->room)
-        request->numbers = realloc(request->numbers, (size_t)(request->room = 2 * request->room + 2) * sizeof(long));
-    request->numbers[request->count++] = requests_made;
+        request->made = realloc(request->made, (size_t)(request->room = 2 * request->room + 2) * sizeof *request->made);
+    request->made[request->count++] = (struct made){requests_made, &requests_made};
     request->alive++;
     char text[32];
     snprintf(text, sizeof text, "r%ld", requests_made++);
@@ -496,8 +500,14 @@ struct log_waited *log_waited(int count, const MPI_Request *handles)
         } else if (!request) {
             fputs("r?", text);
         } else {
-            for (int n = 0; n < request->count; n++)
-                fprintf(text, n ? "|r%ld" : "r%ld", request->numbers[n]);
+            for (int n = 0; n < request->count; n++) {
+                if (n)
+                    fputc('|', text);
+                if (request->made[n].thread == &requests_made)
+                    fprintf(text, "r%ld", request->made[n].number);
+                else
+                    fputs("r?", text);
+            }
         }
     }
     pthread_mutex_unlock(&lock);
@@ -524,7 +534,7 @@ void log_waited_after(struct log_waited *waited, int index, MPI_Request after)
     pthread_mutex_lock(&lock);
     struct request *request = find_request(before);
     if (request && --request->alive == 0) {
-        free(request->numbers);
+        free(request->made);
         *request = requests[--request_count];
     }
     pthread_mutex_unlock(&lock);

@@ -12,14 +12,16 @@
  *     MPI_Isend count=10 datatype=MPI_DOUBLE dest=3 tag=7 comm=world request=r17
  *   ranks        in MPI_COMM_WORLD whatever the communicator; MPI_PROC_NULL, MPI_ANY_SOURCE; `?2` for rank 2 of processes
  *                outside MPI_COMM_WORLD; `root.local` is the rank in the communicator
- *   requests     rN, counted from 0 in the order of creation on this rank; MPI_REQUEST_NULL; `r3|r5` where MPI gave one
- *                handle to several requests that are alive, so that nobody can tell which is meant; `r?` unknown
+ *   requests     rN, counted from 0 in the order in which this thread made them; MPI_REQUEST_NULL; `r3|r5` where MPI gave
+ *                one handle to several requests that are alive, so that nobody can tell which is meant; `r?` unknown, or
+ *                another thread's
  *   comm         world, self, then c0, c1 ... in the order of first use
  *   datatype     its name; `derived:SIZE` with its size in bytes
  *   op           its name; `user`
  *   status.source, status.tag          only where a receive completed and the program asked for the status;
  *   array_of_statuses.source, .tag     lists with `-` for sends and `?` where that cannot be known
- *   flag, index, outcount, array_of_indices     what the call answered; `error` if it failed
+ *   flag, index, outcount, array_of_indices     what the call answered, indices from 0 also in Fortran; `error` if it
+ *                failed
  *   lists        [1,2,3]
  */
 #ifndef LOGGER_LOG_H

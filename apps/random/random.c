@@ -1,6 +1,9 @@
 /* Random MPI calls from a seed; see random.h. Exits with 0 only if every message was what it had to be.
  *
  *     mpirun -n 4 random [--seed S] [--calls N] [--threads T] [--spawn]
+ *
+ * --threads asks for MPI_THREAD_MULTIPLE and leaves out what belongs to the whole process (windows, files, buffered
+ * sends). --spawn starts two more processes at the end; the MPICH of Debian 12 cannot.
  */
 #include "random.h"
 

@@ -163,29 +163,40 @@ pub fn timeline(
 
 /// For each loop the ranges of events that are inside it without a break.
 fn executions(forest: &Forest, innermost: &[Option<u32>]) -> Vec<Vec<Range<usize>>> {
-    // A parent has a smaller index than its loops, so that one pass finds the path of each loop from outside.
-    let mut paths: Vec<Vec<u32>> = Vec::with_capacity(forest.loops.len());
-    for (index, found) in (0..).zip(&forest.loops) {
-        let mut path = found.parent.and_then(|up| paths.get(up as usize).cloned()).unwrap_or_default();
-        path.push(index);
-        paths.push(path);
-    }
     let mut ranges: Vec<Vec<Range<usize>>> = vec![Vec::new(); forest.loops.len()];
     let mut open: Vec<(u32, usize)> = Vec::new();
     let mut close = |(index, begin): (u32, usize), end| ranges[index as usize].push(begin..end);
     let mut before = None;
+    let mut path: Vec<u32> = Vec::new();
     for (at, &current) in innermost.iter().enumerate() {
         if current == before {
             continue;
         }
         before = current;
-        let path = current.and_then(|index| paths.get(index as usize)).map_or(&[][..], Vec::as_slice);
-        let same = open.iter().zip(path).take_while(|((a, _), b)| a == *b).count();
+        path.clear();
+        // A parent has a smaller index than its loops, which ends this for any forest.
+        path.extend(std::iter::successors(current, |&at| {
+            forest.loops.get(at as usize).and_then(|found| found.parent).filter(|&up| up < at)
+        }));
+        path.reverse();
+        let same = open.iter().zip(&path).take_while(|((a, _), b)| a == *b).count();
         open.drain(same..).for_each(|found| close(found, at));
         open.extend(path[same..].iter().map(|&index| (index, at)));
     }
-    open.into_iter().for_each(|found| close(found, innermost.len()));
+    for found in open {
+        close(found, innermost.len());
+    }
     ranges
+}
+
+/// Visits of one node: the last one of the current execution, and the times between visits.
+#[derive(Clone, Default)]
+struct Visits {
+    /// With the execution that it belongs to: times between executions do not count.
+    last: Option<(usize, Nanos)>,
+    distances: f64,
+    sum: f64,
+    squares: f64,
 }
 
 /// The node of `own` whose visits inside `ranges` are most regular in time, with their variation.
@@ -199,20 +210,15 @@ fn most_regular(
 ) -> Option<(NodeId, f64)> {
     let places: std::collections::HashMap<NodeId, usize> =
         own.iter().enumerate().map(|(place, &node)| (node, place)).collect();
-    #[derive(Clone, Default)]
-    struct Visits {
-        last: Option<Nanos>,
-        distances: f64,
-        sum: f64,
-        squares: f64,
-    }
     let mut visits = vec![Visits::default(); own.len()];
-    for range in ranges {
-        visits.iter_mut().for_each(|visit| visit.last = None);
+    for (execution, range) in ranges.iter().enumerate() {
         for event in &events[range.clone()] {
-            let Some(&place) = places.get(&event.node) else { continue };
+            let Some(&place) = places.get(&event.node) else {
+                continue;
+            };
             let visit = &mut visits[place];
-            if let Some(last) = visit.last.replace(event.begin) {
+            let last = visit.last.replace((execution, event.begin));
+            if let Some((_, last)) = last.filter(|&(before, _)| before == execution) {
                 let distance = (event.begin - last).0 as f64;
                 visit.distances += 1.0;
                 visit.sum += distance;
@@ -313,7 +319,8 @@ mod tests {
 
     #[test]
     fn minighost_spends_its_time_in_one_loop() {
-        let sequence: Vec<(u32, u64)> = testing::minighost().iter().map(|node| (node.0, 9)).collect();
+        let sequence: Vec<(u32, u64)> =
+            testing::minighost().iter().map(|node| (node.0, 9)).collect();
         let (graph, forest, events) = timed(&sequence);
         let times = timeline(&graph, &forest, &events, &[NodeId(0), NodeId(86)]);
         let (step, inner) = (&times.loops[0], &times.loops[1]);
@@ -348,9 +355,9 @@ mod tests {
     #[test]
     fn an_optional_first_node_does_not_count_the_iterations() {
         let sequence: Vec<(u32, u64)> = (0..100)
-            .flat_map(|step| match step % 9 == 0 || step % 7 == 0 {
-                true => vec![(0, 20), (1, 19)],
-                false => vec![(1, 40)],
+            .flat_map(|step| {
+                let optional = step % 9 == 0 || step % 7 == 0;
+                if optional { vec![(0, 20), (1, 19)] } else { vec![(1, 40)] }
             })
             .collect();
         let (graph, forest, events) = timed(&sequence);

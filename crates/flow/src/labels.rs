@@ -148,7 +148,7 @@ impl Part {
     pub fn blocks(&self) -> u64 {
         // Saturates, because a part may come from a file.
         let reach = self.last.saturating_add(1).saturating_sub(self.block);
-        if self.stride == 0 { 1 } else { reach.saturating_sub(self.first) / self.stride + 1 }
+        reach.saturating_sub(self.first).checked_div(self.stride).unwrap_or(0) + 1
     }
 
     fn parse(piece: &str, counting: Counting) -> Result<Self, ParseLabelError> {
@@ -215,7 +215,9 @@ impl PartitionBuilder {
 
     /// Puts the open block into the last part when it continues it, else into a part of its own.
     fn close(&mut self) {
-        let Some((first, block)) = self.open.take() else { return };
+        let Some((first, block)) = self.open.take() else {
+            return;
+        };
         let last = first + block - 1;
         if let Some(part) = self.parts.last_mut()
             && part.block == block

@@ -332,7 +332,9 @@ mod tests {
         // A linear congruential generator: the same 20,000 graphs on every run.
         let mut state = 1_u64;
         let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
         let mut irreducible = 0;
@@ -366,7 +368,8 @@ mod tests {
     #[test]
     fn loops_of_minighost() {
         let forest = Forest::new(&Graph::from_sequence(testing::minighost()));
-        let loops: Vec<_> = forest.loops.iter().map(|l| (l.header, l.depth, l.nodes.len())).collect();
+        let loops: Vec<_> =
+            forest.loops.iter().map(|l| (l.header, l.depth, l.nodes.len())).collect();
         // The time step (A, B, 39 calls, H) and the loop over C, E, D, G, F inside it.
         assert_eq!(loops, [(10, 1, 42), (12, 2, 5)]);
     }
@@ -379,8 +382,8 @@ mod tests {
         ring[199_999] = vec![0];
         assert_eq!(Forest::of(&ring, [0]).loops[0].nodes.len(), 200_000);
         let mut nest = chain(2_000);
-        for n in 1_000..2_000 {
-            nest[n].push(1_999 - n as u32);
+        for (back, node) in nest[1_000..].iter_mut().enumerate() {
+            node.push(999 - back as u32);
         }
         assert_eq!(Forest::of(&nest, [0]).loops.last().unwrap().depth, 1_000);
     }

@@ -19,18 +19,16 @@ pub(crate) fn letters(text: &str) -> Vec<NodeId> {
 /// `MPI_Init`, 9 calls, 60 x (A, B, 6 x C with E D after the second and G F after the fourth, 39 calls, H),
 /// 29 calls, `MPI_Finalize`; ids in the order of first execution.
 pub(crate) fn minighost() -> Vec<NodeId> {
-    let (init, a, b, c, e, d, g, f) = (0, 10, 11, 12, 13, 14, 15, 16);
-    let (seq3, h, seq2, finalize) = (17..56, 56, 57..86, 86);
-    let mut sequence = vec![init];
-    sequence.extend(1..10);
+    // Nodes 10 and 11 are A and B, 12 is C, 13 and 14 are E and D, 15 and 16 are G and F, 56 is H.
+    let mut sequence: Vec<u32> = (0..10).collect();
     for _ in 0..60 {
-        sequence.extend([a, b]);
-        sequence.extend([c, c, e, d, c, c, g, f, c, c]);
-        sequence.extend(seq3.clone());
-        sequence.push(h);
+        sequence.extend([10, 11]);
+        sequence.extend([12, 12, 13, 14, 12, 12, 15, 16, 12, 12]);
+        sequence.extend(17..56);
+        sequence.push(56);
     }
-    sequence.extend(seq2);
-    sequence.push(finalize);
+    sequence.extend(57..86);
+    sequence.push(86);
     ids(&sequence)
 }
 

@@ -179,6 +179,20 @@ impl Abi {
     }
 }
 
+/// MPICH 4.0 gives positions in lists as C has them to programs that use `mpi_f08`, against MPI 4.0, 3.7.5.
+pub fn f08_counts_from_zero() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        let mut version = vec![0_u8; 1 << 14];
+        let mut length = 0_i32;
+        // SAFETY: allowed at any time; the buffer is longer than any implementation's text.
+        unsafe { get_library_version(version.as_mut_ptr() as usize, (&raw mut length) as usize) };
+        let text = String::from_utf8_lossy(&version);
+        let words: Vec<&str> = text.split_whitespace().take(3).collect();
+        matches!(words[..], ["MPICH", "Version:", number] if number.starts_with("4.0"))
+    })
+}
+
 /// Where the MPI library lies.
 fn library_file() -> String {
     let Some(address) = find(c"PMPI_Init") else { return String::new() };

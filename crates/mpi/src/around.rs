@@ -320,7 +320,7 @@ impl Around {
                             Out::Flag => i64::from(value != 0),
                             _ if value == abi().undefined => special::UNDEFINED,
                             Out::Number => i64::from(value),
-                            Out::Index => i64::from(value) - i64::from(plan.fortran),
+                            Out::Index => i64::from(value - plan.first),
                         }
                     }
                     Found::HandleOut { arg, kind } => {
@@ -411,7 +411,7 @@ impl Around {
                     // SAFETY: the call filled this many positions.
                     let array = unsafe { call.arg(usize::from(arg)) } as *const i32;
                     let positions: Vec<i64> = (0..count as usize)
-                        .map(|i| unsafe { i64::from(*array.add(i)) } - i64::from(plan.fortran))
+                        .map(|i| unsafe { i64::from(*array.add(i) - plan.first) })
                         .collect();
                     for (number, &position) in positions.iter().enumerate() {
                         list_statuses(self, position as usize, number);

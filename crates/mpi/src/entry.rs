@@ -47,6 +47,11 @@ impl Entry {
         let local = matches!(described.class, Class::Local);
         Self { real: AtomicUsize::new(0), procedure, binding, local, long, name }
     }
+
+    /// Whether this is a name of the `mpi_f08` module.
+    pub fn is_f08(&self) -> bool {
+        self.name.to_bytes().windows(4).any(|w| w == b"_f08")
+    }
 }
 
 /// A call as it stands on the stack: six register arguments, a gap, the return address, then stack arguments.

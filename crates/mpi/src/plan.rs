@@ -109,6 +109,8 @@ pub struct Plan {
     pub class: Class,
     /// Fortran's arguments are pointers.
     pub fortran: bool,
+    /// What to subtract from a position in a list to count from 0.
+    pub first: i32,
     /// A call that may find nothing.
     pub poll: bool,
     /// Anything to do around the call.
@@ -153,6 +155,7 @@ impl Plan {
             procedure: entry.procedure,
             class: procedure.class,
             fortran,
+            first: i32::from(fortran && !(entry.is_f08() && crate::abi::f08_counts_from_zero())),
             poll: procedure.class.is_poll(),
             plain: false,
             lanes: 0,

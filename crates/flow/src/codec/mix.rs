@@ -75,11 +75,11 @@ static SQUASH: [u16; SQUASHED] = {
 };
 
 /// Weight of a new observation after n earlier ones, in 1/65536.
-static RATE: [u32; 1024] = {
-    let mut table = [0; 1024];
+static RATE: [i64; 256] = {
+    let mut table = [0; 256];
     let mut i = 0;
-    while i < 1024 {
-        table[i] = (65536.0 / (i as f64 + 2.0)) as u32;
+    while i < 256 {
+        table[i] = (65536.0 / (i as f64 + 2.0)) as i64;
         i += 1;
     }
     table
@@ -92,7 +92,7 @@ fn squash(logit: i64) -> u32 {
     u32::from(SQUASH[step.clamp(0, SQUASHED as i64 - 1) as usize])
 }
 
-/// Probability of a bit seen in one context: 22 bits of it, and 10 bits of how often it was seen.
+/// Probability of a bit seen in one context: 24 bits of it, and 8 bits of how often it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counter(u32);
 
@@ -104,14 +104,14 @@ impl Default for Counter {
 
 impl Counter {
     /// A counter that believes in even odds as if it had seen so many bits.
-    pub(super) const fn even(seen: u32) -> Self {
-        Self(1 << 31 | seen)
+    pub(super) const fn even(seen: u8) -> Self {
+        Self(1 << 31 | seen as u32)
     }
 
-    /// Probability in 1/65536.
+    /// Probability in 1/65536; 0 stands for less than that.
     #[inline]
     pub(super) fn chance(self) -> u32 {
-        (self.0 >> 16).clamp(1, SCALE - 1)
+        self.0 >> 16
     }
 
     /// The logit of the probability, in 1/256.
@@ -122,25 +122,30 @@ impl Counter {
 
     /// Observations so far, up to the limit given to `learn`.
     #[inline]
-    pub(super) fn seen(self) -> u32 {
-        self.0 & 1023
+    pub(super) fn seen(self) -> u8 {
+        self.0 as u8
     }
 
-    /// Moves towards `bit`, by 1/n until n reaches `limit` (below 1024).
+    /// Moves `chance`, in 1/65536, towards this one, by the more of `trust` in 1/256 the more this one has seen.
     #[inline]
-    pub(super) fn learn(&mut self, bit: bool, limit: u32) {
-        let seen = self.0 & 1023;
-        let chance = self.0 >> 10;
-        let target = u32::from(bit).wrapping_neg() >> 10;
-        let step = ((i64::from(target) - i64::from(chance)) * i64::from(RATE[seen as usize])) >> 16;
-        let moved = (i64::from(chance) + step) as u32;
-        self.0 = (moved << 10) | (seen + u32::from(seen < limit));
+    pub(super) fn pull(self, chance: i32, trust: &[i32; 256]) -> i32 {
+        chance + (((self.chance() as i32 - chance) * trust[usize::from(self.seen())]) >> 8)
+    }
+
+    /// Moves towards `bit`, by 1/n until n reaches `limit`.
+    #[inline]
+    pub(super) fn learn(&mut self, bit: bool, limit: u8) {
+        let seen = self.seen();
+        let target = i64::from(u32::from(bit).wrapping_neg());
+        let step = ((target - i64::from(self.0)) * RATE[usize::from(seen)]) >> 16;
+        let moved = (i64::from(self.0) + step) as u32;
+        self.0 = (moved & !255) | (u32::from(seen) + u32::from(seen < limit));
     }
 
     /// Codes a bit by this counter alone.
     #[inline]
-    pub(super) fn code<B: Bits>(&mut self, coder: &mut B, bit: bool, limit: u32) -> bool {
-        let bit = coder.bit(self.chance(), bit);
+    pub(super) fn code<B: Bits>(&mut self, coder: &mut B, bit: bool, limit: u8) -> bool {
+        let bit = coder.bit(self.chance().clamp(1, SCALE - 1), bit);
         self.learn(bit, limit);
         bit
     }
@@ -228,8 +233,8 @@ mod tests {
     fn a_counter_approaches_the_frequency() {
         let mut counter = Counter::default();
         for i in 0..4000 {
-            counter.learn(i % 4 == 0, 1000);
+            counter.learn(i % 4 == 0, 255);
         }
-        assert!((counter.chance() as f32 / SCALE as f32 - 0.25).abs() < 0.01);
+        assert!((counter.chance() as f32 / SCALE as f32 - 0.25).abs() < 0.02);
     }
 }

@@ -149,7 +149,7 @@ struct Path {
     guess: Guess,
 }
 
-const STEPS: usize = 12;
+const STEPS: usize = 8;
 const HISTORIES: usize = 8;
 
 impl Numbers {

@@ -13,10 +13,10 @@ use super::repeats::{Piece, WINDOW_MAX, parse};
 use crate::log::Runs;
 
 /// Plans are compared on so many pieces, or runs if they are few pieces.
-const SAMPLE_NEW: usize = 1500;
-const SAMPLE_RUNS: usize = 1 << 16;
+const SAMPLE_NEW: usize = 600;
+const SAMPLE_RUNS: usize = 1 << 14;
 /// Values on which differences are compared.
-const SAMPLE_VALUES: usize = 4096;
+const SAMPLE_VALUES: usize = 2048;
 /// A stream of so few bytes is not worth a search.
 const SMALL: usize = 4;
 
@@ -53,7 +53,7 @@ pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
     let sample = sample(values);
     let whole = sample.runs().len() == values.runs().len();
     let search = Search::new(&sample, plain);
-    if whole && search.bytes.len() <= SMALL {
+    if whole && (values.runs().len() == 1 || search.bytes.len() <= SMALL) {
         return search.bytes;
     }
     let (chosen, bytes) = search.run();

@@ -2,7 +2,7 @@
 //!
 //! Owns the encoder's search only. Copies may overlap themselves, so that a loop is its first round and one copy, and
 //! a loop of loops is that once more: LZ77 (J. Ziv, A. Lempel, 1977) over runs instead of bytes, parsed greedily with
-//! one step of lookahead. A rare run anchors the search, so that short chains of candidates suffice.
+//! one step of lookahead. A rare run anchors the search, so that few candidates suffice but after a loop's rounds.
 
 /// What makes up a sequence of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,13 @@ impl Piece {
 
 /// Largest distance of a copy.
 pub(super) const WINDOW_MAX: usize = 1 << 20;
-/// Candidates looked at for one copy.
-const CHAIN_MAX: usize = 48;
+/// Candidates looked at for one copy; many where the last one was long, as after the rounds of an inner loop, where
+/// the start of the outer loop is far back among starts of the inner one.
+const CANDIDATES: usize = 32;
+const CANDIDATES_IN_LOOPS: usize = 2048;
+const LONG: usize = 12;
+/// Runs compared in the search for one copy.
+const COMPARED: usize = 1 << 14;
 /// A copy of this length is taken without looking further.
 const ENOUGH: usize = 512;
 
@@ -65,6 +70,11 @@ pub(super) fn parse(runs: &[(i64, u64)], shortest: usize) -> Vec<Piece> {
             search.enter(next);
         }
         search.distance = distance;
+        search.candidates = if length >= LONG {
+            CANDIDATES_IN_LOOPS
+        } else {
+            CANDIDATES
+        };
         at += length;
     }
     pieces
@@ -78,6 +88,7 @@ struct Search<'a> {
     chain: Vec<u32>,
     /// Distance of the last copy.
     distance: usize,
+    candidates: usize,
 }
 
 impl<'a> Search<'a> {
@@ -88,6 +99,7 @@ impl<'a> Search<'a> {
             heads: vec![0; size],
             chain: vec![0; runs.len()],
             distance: 1,
+            candidates: CANDIDATES,
         }
     }
 
@@ -132,12 +144,14 @@ impl<'a> Search<'a> {
             best = (self.distance, self.common(at - self.distance, at));
         }
         let mut next = self.slot(at).map_or(0, |slot| self.heads[slot]) as usize;
-        for _ in 0..CHAIN_MAX {
-            if next == 0 || at + 1 - next > WINDOW_MAX || best.1 >= ENOUGH {
+        let mut compared = 0;
+        for _ in 0..self.candidates {
+            if next == 0 || at + 1 - next > WINDOW_MAX || best.1 >= ENOUGH || compared > COMPARED {
                 break;
             }
             let from = next - 1;
             let length = self.common(from, at);
+            compared += length;
             // Another distance has to be written, which a slightly longer copy does not pay for.
             if length > best.1 + usize::from(best.0 == self.distance) {
                 best = (at - from, length);

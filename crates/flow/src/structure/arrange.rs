@@ -53,10 +53,18 @@ impl Cost {
     /// `trips` are the iterations of the longest execution.
     fn of_guard(guard: &Guard, trips: u64) -> Self {
         let (sum, doubtful) = match guard {
+            // All but the last iteration: the loop is left in its middle, or the recording ends there.
+            Guard::Each { iterations }
+                if matches!(iterations.parts(), [part]
+                    if part.first == 0 && part.stride == 0 && part.last + 2 == trips) =>
+            {
+                (2, false)
+            }
             Guard::Each { iterations } => {
+                // One iteration more or less at the end makes no difference.
                 let through = match iterations.parts() {
                     [part] if part.stride == 0 => part.first == 0 || part.last + 1 == trips,
-                    [part] => part.first < part.stride && part.last + part.stride >= trips,
+                    [part] => part.first < part.stride && part.last + part.stride + 1 >= trips,
                     _ => false,
                 };
                 // Every second to sixth iteration from the end: rather the end of a loop over neighbours.
@@ -64,7 +72,19 @@ impl Cost {
                     if matches!(part.stride, 2..=4 | 6) && part.block == 1
                         && part.first + 1 == part.stride && part.last + 1 == trips);
                 let parts = (iterations.parts().len() as u64).min(Self::PARTS);
-                (2 + parts + if through && !short { 0 } else { 2 }, !through || short)
+                let more = match (short, through) {
+                    (true, _) => 3,
+                    (_, true) => 0,
+                    (_, false) => 2,
+                };
+                (2 + parts + more, short || !through)
+            }
+            // Only the very last iteration lacks it: the recording ends there, which says nothing of the loop.
+            Guard::Whole { iterations, of }
+                if matches!(iterations.parts(), [part]
+                    if part.first == 0 && part.stride == 0 && part.last + 2 == *of) =>
+            {
+                return Self { sum: 1, ..Self::default() };
             }
             Guard::Whole { iterations, .. } => {
                 (5 + (iterations.parts().len() as u64).min(Self::PARTS), true)
@@ -79,15 +99,6 @@ impl Cost {
 enum Group {
     Plain(Tree),
     Guarded { on: Vec<u32>, inside: Vec<Group> },
-}
-
-impl Group {
-    fn has_loop(&self) -> bool {
-        match self {
-            Self::Plain(tree) => !tree.is_leaf(),
-            Self::Guarded { inside, .. } => inside.iter().any(Self::has_loop),
-        }
-    }
 }
 
 /// How many parts further on the end of a guard is looked for.
@@ -105,9 +116,6 @@ pub(super) fn body(frame: &Frame, items: Vec<Item>) -> (Vec<Tree>, Cost) {
     for guard in &guards {
         cost = cost.plus(Cost::of_guard(guard, trips));
     }
-    // What runs on some iterations only is seldom a loop: the end of a loop inside is likelier.
-    let loops = groups.iter().filter(|group| matches!(group, Group::Guarded { .. } if group.has_loop()));
-    cost.sum += 2 * loops.count() as u64;
     cost.doubtful |= guards.len() > 1;
     // Listing paths is another way to write the same body, not another body: it does not count.
     if let Some(listed) = listed {
@@ -179,8 +187,9 @@ fn by_path(frame: &Frame, items: &[Item]) -> Option<Vec<Group>> {
             .map(|path| {
                 let on_path = items.iter().filter(|item| item.on.contains(&path));
                 let executions = frame.weights[path as usize];
-                let leaf =
-                    |item: &Item| Group::Plain(Tree::new(item.tree.kind.clone(), executions, vec![]));
+                let leaf = |item: &Item| {
+                    Group::Plain(Tree::new(item.tree.kind.clone(), executions, vec![]))
+                };
                 Group::Guarded { on: vec![path], inside: on_path.map(leaf).collect() }
             })
             .collect()

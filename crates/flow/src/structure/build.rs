@@ -15,7 +15,12 @@ use super::split::{self, Split};
 use super::{Kind, Tree};
 use crate::log::Runs;
 
+mod bounds;
 mod cut;
+mod spans;
+
+use bounds::{is_mostly_mixed, own_parts};
+use spans::{distinct, divide};
 
 /// Bounds of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +166,7 @@ const ALTERNATIVES: usize = 3;
 /// Comparisons inside comparisons.
 const NESTED: usize = 2;
 /// All comparisons together look at no more than so many events for each event of the sequence, and some more.
-const COMPARISONS: usize = 4;
+const COMPARISONS: usize = 3;
 const SMALL: usize = 200_000;
 /// A comparison is won by this much.
 const BETTER: u64 = 1;
@@ -234,12 +239,18 @@ impl Builder<'_> {
         let (execution_of_visit, executions) = distinct(self.sequence, &spans);
         let component = Component { visits, execution_of_visit, executions };
         let local = self.local(&component);
+        let edges = local.edges().count();
         let mut pivots = split::choose(&local, ALTERNATIVES);
         local.release(&mut self.place_of);
+        if edges > split::LARGE && 2 * edges > component.events() {
+            return vec![self.mixed(frame, component.visits)];
+        }
         if level.compared >= NESTED {
             pivots.truncate(1);
         }
-        let Some((&first, others)) = pivots.split_first() else { return Vec::new() };
+        let Some((&first, others)) = pivots.split_first() else {
+            return Vec::new();
+        };
         let plan = |pivot| Plan { pivot, peel: Peel::Nothing };
         let budget = (self.parts_left, self.repeats_left);
         let mut best = self.component(frame, &component, level, plan(first));
@@ -263,7 +274,8 @@ impl Builder<'_> {
         for &pivot in others {
             compare(self, &mut best, plan(pivot), 0);
         }
-        if level.compared >= NESTED || !cost(&best).doubtful || self.comparisons_left == 0 {
+        let doubtful = cost(&best).doubtful && best.iter().all(|item| item.tree.is_exact());
+        if level.compared >= NESTED || !doubtful || self.comparisons_left == 0 {
             return best;
         }
         let local = self.local(&component);
@@ -295,9 +307,8 @@ impl Builder<'_> {
         let local = self.local(component);
         let split = Split::at(&local, plan.pivot);
         let place_of = &self.place_of;
-        let begins = |from: u32, to: u32| {
-            split.begins(place_of[from as usize], place_of[to as usize])
-        };
+        let begins =
+            |from: u32, to: u32| split.begins(place_of[from as usize], place_of[to as usize]);
         let iterations: Vec<Vec<Span>> =
             executions.iter().map(|&span| divide(self.sequence, span, begins)).collect();
         let cut = if level.cuts < CUTS { self.cut(&local, &iterations, plan.peel) } else { None };
@@ -310,7 +321,10 @@ impl Builder<'_> {
                 let pieces: Vec<Piece> = visits
                     .iter()
                     .zip(execution_of_visit)
-                    .map(|(visit, &execution)| Piece { span: cut.rows[execution as usize][row], ..*visit })
+                    .map(|(visit, &execution)| Piece {
+                        span: cut.rows[execution as usize][row],
+                        ..*visit
+                    })
                     .filter(|piece| piece.span.begin < piece.span.end)
                     .collect();
                 items.extend(self.region(frame, &pieces, level));
@@ -348,108 +362,8 @@ impl Builder<'_> {
         self.parts_left -= parts;
         vec![Item { on, tree, cost }]
     }
-
-    fn mixed(&self, frame: &Frame, visits: &[Piece]) -> Item {
-        let mut nodes: Vec<(NodeId, u64)> = Vec::new();
-        let mut places: HashMap<u32, usize> = HashMap::new();
-        let mut length_of = vec![None; frame.weights.len()];
-        for visit in visits {
-            let span = visit.span;
-            length_of[visit.iteration as usize] = Some(u64::from(span.end - span.begin));
-            for &node in span.of(self.sequence) {
-                let place = *places.entry(node).or_insert(nodes.len());
-                if place == nodes.len() {
-                    nodes.push((self.ids[node as usize], 0));
-                }
-                nodes[place].1 += frame.weights[visit.iteration as usize];
-            }
-        }
-        let lengths = frame.map(|iteration| length_of[iteration as usize]);
-        let on: Vec<u32> = visits.iter().map(|visit| visit.iteration).collect();
-        let sum = Cost::LOOP.sum + Cost::LEAF.sum * nodes.len() as u64;
-        let kind = Kind::Mixed { nodes, lengths };
-        let tree = Tree::new(kind, frame.weight(&on), Vec::new());
-        Item { tree, on, cost: Cost { sum, ..Cost::default() } }
-    }
-}
-
-/// Divides `span` where `begins` says that a new iteration begins.
-fn divide(sequence: &[u32], span: Span, begins: impl Fn(u32, u32) -> bool) -> Vec<Span> {
-    let mut pieces = Vec::new();
-    let mut begin = span.begin;
-    for (at, pair) in (span.begin + 1..).zip(span.of(sequence).windows(2)) {
-        if begins(pair[0], pair[1]) {
-            pieces.push(Span { begin, end: at });
-            begin = at;
-        }
-    }
-    pieces.push(Span { begin, end: span.end });
-    pieces
-}
-
-/// Numbers the spans so that those with the same events have the same number, and gives one span for each number.
-fn distinct(sequence: &[u32], spans: &[Span]) -> (Vec<u32>, Vec<Span>) {
-    let mut numbers = Vec::with_capacity(spans.len());
-    let mut first: Vec<Span> = Vec::new();
-    // Numbers with the same hash form a list that ends with NONE.
-    let mut by_hash: HashMap<u64, u32> = HashMap::new();
-    let mut next: Vec<u32> = Vec::new();
-    for span in spans {
-        let events = span.of(sequence);
-        let same = |number: u32| first[number as usize].of(sequence) == events;
-        if let Some(&last) = numbers.last().filter(|&&last| same(last)) {
-            numbers.push(last);
-            continue;
-        }
-        let hash = events.iter().fold(events.len() as u64, |hash, &event| {
-            (hash.rotate_left(5) ^ u64::from(event)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-        });
-        let head = by_hash.entry(hash).or_insert(NONE);
-        let mut at = *head;
-        while at != NONE && !same(at) {
-            at = next[at as usize];
-        }
-        if at == NONE {
-            at = first.len() as u32;
-            next.push(std::mem::replace(head, at));
-            first.push(*span);
-        }
-        numbers.push(at);
-    }
-    (numbers, first)
 }
 
 fn cost(items: &[Item]) -> Cost {
     items.iter().fold(Cost::default(), |sum, item| sum.plus(item.cost))
-}
-
-/// Whether most events of a body are in no known order: a loop around these that runs now so, now so often is
-/// nothing that stands in a source.
-fn is_mostly_mixed(body: &[Tree]) -> bool {
-    let events: u64 = body.iter().map(|tree| tree.events).sum();
-    let mixed = body.iter().filter(|tree| matches!(tree.kind, Kind::Mixed { .. }));
-    mixed.map(|tree| tree.events).sum::<u64>() * 2 > events
-}
-
-/// Parts of the guards of a loop's body, and runs of its iteration counts, without those of loops inside it.
-fn own_parts(tree: &Tree) -> usize {
-    let own = match &tree.kind {
-        Kind::Loop { trips } => trips.runs().len(),
-        _ => 0,
-    };
-    own + tree.children.iter().map(guard_parts).sum::<usize>()
-}
-
-fn guard_parts(tree: &Tree) -> usize {
-    use super::Guard;
-    let own = match &tree.guard {
-        Some(Guard::Each { iterations } | Guard::Whole { iterations, .. }) => {
-            iterations.parts().len()
-        }
-        _ => 0,
-    };
-    match tree.kind {
-        Kind::Sequence => own + tree.children.iter().map(guard_parts).sum::<usize>(),
-        _ => own,
-    }
 }

@@ -150,7 +150,9 @@ fn add<'a>(tree: &'a Tree, nodes: &mut Vec<Node<'a>>) -> u64 {
 }
 
 fn next(runs: &Runs<u64>, (run, used): &mut (usize, u64)) -> u64 {
-    let Some(&(value, count)) = runs.runs().get(*run) else { return 0 };
+    let Some(&(value, count)) = runs.runs().get(*run) else {
+        return 0;
+    };
     *used += 1;
     if *used >= count {
         *run += 1;

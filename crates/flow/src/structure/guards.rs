@@ -81,8 +81,8 @@ impl Frame {
                 [] => {}
                 [(value, length)] => all.push(*value, length * count),
                 runs => {
-                    for _ in 0..count {
-                        runs.iter().for_each(|&(value, length)| all.push(value, length));
+                    for &(value, length) in (0..count).flat_map(|_| runs) {
+                        all.push(value, length);
                     }
                 }
             }

@@ -124,7 +124,14 @@ impl Tree {
             Kind::Mixed { nodes, .. } => nodes.iter().map(|(_, count)| count).sum(),
             _ => children.iter().map(|child| child.events).sum(),
         };
-        Self { kind, guard: None, executions, events, time: Nanos(0), children }
+        Self {
+            kind,
+            guard: None,
+            executions,
+            events,
+            time: Nanos(0),
+            children,
+        }
     }
 
     fn is_leaf(&self) -> bool {

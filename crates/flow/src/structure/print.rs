@@ -56,7 +56,11 @@ impl<L: Fn(NodeId) -> String, N: Fn(&Tree) -> String> Printer<'_, L, N> {
             Kind::Loop { trips } => format!("+LOOP ({}x)", range(trips.runs())),
             Kind::Leaf { node } => format!("- {}", (self.label)(*node)),
             Kind::Mixed { nodes, .. } => {
-                format!("+MIXED ({} calls at {} places, in no simple order)", tree.events, nodes.len())
+                format!(
+                    "+MIXED ({} calls at {} places, in no simple order)",
+                    tree.events,
+                    nodes.len()
+                )
             }
         };
         if let Some(guard) = &tree.guard {
@@ -82,7 +86,9 @@ impl<L: Fn(NodeId) -> String, N: Fn(&Tree) -> String> Printer<'_, L, N> {
     fn row(&mut self, leaves: &[Tree], depth: usize) {
         let mut lines: Vec<(String, String, usize)> = Vec::new();
         for leaf in leaves {
-            let Kind::Leaf { node } = leaf.kind else { continue };
+            let Kind::Leaf { node } = leaf.kind else {
+                continue;
+            };
             let label = (self.label)(node);
             match lines.last_mut() {
                 Some((same, note, count)) if *same == label => {

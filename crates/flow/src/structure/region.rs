@@ -46,7 +46,11 @@ const FEW: usize = 16;
 impl Local {
     /// The graph of `spans`. `place_of` must be [`NONE`] for every node of the sequence, and holds the places
     /// of the region's nodes afterwards, until [`Self::release`].
-    pub(super) fn new(sequence: &[u32], spans: impl Iterator<Item = Span>, place_of: &mut [u32]) -> Self {
+    pub(super) fn new(
+        sequence: &[u32],
+        spans: impl Iterator<Item = Span>,
+        place_of: &mut [u32],
+    ) -> Self {
         let mut local = Self::default();
         let mut recent: Vec<u32> = Vec::new();
         let mut many: HashMap<(u32, u32), u32> = HashMap::new();

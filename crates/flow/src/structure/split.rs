@@ -43,19 +43,26 @@ impl Split {
 struct Faults {
     /// Nodes of inner loops that have several entries.
     irreducible: usize,
-    /// Nodes of inner loops that few iterations reach.
+    /// The pivot is not the entry, and too many iterations do not visit it.
+    incomplete: bool,
+    /// Nodes of inner loops that few iterations reach, and that are more than the rest of an iteration.
     rare: usize,
-    /// 1 for a pivot that follows itself, such as the first call of a loop over neighbours inside the loop; 2 for
-    /// another node than the entry that not every iteration visits.
-    pivot: usize,
+    /// The pivot follows itself, as the first call of a loop over neighbours inside the loop does.
+    follows_itself: bool,
+}
+
+impl Faults {
+    const NONE: Self = Self { irreducible: 0, incomplete: false, rare: 0, follows_itself: false };
 }
 
 /// An inner loop is rare where at most one in this many iterations reaches it.
 const RARE: u64 = 4;
+/// One in this many iterations may lack the pivot.
+const MISSING: u64 = 8;
 /// So many of the least and of the most visited nodes are tried as pivots.
 const TRIED: usize = 8;
 /// Larger graphs take their entry: looking further would take time beyond all proportion.
-const LARGE: usize = 20_000;
+pub(super) const LARGE: usize = 20_000;
 
 /// Chooses pivots of the strongly connected graph `local`: the entry if nothing is wrong with it, else those with
 /// the fewest faults, of those visited equally often one, at most `count`, least visited first.
@@ -65,13 +72,14 @@ pub(super) fn choose(local: &Local, count: usize) -> Vec<u32> {
     };
     let entry = entry.to;
     let entry_faults = faults(local, &Split::at(local, entry));
-    let none = Faults { irreducible: 0, rare: 0, pivot: 0 };
-    if entry_faults == none || local.edges().count() > LARGE {
+    if entry_faults == Faults::NONE || local.edges().count() > LARGE {
         return vec![entry];
     }
     let mut best = candidates(local);
     let fewest = best.iter().map(|(_, faults)| *faults).min();
-    let Some(fewest) = fewest.filter(|&fewest| fewest < entry_faults) else { return vec![entry] };
+    let Some(fewest) = fewest.filter(|&fewest| fewest < entry_faults) else {
+        return vec![entry];
+    };
     best.retain(|(_, faults)| *faults == fewest);
     best.dedup_by_key(|(split, _)| local.visits[split.pivot as usize]);
     best.into_iter().map(|(split, _)| split.pivot).take(count).collect()
@@ -99,7 +107,10 @@ fn candidates(local: &Local) -> Vec<(Split, Faults)> {
     }
     let splits = nodes.into_iter().map(|pivot| Split::at(local, pivot));
     let splits = splits.filter(|split| restarts(local, split));
-    splits.map(|split| (faults(local, &split), split)).map(|(faults, split)| (split, faults)).collect()
+    splits
+        .map(|split| (faults(local, &split), split))
+        .map(|(faults, split)| (split, faults))
+        .collect()
 }
 
 /// Whether a new iteration can begin where the loop itself does.
@@ -114,8 +125,10 @@ fn faults(local: &Local, split: &Split) -> Faults {
     let inner: Components = local.components(&roots, |from, to| !split.begins(from, to));
     let count = inner.cyclic.len();
     let mut size = vec![0_usize; count];
-    for &component in &inner.of {
+    let mut visits = vec![0_u64; count];
+    for (&component, &times) in inner.of.iter().zip(&local.visits) {
         size[component as usize] += 1;
+        visits[component as usize] += times;
     }
     let mut iterations: u64 = local.starts.iter().map(|start| start.count).sum();
     // For each inner loop how often it is entered, and by which node or nodes.
@@ -139,21 +152,21 @@ fn faults(local: &Local, split: &Split) -> Faults {
         }
     }
     let pivot = split.pivot;
+    let mut faults = Faults::NONE;
     let follows_itself = local.links[pivot as usize].iter().any(|link| link.to == pivot);
+    faults.follows_itself = local.nodes.len() > 1 && follows_itself;
     let is_entry = local.starts.iter().any(|start| start.to == pivot);
-    let pivot = if local.nodes.len() > 1 && follows_itself {
-        1
-    } else if !is_entry && local.visits[pivot as usize] != iterations {
-        2
-    } else {
-        0
-    };
-    let mut faults = Faults { irreducible: 0, rare: 0, pivot };
+    // A loop may end in the middle of its last iteration, and a recording anywhere.
+    let missing = iterations.abs_diff(local.visits[pivot as usize]);
+    faults.incomplete = !is_entry && missing.saturating_mul(MISSING) > iterations;
+    let all: u64 = visits.iter().sum();
     for component in (0..count).filter(|&component| inner.cyclic[component]) {
         if several[component] {
             faults.irreducible += size[component];
         }
-        if entered[component].saturating_mul(RARE) <= iterations {
+        let (own, entered) = (visits[component], entered[component]);
+        let few = entered.saturating_mul(RARE) <= iterations;
+        if few && own.saturating_mul(iterations) >= (all - own).saturating_mul(entered) {
             faults.rare += size[component];
         }
     }

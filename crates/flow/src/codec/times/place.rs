@@ -6,12 +6,13 @@
 use crate::codec::mix::Counter;
 
 /// Counters of a context: side, zones and first digit in the zone.
-pub(super) const COARSE: usize = 32;
+pub(super) const COARSE: usize = 16;
 /// These, and the far zones, and the digits.
 pub(super) const FINE: usize = 256;
 /// Largest logarithm of the width of a zone.
 pub(super) const STEP_MAX: u32 = 8;
 
+const SPLITS: usize = 7;
 /// Visits after which a context is split by what was before.
 const SPLIT_AT: u32 = 8;
 /// The median and spread follow the last visits, about this many.
@@ -82,10 +83,8 @@ pub(super) struct Place {
     cycle: u32,
     pub(super) odd: [Counter; 4],
     pub(super) own: Box<[Counter; FINE]>,
-    /// By the last deviation, and whether an outlier is due.
-    pub(super) by_last: Option<Box<[[Counter; COARSE]; 4]>>,
-    /// By the deviation of the time just before, in another context.
-    pub(super) by_before: Option<Box<[[Counter; COARSE]; 3]>>,
+    /// Four by the last deviation, or that an outlier is due; three by that of the time before in another context.
+    pub(super) split: Option<Box<[[Counter; COARSE]; SPLITS]>>,
 }
 
 impl Place {
@@ -102,8 +101,7 @@ impl Place {
             cycle: 0,
             odd: [Counter::default(); 4],
             own: Box::new(fresh()),
-            by_last: None,
-            by_before: None,
+            split: None,
         }
     }
 
@@ -134,8 +132,7 @@ impl Place {
             self.cycle = std::mem::take(&mut self.since);
         }
         if self.level.visits == SPLIT_AT {
-            self.by_last = Some(Box::new([[Counter::default(); COARSE]; 4]));
-            self.by_before = Some(Box::new([[Counter::default(); COARSE]; 3]));
+            self.split = Some(Box::new([[Counter::default(); COARSE]; SPLITS]));
         }
         if self.level.visits.is_multiple_of(32) || matches!(self.level.visits, 1 | 4 | 16) {
             self.settle();
@@ -153,11 +150,8 @@ impl Place {
         }
         (self.anchor, self.step) = (anchor, step);
         *self.own = fresh();
-        if let Some(counters) = &mut self.by_last {
-            **counters = [[Counter::default(); COARSE]; 4];
-        }
-        if let Some(counters) = &mut self.by_before {
-            **counters = [[Counter::default(); COARSE]; 3];
+        if let Some(split) = &mut self.split {
+            **split = [[Counter::default(); COARSE]; SPLITS];
         }
     }
 }
@@ -165,7 +159,7 @@ impl Place {
 /// Counters without observations. Digits are likely even, which saves most of the price of learning them.
 pub(super) fn fresh() -> [Counter; FINE] {
     let mut counters = [Counter::even(8); FINE];
-    counters[..COARSE].fill(Counter::default());
+    counters[..9].fill(Counter::default());
     counters
 }
 

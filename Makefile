@@ -1,0 +1,32 @@
+# What a person types. The work is in scripts/, apps/Makefile and cargo.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench apps setup-demo setup-test
+
+help:
+	@echo "make demo        record a real MPI program on 4 ranks and leave a report of it"
+	@echo "make test        every check: format, lints, programs, unit and whole tests, web"
+	@echo "make bench       what a recorded call costs, with and without Talea"
+	@echo "make apps        only build the demonstration and test programs"
+	@echo "make setup-demo  only install what \`make demo\` needs (Debian packages, with apt-get)"
+	@echo "make setup-test  only install what \`make test\` needs"
+	@echo
+	@echo "demo, test and bench install what is missing by themselves, after saying what."
+
+setup-demo:
+	@scripts/setup.sh demo
+
+setup-test:
+	@scripts/setup.sh test
+
+demo: setup-demo
+	@scripts/demo.sh
+
+test: setup-test
+	@scripts/test.sh
+
+bench: setup-demo
+	@scripts/bench.sh
+
+apps:
+	@$(MAKE) --no-print-directory -C apps

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Installs what is missing for `make demo` or `make test`: Debian packages, with apt-get, after saying which.
+#
+#   setup.sh demo|test
+#
+# Does nothing when everything is there. Exit code 3: something is missing that it cannot install.
+set -eu
+
+cd "$(dirname "$0")/.."
+
+# Debian packages by purpose. Rust must be there already: it is what the checkout is built with.
+demo_packages="gcc libc6-dev make openmpi-bin libopenmpi-dev"
+test_packages="$demo_packages gfortran mpich libmpich-dev lammps gromacs hpcc chromium binutils strace zstd shellcheck"
+
+case ${1-} in
+demo) wanted=$demo_packages ;;
+test) wanted=$test_packages ;;
+*)
+    echo "usage: setup.sh demo|test" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v cargo >/dev/null; then
+    echo "setup: cargo is missing: install Rust first (rustup, the toolchain of Cargo.toml's rust-version)" >&2
+    exit 3
+fi
+
+is_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=
+if command -v dpkg-query >/dev/null; then
+    for package in $wanted; do
+        is_installed "$package" || missing="$missing $package"
+    done
+    # Node may come from elsewhere: what counts is that it runs.
+    if [ "$1" = test ] && [ -e web/package.json ]; then
+        command -v node >/dev/null || missing="$missing nodejs"
+        command -v npm >/dev/null || missing="$missing npm"
+    fi
+else
+    # Not Debian: the compilers decide, everything else shows in the tests.
+    command -v mpicc.openmpi >/dev/null && command -v mpirun.openmpi >/dev/null || missing=$wanted
+fi
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "setup: this is no Debian; please install what these packages hold there:$missing" >&2
+    exit 3
+fi
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "setup: not root and no sudo; please run: apt-get install --no-install-recommends$missing" >&2
+        exit 3
+    fi
+    as_root=sudo
+fi
+
+echo "setup: installing Debian packages:$missing"
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
+# shellcheck disable=SC2086 # A list of packages.
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing

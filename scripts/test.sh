@@ -1,0 +1,83 @@
+#!/bin/bash
+# Every check, in stages, each with the time it took: what `make test` does once everything is installed.
+#
+#   test.sh
+#
+# The first stage that fails ends the run. The last line is the test runner's summary.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/mpi-env.sh
+. scripts/mpi-env.sh
+
+times=()
+current=
+output=$(mktemp)
+
+# Runs however the script ends: what each stage took, which one failed, and as the last line the runner's summary.
+finish() {
+    local status=$?
+    printf '\n'
+    [ ${#times[@]} -eq 0 ] || printf '%s\n' "${times[@]}"
+    printf '%5d s  in all\n\n' "$SECONDS"
+    [ -z "$current" ] || printf 'test: failed: %s\n\n' "$current"
+    # Without colours, if there are any.
+    sed 's/\x1b\[[0-9;]*m//g' "$output" | grep -E '^ *Summary \[|^test result:' | tail -n 1 || true
+    rm -f "$output"
+    exit "$status"
+}
+trap finish EXIT
+
+# stage NAME COMMAND...   The command is no condition of anything, so that `set -e` holds within it.
+stage() {
+    local begin=$SECONDS
+    current=$1
+    shift
+    printf '\n== %s: %s\n' "$current" "$*"
+    "$@"
+    times+=("$(printf '%5d s  %s' $((SECONDS - begin)) "$current")")
+    current=
+}
+
+scripts_are_clean() {
+    shellcheck -x scripts/*.sh .ci/run
+    # From where they are, so that their `source` comments are found.
+    (cd scripts/workloads && shellcheck -x ./*.sh)
+}
+
+web() (
+    cd web
+    # The lock file in node_modules tells what was installed last.
+    if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+        npm ci --no-audit --no-fund
+    fi
+    npm run --silent check
+    npm run --silent build
+    # The built pages are part of the source, so that building Talea needs no Node.
+    if git ls-files --error-unmatch dist >/dev/null 2>&1 && ! git diff --quiet -- dist; then
+        git --no-pager diff --stat -- dist
+        echo "web/dist is not what web/src makes: commit the new files" >&2
+        return 1
+    fi
+    npm run --silent test
+)
+
+# Doc tests are not nextest's business; without nextest, cargo runs everything.
+runner() {
+    if cargo nextest --version >/dev/null 2>&1; then
+        cargo nextest run --workspace --release
+    else
+        cargo test --workspace --release --lib --bins --tests
+    fi 2>&1 | tee "$output"
+}
+
+stage format cargo fmt --all --check
+stage scripts scripts_are_clean
+stage programs make --no-print-directory -j 2 -C apps
+stage lints cargo clippy --workspace --all-targets -- -D warnings
+stage build cargo build --workspace --release
+stage "doc tests" cargo test --workspace --release --doc
+if [ -e web/package.json ]; then
+    stage web web
+fi
+stage tests runner
