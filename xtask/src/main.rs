@@ -5,6 +5,7 @@
     reason = "a command-line program"
 )]
 
+mod bench;
 mod procedures;
 
 use std::process::ExitCode;
@@ -12,6 +13,8 @@ use std::process::ExitCode;
 const HELP: &str = "cargo xtask TASK
 
   procedures APIS.json   write crates/mpi/procedures.tsv from the MPI standard's description
+  bench mpi              nanoseconds and run time that recording adds
+  bench flow             size of recordings, speed of reading and of bringing ranks together
 ";
 
 fn main() -> ExitCode {
@@ -24,6 +27,8 @@ fn main() -> ExitCode {
             .and_then(|table| {
                 std::fs::write("crates/mpi/procedures.tsv", table).map_err(|e| e.to_string())
             }),
+        ["bench", "mpi"] => bench::mpi::run(),
+        ["bench", "flow"] => bench::flow::run(),
         _ => Err(HELP.to_owned()),
     };
     match result {

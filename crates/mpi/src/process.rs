@@ -109,7 +109,7 @@ pub fn start() {
     };
     let quantiser = Arc::new(Quantiser::new(bound));
     let bound = quantiser.bound();
-    let callers = number("TALEA_CALLERS", 1).clamp(1, layout::MAX_CALLERS as u64) as usize;
+    let callers = number("TALEA_CALLERS", 3).clamp(1, layout::MAX_CALLERS as u64) as usize;
     let calls_all = std::env::var("TALEA_CALLS").is_ok_and(|v| v == "all");
     let max = number("TALEA_MEMORY", 64 << 20).max(1 << 20) as usize;
     let host = host_name();

@@ -37,6 +37,17 @@ impl Tree {
         self.sum_times(&mut times);
     }
 
+    /// The events of each iteration of one loop, in the order of the sequence: first event and the one behind the last.
+    ///
+    /// `number` is the loop's place in [`Tree::visit`]'s order, which has parents first; without a loop there, the list is
+    /// empty.
+    pub fn iterations(&self, number: usize) -> Vec<std::ops::Range<u64>> {
+        let mut run = Run::new(self);
+        run.watched = Some(number);
+        run.all(&mut |_| {});
+        run.ranges
+    }
+
     fn sum_times(&mut self, own: &mut impl Iterator<Item = Nanos>) -> Nanos {
         let mut sum = own.next().unwrap_or_default();
         for child in &mut self.children {
@@ -79,6 +90,9 @@ struct Run<'a> {
     left: u64,
     /// Iterations that may still come; every honest one has an event on each level.
     patience: u64,
+    /// The loop whose iterations are noted.
+    watched: Option<usize>,
+    ranges: Vec<std::ops::Range<u64>>,
 }
 
 impl<'a> Run<'a> {
@@ -86,7 +100,7 @@ impl<'a> Run<'a> {
         let mut nodes = Vec::new();
         let depth = add(tree, &mut nodes);
         let patience = tree.events.saturating_mul(depth);
-        Self { nodes, left: tree.events, patience }
+        Self { nodes, left: tree.events, patience, watched: None, ranges: Vec::new() }
     }
 
     fn all(&mut self, f: &mut impl FnMut(At<'a>)) {
@@ -112,7 +126,12 @@ impl<'a> Run<'a> {
                     }
                     self.patience -= 1;
                     let in_all = before.saturating_add(at);
+                    let from = self.left;
                     self.children(number, Iteration { number: at, of, in_all }, f);
+                    if self.watched == Some(number) {
+                        let all = self.nodes[0].tree.events;
+                        self.ranges.push(all - from..all - self.left);
+                    }
                 }
             }
         }

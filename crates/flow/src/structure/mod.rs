@@ -15,11 +15,13 @@ mod guards;
 mod print;
 mod region;
 mod split;
+mod steps;
 
 use serde::{Deserialize, Serialize};
 use talea_model::{Nanos, NodeId};
 
 pub use build::{Options, build};
+pub use steps::{Steps, steps};
 pub use print::{PrintOptions, print, print_with};
 
 use crate::labels::Partition;

@@ -4,7 +4,7 @@
 
 use talea_flow::codec::times;
 use talea_flow::log::{Runs, Walk};
-use talea_flow::times::Quantiser;
+use talea_flow::times::{Cell, Quantiser};
 use talea_model::{Nanos, NodeId};
 
 use super::{Process, Recording, Thread};
@@ -46,6 +46,7 @@ fn step<T: Copy + PartialEq>(runs: &Runs<T>, at: &mut At) -> Option<T> {
 type ExtraBits = Box<dyn Fn(u16) -> u8>;
 
 /// The decoder of a thread's times.
+#[expect(clippy::large_enum_variant, reason = "there is one for each thread that is read")]
 enum Reader<'a> {
     Bounded(times::Decoder<'a, ExtraBits>, Box<Quantiser>),
     Exact(times::exact::Decoder<'a>),
@@ -92,6 +93,13 @@ impl<'a> Events<'a> {
         }
     }
 
+    /// The same events with neither begin nor duration, which is faster.
+    #[must_use]
+    pub fn without_times(mut self) -> Self {
+        self.timed = 0;
+        self
+    }
+
     /// The next event; its arguments are valid until the one after it is asked for.
     pub fn next_event(&mut self) -> Option<Event<'_>> {
         let (node, edge) = self.walk.next_step()?;
@@ -125,5 +133,30 @@ impl<'a> Events<'a> {
         let begin = self.end.saturating_add(gap);
         self.end = begin.saturating_add(duration);
         Some((self.clock.nanos(begin), Nanos(duration)))
+    }
+}
+
+/// Quantised times of a thread's events; see [`Process::cells`].
+pub struct Cells<'a> {
+    events: Events<'a>,
+}
+
+impl Process {
+    /// For each event of a thread that has quantised times: context and cell of its gap, context and cell of its duration.
+    pub fn cells<'a>(&'a self, recording: &'a Recording, thread: &'a Thread) -> Cells<'a> {
+        Cells { events: Events::new(recording, self, thread) }
+    }
+}
+
+impl Iterator for Cells<'_> {
+    type Item = (u32, Cell, u32, Cell);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (node, edge) = self.events.walk.next_step()?;
+        self.events.timed = self.events.timed.checked_sub(1)?;
+        let edge = edge.map_or(0, |e| e + 1);
+        let Reader::Bounded(decoder, _) = &mut self.events.times else { return None };
+        let (gap, duration) = decoder.next(edge, node.0).ok()?;
+        Some((edge, gap, node.0, duration))
     }
 }

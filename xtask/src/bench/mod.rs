@@ -1,0 +1,85 @@
+//! Tables of ours against the reference, measured in one run: `cargo xtask bench NAME`.
+//!
+//! Owns what the tables share: running programs, medians with spreads, and the line that says where and when. Figures in the
+//! documentation are printed by these commands.
+
+pub(crate) mod flow;
+pub(crate) mod mpi;
+mod programs;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What every table begins with.
+fn heading(title: &str) {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|l| l.strip_prefix("model name\t: ")).unwrap_or("unknown processor");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let day = Command::new("date").arg("+%Y-%m-%d").output();
+    let day = day.map_or_else(|_| String::new(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+    println!("\n## {title}\n\n{model}, {cores} cores, {day}\n");
+}
+
+/// Median of some figures; sorts them.
+fn median(figures: &mut [f64]) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    match figures.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => figures[n / 2],
+        n => f64::midpoint(figures[n / 2 - 1], figures[n / 2]),
+    }
+}
+
+/// Median, smallest and largest in one cell.
+fn spread(figures: &mut [f64], digits: usize) -> String {
+    let middle = median(figures);
+    match (figures.first(), figures.last()) {
+        (Some(low), Some(high)) => format!("{middle:.digits$} ({low:.digits$} to {high:.digits$})"),
+        _ => "-".to_owned(),
+    }
+}
+
+/// A file that `cargo build --release` made.
+fn built(name: &str) -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let path = own.parent().unwrap_or(Path::new(".")).join(name);
+    if path.exists() {
+        return std::path::absolute(&path).map_err(|e| e.to_string());
+    }
+    Err(format!("not built: `{}`; run `cargo build --release` first", path.display()))
+}
+
+/// Whether a program is on the path.
+fn found(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).exists())
+}
+
+/// Settings that let Open MPI run as root on few cores; MPICH takes no notice.
+fn prepared(command: &mut Command) -> &mut Command {
+    command
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env("OMPI_MCA_mpi_yield_when_idle", "1")
+        .env("OMPI_MCA_btl", "self,vader")
+        .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
+}
+
+/// Runs a command to its end and gives what it printed.
+fn output(command: &mut Command) -> Result<String, String> {
+    let shown = format!("{command:?}");
+    let done = command.output().map_err(|e| format!("{e}: {shown}"))?;
+    if !done.status.success() {
+        let errors = String::from_utf8_lossy(&done.stderr);
+        return Err(format!("{}: {shown}\n{errors}", done.status));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// A folder of our own for what is made on the way.
+fn scratch(name: &str) -> Result<PathBuf, String> {
+    let path = std::env::temp_dir().join(format!("talea-bench-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&path).map_err(|e| format!("{e}: `{}`", path.display()))?;
+    Ok(path)
+}

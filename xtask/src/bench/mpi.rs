@@ -1,0 +1,145 @@
+//! What recording costs: nanoseconds added to a call, and run time added to real programs.
+//!
+//! The reference is EZTrace where it is installed (Debian package `eztrace`), and no tool at all. Rounds of all
+//! candidates take turns, so that a machine which changes its speed changes it for all.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Instant;
+
+use super::programs::{Program, programs};
+use super::{built, found, heading, median, output, prepared, scratch, spread};
+
+const ROUNDS: usize = 5;
+/// Ranks of real programs.
+const RANKS: &str = "4";
+
+pub(crate) fn run() -> Result<(), String> {
+    calls()?;
+    whole_programs()
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Tool {
+    None,
+    Talea,
+    EzTrace,
+}
+
+fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Command, String> {
+    let mut command = Command::new(format!("mpirun.{mpi}"));
+    prepared(&mut command).args(["-n", ranks]);
+    let folder = scratch("calls")?;
+    command.current_dir(&folder);
+    match tool {
+        Tool::None => {}
+        Tool::Talea => {
+            let out = folder.join("out");
+            let live = out.join("live");
+            let _ = std::fs::remove_dir_all(&out);
+            std::fs::create_dir_all(&live).map_err(|e| e.to_string())?;
+            command.arg("env");
+            for (name, value) in
+                [("TALEA_OUT", &out), ("TALEA_LIVE", &live), ("LD_PRELOAD", &built("libtalea_mpi.so")?)]
+            {
+                command.arg(format!("{name}={}", value.display()));
+            }
+        }
+        Tool::EzTrace => {
+            command.args(["eztrace", "-t", mpi]);
+        }
+    }
+    command.args(words);
+    Ok(command)
+}
+
+/// Nanoseconds of two readings of the clock, which no tool that keeps begin and end can do without.
+fn clock_floor() -> f64 {
+    let mut rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let begin = Instant::now();
+            let mut sum = 0_u64;
+            for _ in 0..2_000_000 {
+                // SAFETY: every x86-64 processor has the instruction.
+                sum = sum.wrapping_add(unsafe { std::arch::x86_64::_rdtsc() });
+                sum = sum.wrapping_add(unsafe { std::arch::x86_64::_rdtsc() });
+            }
+            std::hint::black_box(sum);
+            begin.elapsed().as_nanos() as f64 / 2e6
+        })
+        .collect();
+    median(&mut rounds)
+}
+
+fn calls() -> Result<(), String> {
+    heading("Nanoseconds that recording adds to a call");
+    println!("Two readings of the clock alone: {:.1} ns. Median (smallest to largest) of {ROUNDS} rounds.\n", clock_floor());
+    println!("| MPI | call | without | talea adds | eztrace adds |\n|---|---|---|---|---|");
+    for mpi in ["openmpi", "mpich"] {
+        if !found(&format!("mpirun.{mpi}")) {
+            continue;
+        }
+        let mut figures: BTreeMap<(String, u8), Vec<f64>> = BTreeMap::new();
+        let tools: &[Tool] =
+            if found("eztrace") { &[Tool::None, Tool::Talea, Tool::EzTrace] } else { &[Tool::None, Tool::Talea] };
+        for _ in 0..ROUNDS {
+            for program in [&["calls"][..], &["signatures"], &["signatures", "--same-site"]] {
+                let path = std::path::absolute(format!("apps/bin/{mpi}/{}", program[0])).map_err(|e| e.to_string())?;
+                let mut words = vec![path.display().to_string()];
+                words.extend(program[1..].iter().map(|&w| w.to_owned()));
+                for &tool in tools {
+                    let text = output(&mut command(mpi, "1", tool, &words)?)?;
+                    for line in text.lines() {
+                        let mut fields = line.split('\t');
+                        if let (Some(name), Some(Ok(value))) = (fields.next(), fields.next().map(str::parse)) {
+                            figures.entry((name.to_owned(), tool as u8)).or_default().push(value);
+                        }
+                    }
+                }
+            }
+        }
+        let names: Vec<String> = figures.keys().filter(|(_, t)| *t == 0).map(|(n, _)| n.clone()).collect();
+        for name in names {
+            let mut without = figures[&(name.clone(), 0)].clone();
+            let base = median(&mut without);
+            let mut added = |tool: Tool| {
+                let mut with = figures.get(&(name.clone(), tool as u8)).cloned().unwrap_or_default();
+                with.iter_mut().for_each(|f| *f -= base);
+                spread(&mut with, 1)
+            };
+            let (talea, eztrace) = (added(Tool::Talea), added(Tool::EzTrace));
+            println!("| {mpi} | {name} | {} | {talea} | {eztrace} |", spread(&mut without, 1));
+        }
+    }
+    Ok(())
+}
+
+fn whole_programs() -> Result<(), String> {
+    heading("Run time of whole programs, 4 ranks, Open MPI");
+    println!("| program | without, s | with talea, s | ratio pair by pair |\n|---|---|---|---|");
+    for Program { name, words } in programs(&scratch("programs")?)? {
+        let (mut without, mut with, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..=ROUNDS {
+            let mut seconds = [0.0; 2];
+            for (seconds, tool) in seconds.iter_mut().zip([Tool::None, Tool::Talea]) {
+                let mut command = command("openmpi", RANKS, tool, &words)?;
+                let begin = Instant::now();
+                output(&mut command)?;
+                *seconds = begin.elapsed().as_secs_f64();
+            }
+            // The first pair warms caches up.
+            if round > 0 {
+                without.push(seconds[0]);
+                with.push(seconds[1]);
+                ratios.push(seconds[1] / seconds[0]);
+            }
+        }
+        println!(
+            "| {name} | {} | {} | {} |",
+            spread(&mut without, 2),
+            spread(&mut with, 2),
+            spread(&mut ratios, 3)
+        );
+    }
+    Ok(())
+}
