@@ -712,7 +712,7 @@ mod tests {
         let mut bundle = Bundle::of(&live);
         let times = bundle.take_times();
         let bundle = Bundle::from_bytes(&bundle.to_bytes()).unwrap();
-        let recording: Recording = bundle.into_recording(times, Sizes::default());
+        let recording: Recording = bundle.into_recording(&times, Sizes::default());
         let process = &recording.processes[0];
         let thread = &process.threads[0];
         let mut events = process.events(&recording, thread);

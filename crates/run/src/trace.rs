@@ -200,7 +200,7 @@ impl Loaded {
 
     fn finish(self) -> Recording {
         let bundle = self.bundle.unwrap_or_else(Bundle::nothing);
-        let mut recording = bundle.into_recording(self.times, self.sizes);
+        let mut recording = bundle.into_recording(&self.times, self.sizes);
         for gap in self.gaps {
             recording.gaps.note(gap);
         }

@@ -5,9 +5,9 @@
 
 use super::{Body, Bundle, Graph, Node, Process, Settings, Thread};
 use crate::live::record::{
-    Cursor, Symbol, get_list, get_module, get_procedure, put_list, put_module, put_number, put_procedure, put_signed,
-    put_text,
+    Cursor, Symbol, get_list, get_module, get_procedure, put_list, put_module, put_number, put_procedure, put_text,
 };
+use talea_flow::codec::sequence;
 use talea_flow::times::Bound;
 use talea_model::Nanos;
 
@@ -53,7 +53,7 @@ impl Bundle {
         put_number(&mut out, u64::from(self.settings.callers));
         self.put_tables(&mut out);
         self.put_sequence(&mut out);
-        put_all(&mut out, &self.processes, put_process);
+        put_processes(&mut out, &self.processes);
         out
     }
 
@@ -202,7 +202,7 @@ impl Bundle {
             bundle.bodies.id(b);
         });
         *expected = "processes";
-        bundle.processes = get_all(from, get_process)?;
+        bundle.processes = get_processes(from)?;
         Some(bundle)
     }
 }
@@ -232,69 +232,113 @@ fn get_graph(from: &mut Cursor<'_>) -> Option<Graph> {
     Some(Graph { events, last, nodes })
 }
 
-fn put_process(out: &mut Vec<u8>, process: &Process) {
-    put_number(out, process.world);
-    put_signed(out, i64::from(process.rank));
-    for small in [process.size, process.pid, process.state, process.host, process.library] {
-        put_number(out, u64::from(small));
+/// Numbers of each process that are alike on many: each becomes a packed column.
+const COLUMNS: usize = 17;
+
+fn columns_of(process: &Process) -> [i64; COLUMNS] {
+    [
+        process.world as i64,
+        i64::from(process.rank),
+        i64::from(process.size),
+        i64::from(process.pid),
+        i64::from(process.state),
+        i64::from(process.abort_code),
+        i64::from(process.host),
+        i64::from(process.library),
+        i64::from(process.comm_map),
+        i64::from(process.datatype_map),
+        i64::from(process.op_map),
+        i64::from(process.list_map),
+        process.lost[0] as i64,
+        process.lost[1] as i64,
+        process.lost[2] as i64,
+        process.lost[3] as i64,
+        process.threads.len() as i64,
+    ]
+}
+
+fn put_column(out: &mut Vec<u8>, values: impl Iterator<Item = i64>) {
+    let packed = sequence::encode(&values.collect());
+    put_number(out, packed.len() as u64);
+    out.extend_from_slice(&packed);
+}
+
+fn put_processes(out: &mut Vec<u8>, processes: &[Process]) {
+    put_number(out, processes.len() as u64);
+    for column in 0..COLUMNS {
+        put_column(out, processes.iter().map(|p| columns_of(p)[column]));
     }
-    put_signed(out, i64::from(process.abort_code));
-    put_number(out, process.start_realtime);
-    put_number(out, process.start_nanos);
-    process.offset.iter().for_each(|&n| put_signed(out, n));
-    put_list(out, &process.clock);
-    for id in [process.comm_map, process.datatype_map, process.op_map, process.list_map] {
-        put_number(out, u64::from(id));
-    }
-    put_all(out, process.open.as_ref().map_or(&[][..], |o| &o[..]), |out, &n| put_number(out, n));
-    process.lost.iter().for_each(|&n| put_number(out, n));
-    put_all(out, &process.damage, |out, d| put_text(out, d));
-    put_all(out, &process.threads, |out, thread| {
-        for id in [thread.body, thread.peers, thread.counts] {
-            put_number(out, u64::from(id));
-        }
+    let threads = || processes.iter().flat_map(|p| &p.threads);
+    put_number(out, threads().count() as u64);
+    put_column(out, threads().map(|t| i64::from(t.body)));
+    put_column(out, threads().map(|t| i64::from(t.peers)));
+    put_column(out, threads().map(|t| i64::from(t.counts)));
+    // What only few have: its place, then the call that had not returned, and damage in words.
+    let few: Vec<(usize, &Process)> =
+        processes.iter().enumerate().filter(|(_, p)| p.open.is_some() || !p.damage.is_empty()).collect();
+    put_all(out, &few, |out, (place, process)| {
+        put_number(out, *place as u64);
+        put_all(out, process.open.as_ref().map_or(&[][..], |o| &o[..]), |out, &n| put_number(out, n));
+        put_all(out, &process.damage, |out, d| put_text(out, d));
     });
 }
 
-fn get_process(from: &mut Cursor<'_>) -> Option<Process> {
-    let small = |from: &mut Cursor<'_>| u32::try_from(from.number()?).ok();
-    let world = from.number()?;
-    let rank = i32::try_from(from.signed()?).ok()?;
-    let (size, pid, state) = (small(from)?, small(from)?, small(from)?);
-    let (host, library) = (small(from)?, small(from)?);
-    let abort_code = i32::try_from(from.signed()?).ok()?;
-    let (start_realtime, start_nanos) = (from.number()?, from.number()?);
-    let offset = [from.signed()?, from.signed()?, from.signed()?];
-    let clock = get_list(from)?;
-    let (comm_map, datatype_map, op_map, list_map) = (small(from)?, small(from)?, small(from)?, small(from)?);
-    let open = get_all(from, |from| from.number())?;
-    let mut lost = [0; 4];
-    for one in &mut lost {
-        *one = from.number()?;
-    }
-    Some(Process {
-        world,
-        rank,
-        size,
-        pid,
-        state,
-        abort_code,
-        host,
-        library,
-        start_realtime,
-        clock,
-        start_nanos,
-        offset,
-        comm_map,
-        datatype_map,
-        op_map,
-        list_map,
-        open: open.try_into().ok(),
-        lost,
-        damage: get_all(from, |from| from.text())?,
-        threads: get_all(from, |from| {
-            Some(Thread { body: small(from)?, peers: small(from)?, counts: small(from)? })
-        })?,
-        times: Vec::new(),
-    })
+/// Most processes or threads that a bundle may claim; each needs room before a byte of it is read.
+const MOST: u64 = 1 << 24;
+
+fn get_column(from: &mut Cursor<'_>, count: u64) -> Option<Vec<i64>> {
+    let length = usize::try_from(from.number()?).ok()?;
+    let runs = sequence::decode_all(from.take(length)?, count).ok()?;
+    Some(runs.values().collect())
+}
+
+fn get_processes(from: &mut Cursor<'_>) -> Option<Vec<Process>> {
+    let count = from.number().filter(|&c| c <= MOST)?;
+    let columns = (0..COLUMNS).map(|_| get_column(from, count)).collect::<Option<Vec<_>>>()?;
+    let thread_count = from.number().filter(|&c| c <= MOST)?;
+    let bodies = get_column(from, thread_count)?;
+    let peers = get_column(from, thread_count)?;
+    let counts = get_column(from, thread_count)?;
+    let mut threads = bodies.iter().zip(&peers).zip(&counts).map(|((&body, &peers), &counts)| {
+        Some(Thread {
+            body: u32::try_from(body).ok()?,
+            peers: u32::try_from(peers).ok()?,
+            counts: u32::try_from(counts).ok()?,
+        })
+    });
+    let mut processes = (0..count as usize)
+        .map(|place| {
+            let at = |column: usize| columns[column][place];
+            let small = |column: usize| u32::try_from(at(column)).ok();
+            Some(Process {
+                world: at(0) as u64,
+                rank: i32::try_from(at(1)).ok()?,
+                size: small(2)?,
+                pid: small(3)?,
+                state: small(4)?,
+                abort_code: i32::try_from(at(5)).ok()?,
+                host: small(6)?,
+                library: small(7)?,
+                comm_map: small(8)?,
+                datatype_map: small(9)?,
+                op_map: small(10)?,
+                list_map: small(11)?,
+                lost: [at(12) as u64, at(13) as u64, at(14) as u64, at(15) as u64],
+                threads: (0..u64::try_from(at(16)).ok()?.min(MOST))
+                    .map(|_| threads.next().flatten())
+                    .collect::<Option<Vec<_>>>()?,
+                open: None,
+                damage: Vec::new(),
+                times: Vec::new(),
+            })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    get_all(from, |from| {
+        let place = usize::try_from(from.number()?).ok()?;
+        let process = processes.get_mut(place)?;
+        process.open = get_all(from, |from| from.number())?.try_into().ok();
+        process.damage = get_all(from, |from| from.text())?;
+        Some(())
+    })?;
+    Some(processes)
 }

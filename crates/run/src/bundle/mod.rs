@@ -91,12 +91,6 @@ struct Process {
     abort_code: i32,
     host: u32,
     library: u32,
-    start_realtime: u64,
-    /// Nominal nanoseconds and `CLOCK_MONOTONIC`, both since the start, of each clock reading in turn.
-    clock: Vec<i64>,
-    start_nanos: u64,
-    /// What to add to this host's clock to get rank 0's, at start and end, and its uncertainty, in nanoseconds.
-    offset: [i64; 3],
     comm_map: u32,
     datatype_map: u32,
     op_map: u32,
@@ -107,7 +101,7 @@ struct Process {
     lost: [u64; 4],
     damage: Vec<String>,
     threads: Vec<Thread>,
-    /// Times and exact sums of all threads, packed; kept apart from the rest in files.
+    /// Clock, times and exact sums of all threads, packed; kept apart from the rest in files.
     times: Vec<u8>,
 }
 
@@ -118,4 +112,17 @@ struct Thread {
     peers: u32,
     /// Procedure and count of calls that were only counted, in turn; index into `numbers`.
     counts: u32,
+}
+
+/// The clock of a process, as it stands before its times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Clock {
+    /// `CLOCK_REALTIME` at the start, in nanoseconds since 1970.
+    start_realtime: u64,
+    /// `CLOCK_MONOTONIC` at the start.
+    start_nanos: u64,
+    /// What to add to this host's clock to get rank 0's, at start and end, and its uncertainty, in nanoseconds.
+    offset: [i64; 3],
+    /// Nominal nanoseconds and `CLOCK_MONOTONIC`, both since the start, of each clock reading in turn.
+    readings: Vec<i64>,
 }

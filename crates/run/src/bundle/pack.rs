@@ -8,10 +8,10 @@ use talea_flow::log::{NodeLog, Runs, ThreadLog};
 use talea_flow::times::{Bound, Cell, Quantiser};
 use talea_model::{ArgKind, Nanos, ProcedureSpec};
 
-use super::{Body, Bundle, Graph, Node, Process, Settings, Thread};
+use super::{Body, Bundle, Clock, Graph, Node, Process, Settings, Thread};
 use crate::live::layout::TimesMode;
 use crate::live::read::{LiveProcess, LiveThread, NodeSums};
-use crate::live::record::{CommSymbol, Cursor, Members, put_number};
+use crate::live::record::{CommSymbol, Cursor, Members, put_number, put_signed};
 
 impl Bundle {
     /// The bundle of one process.
@@ -46,7 +46,22 @@ impl Bundle {
         let lists: Vec<i64> = live.lists.iter().map(|l| i64::from(bundle.lists.id(l.clone()))).collect();
         let numbers: Vec<u16> = live.procedures.iter().map(|(number, _)| *number).collect();
         let quantiser = Quantiser::new(settings.bound);
+        let nominal = |ticks: u64| {
+            let ticks = ticks.saturating_sub(header.start_ticks);
+            ((u128::from(ticks) * u128::from(header.tick_mult)) >> 32) as u64
+        };
+        let clock = Clock {
+            start_realtime: header.start_realtime,
+            start_nanos: header.start_nanos,
+            offset: [header.offset_start, header.offset_end, header.offset_error as i64],
+            readings: live
+                .syncs
+                .iter()
+                .flat_map(|s| [nominal(s.ticks) as i64, s.nanos.saturating_sub(header.start_nanos) as i64])
+                .collect(),
+        };
         let mut all_times = Vec::new();
+        clock.put(&mut all_times);
         let mut threads = Vec::new();
         for thread in &live.threads {
             let packed = pack_times(&thread.log, &thread.times, &thread.sums, live.times, &quantiser);
@@ -54,15 +69,6 @@ impl Bundle {
             all_times.extend_from_slice(&packed);
             threads.push(bundle.add_thread(thread, header.rank, &procedures, &paths, &numbers));
         }
-        let nominal = |ticks: u64| {
-            let ticks = ticks.saturating_sub(header.start_ticks);
-            ((u128::from(ticks) * u128::from(header.tick_mult)) >> 32) as u64
-        };
-        let clock = live
-            .syncs
-            .iter()
-            .flat_map(|s| [nominal(s.ticks) as i64, s.nanos.saturating_sub(header.start_nanos) as i64])
-            .collect();
         let open = super::unpack::open_of(live).map(|(node, ticks, polls)| {
             let signature = node.signature;
             let procedure = procedures.get(usize::from(signature.procedure.0)).copied().unwrap_or(0);
@@ -78,10 +84,6 @@ impl Bundle {
             abort_code: header.abort_code,
             host: bundle.texts.id(live.host.clone()),
             library: bundle.texts.id(live.library.clone()),
-            start_realtime: header.start_realtime,
-            start_nanos: header.start_nanos,
-            offset: [header.offset_start, header.offset_end, header.offset_error as i64],
-            clock,
             comm_map: bundle.numbers.id(comms),
             datatype_map: bundle.numbers.id(datatypes),
             op_map: bundle.numbers.id(ops),
@@ -211,11 +213,13 @@ fn by_first_use(column: &Runs<i64>, rank: i32, peers: &mut Vec<i64>) -> Runs<i64
     out
 }
 
-/// Times of a thread: how many events have them, the packed cells, then exact sums of each node.
+/// Times of a thread: how many events have them, the packed cells, then for each node what its exact sums are more than the
+/// sums of its restored times.
 fn pack_times(log: &ThreadLog, live: &[u8], sums: &[NodeSums], mode: TimesMode, quantiser: &Quantiser) -> Vec<u8> {
     let mut from = Cursor::new(live);
     let mut walk = log.walk();
     let mut kept = 0_u64;
+    let mut restored = vec![[0_u64; 2]; log.nodes.len()];
     let packed = match mode {
         TimesMode::Statistics => Vec::new(),
         TimesMode::Exact => {
@@ -223,6 +227,9 @@ fn pack_times(log: &ThreadLog, live: &[u8], sums: &[NodeSums], mode: TimesMode, 
             while let Some((node, edge)) = walk.next_step() {
                 let (Some(gap), Some(duration)) = (from.number(), from.number()) else { break };
                 encoder.push(edge.map_or(0, |e| e + 1), gap, node.0, duration);
+                let sums = &mut restored[node.0 as usize];
+                sums[0] = sums[0].wrapping_add(gap);
+                sums[1] = sums[1].wrapping_add(duration);
                 kept += 1;
             }
             encoder.finish()
@@ -232,6 +239,9 @@ fn pack_times(log: &ThreadLog, live: &[u8], sums: &[NodeSums], mode: TimesMode, 
             while let Some((node, edge)) = walk.next_step() {
                 let (Some(gap), Some(duration)) = (cell(&mut from, quantiser), cell(&mut from, quantiser)) else { break };
                 encoder.push(edge.map_or(0, |e| e + 1), gap, node.0, duration);
+                let sums = &mut restored[node.0 as usize];
+                sums[0] = sums[0].wrapping_add(quantiser.restore(gap).0);
+                sums[1] = sums[1].wrapping_add(quantiser.restore(duration).0);
                 kept += 1;
             }
             encoder.finish()
@@ -241,9 +251,9 @@ fn pack_times(log: &ThreadLog, live: &[u8], sums: &[NodeSums], mode: TimesMode, 
     put_number(&mut out, kept);
     put_number(&mut out, packed.len() as u64);
     out.extend_from_slice(&packed);
-    for sums in sums {
-        put_number(&mut out, sums.gap);
-        put_number(&mut out, sums.duration);
+    for (sums, restored) in sums.iter().zip(&restored) {
+        put_signed(&mut out, sums.gap.wrapping_sub(restored[0]) as i64);
+        put_signed(&mut out, sums.duration.wrapping_sub(restored[1]) as i64);
         if mode == TimesMode::Statistics {
             put_number(&mut out, sums.min);
             put_number(&mut out, sums.max);

@@ -8,11 +8,11 @@ use talea_model::{
     ArgKind, Frame, Gap, GapKind, Gaps, Location, Nanos, NodeId, PathId, ProcedureId, Rank, Signature,
 };
 
-use super::{Bundle, Process, Thread};
+use super::{Bundle, Clock, Process, Thread};
 use crate::clock::{ClockMap, SyncPoint};
 use crate::live::layout::{TimesMode, state};
 use crate::live::read::{LiveProcess, NodeSums};
-use crate::live::record::Cursor;
+use crate::live::record::{Cursor, get_list, put_list, put_number, put_signed};
 use crate::recording::{self, Ended, Open, Recording, Sizes, Times};
 
 /// The call that had not returned: its node, ticks at its begin, and polls.
@@ -45,40 +45,42 @@ impl Recording {
             }
         }
         let sizes = Sizes::default();
-        let Some(mut all) = all else { return Bundle::empty(super::Settings::default()).into_recording(Vec::new(), sizes) };
+        let Some(mut all) = all else { return Bundle::empty(super::Settings::default()).into_recording(&[], sizes) };
         let times = all.take_times();
-        all.into_recording(times, sizes)
+        all.into_recording(&times, sizes)
     }
 }
 
 impl Bundle {
     /// The recording; `times` has the packed times of each process (empty where they are lost). Worlds are numbered in the
     /// order of their earliest process.
-    pub fn into_recording(self, times: Vec<Vec<u8>>, sizes: Sizes) -> Recording {
+    pub fn into_recording(self, times: &[Vec<u8>], sizes: Sizes) -> Recording {
+        let mut times: Vec<Cursor<'_>> = times.iter().map(|t| Cursor::new(t)).collect();
+        times.resize(self.processes.len(), Cursor::new(&[]));
+        let clocks: Vec<Clock> = times.iter_mut().map(|t| Clock::get(t).unwrap_or_default()).collect();
         let mut worlds: Vec<(u64, u64)> = Vec::new();
-        for process in &self.processes {
+        for (process, clock) in self.processes.iter().zip(&clocks) {
             match worlds.iter_mut().find(|(_, world)| *world == process.world) {
-                Some((start, _)) => *start = (*start).min(process.start_realtime),
-                None => worlds.push((process.start_realtime, process.world)),
+                Some((start, _)) => *start = (*start).min(clock.start_realtime),
+                None => worlds.push((clock.start_realtime, process.world)),
             }
         }
         // Processes killed before they knew their world come last.
         worlds.sort_by_key(|&(start, world)| (world == 0, start));
-        let start = self.processes.iter().map(Process::begin).min().unwrap_or(0);
+        let start = clocks.iter().map(Clock::begin).min().unwrap_or(0);
         let mut gaps = Gaps::default();
         let decoded = Decoded::new(&self);
-        let mut times = times.into_iter();
         let mut processes: Vec<recording::Process> = Vec::new();
-        for process in &self.processes {
+        for ((process, clock), times) in self.processes.iter().zip(&clocks).zip(times) {
             let world = worlds.iter().position(|(_, w)| *w == process.world).unwrap_or(0) as u32;
             let rank = Rank(process.rank.max(0) as u32);
-            let packed = times.next().unwrap_or_default();
-            note_gaps(process, rank, &mut gaps);
-            processes.push(self.process(process, world, rank, start, &decoded, &packed, &mut gaps));
+            note_gaps(process, clock, rank, &mut gaps);
+            let clock = clock.map(start);
+            processes.push(self.process(process, world, rank, clock, &decoded, times, &mut gaps));
         }
         processes.sort_by_key(|p| p.location);
         note_missing(&processes, &mut gaps);
-        let start_realtime = self.processes.iter().map(|p| p.start_realtime).min().unwrap_or(0);
+        let start_realtime = clocks.iter().map(|c| c.start_realtime).min().unwrap_or(0);
         Recording {
             processes,
             procedures: self.procedures.values().to_vec(),
@@ -108,13 +110,11 @@ impl Bundle {
         process: &Process,
         world: u32,
         rank: Rank,
-        start: u64,
+        clock: ClockMap,
         decoded: &Decoded<'_>,
-        packed: &[u8],
+        mut from: Cursor<'_>,
         gaps: &mut Gaps,
     ) -> recording::Process {
-        let clock = clock_of(process, start);
-        let mut from = Cursor::new(packed);
         let threads = process
             .threads
             .iter()
@@ -246,13 +246,14 @@ impl Bundle {
             .map(|pair| (ProcedureId(pair[0] as u16), pair[1].max(0) as u64))
             .collect();
         let statistics = self.settings.times == TimesMode::Statistics as u32;
-        let (times, sums) = read_times(times, nodes.len(), statistics);
+        let times = read_times(times, nodes.len(), statistics);
+        let sums = if statistics { times.corrections.clone() } else { Vec::new() };
         Some(recording::Thread { number, log: ThreadLog { nodes, events: graph.events }, sums, counts, times })
     }
 }
 
-/// Packed cells, and the exact sums of each node.
-fn read_times(bytes: &[u8], nodes: usize, statistics: bool) -> (Times, Vec<NodeSums>) {
+/// Packed cells, and for each node what its exact sums are more than the sums of its restored times.
+fn read_times(bytes: &[u8], nodes: usize, statistics: bool) -> Times {
     let mut from = Cursor::new(bytes);
     let mut read = || {
         let kept = from.number()?;
@@ -260,11 +261,11 @@ fn read_times(bytes: &[u8], nodes: usize, statistics: bool) -> (Times, Vec<NodeS
         let cells = from.take(length)?.to_vec();
         let mut sums = Vec::new();
         for _ in 0..nodes {
-            let (gap, duration) = (from.number()?, from.number()?);
+            let (gap, duration) = (from.signed()?, from.signed()?);
             let (min, max) = if statistics { (from.number()?, from.number()?) } else { (0, 0) };
-            sums.push(NodeSums { duration, gap, min, max });
+            sums.push(NodeSums { duration: duration as u64, gap: gap as u64, min, max });
         }
-        Some((Times { kept, cells }, sums))
+        Some(Times { kept, cells, corrections: sums })
     };
     read().unwrap_or_default()
 }
@@ -302,43 +303,57 @@ impl<'a> Decoded<'a> {
     }
 }
 
-impl Process {
-    /// When it began, on the clock of rank 0's host.
+impl Clock {
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        put_number(out, self.start_realtime);
+        put_number(out, self.start_nanos);
+        self.offset.iter().for_each(|&n| put_signed(out, n));
+        put_list(out, &self.readings);
+    }
+
+    fn get(from: &mut Cursor<'_>) -> Option<Self> {
+        Some(Self {
+            start_realtime: from.number()?,
+            start_nanos: from.number()?,
+            offset: [from.signed()?, from.signed()?, from.signed()?],
+            readings: get_list(from)?,
+        })
+    }
+
+    /// When the process began, on the clock of rank 0's host.
     fn begin(&self) -> u64 {
         self.start_nanos.saturating_add_signed(self.offset[0])
     }
-}
 
-/// From nominal nanoseconds since the process's start to nanoseconds since the run's, on the clock of rank 0's host.
-fn clock_of(process: &Process, start: u64) -> ClockMap {
-    let origin = process.begin().saturating_sub(start);
-    let last = process.clock.last().copied().unwrap_or(0).max(1);
-    let drift = process.offset[1].saturating_sub(process.offset[0]);
-    let at = |nanos: i64| {
-        let nanos = nanos.max(0);
-        let added = i128::from(drift) * i128::from(nanos) / i128::from(last);
-        Nanos(origin.saturating_add(nanos as u64).saturating_add_signed(added as i64))
-    };
-    let mut points: Vec<SyncPoint> = process
-        .clock
-        .chunks_exact(2)
-        .map(|pair| SyncPoint { tick: pair[0].max(0) as u64, at: at(pair[1]) })
-        .collect();
-    if points.len() < 2 {
-        // Killed before a second reading: the nominal rate has to do.
-        points = vec![SyncPoint { tick: 0, at: at(0) }, SyncPoint { tick: 1_000_000_000, at: at(1_000_000_000) }];
+    /// From nominal nanoseconds since the process's start to nanoseconds since the run's, on the clock of rank 0's host.
+    fn map(&self, start: u64) -> ClockMap {
+        let origin = self.begin().saturating_sub(start);
+        let last = self.readings.last().copied().unwrap_or(0).max(1);
+        let drift = self.offset[1].saturating_sub(self.offset[0]);
+        let at = |nanos: i64| {
+            let nanos = nanos.max(0);
+            let added = i128::from(drift) * i128::from(nanos) / i128::from(last);
+            Nanos(origin.saturating_add(nanos as u64).saturating_add_signed(added as i64))
+        };
+        let pairs = self.readings.chunks_exact(2);
+        let mut points: Vec<SyncPoint> =
+            pairs.map(|pair| SyncPoint { tick: pair[0].max(0) as u64, at: at(pair[1]) }).collect();
+        if points.len() < 2 {
+            // Killed before a second reading: the nominal rate has to do.
+            points = vec![SyncPoint { tick: 0, at: at(0) }, SyncPoint { tick: 1_000_000_000, at: at(1_000_000_000) }];
+        }
+        ClockMap::new(points).unwrap_or_else(|_| ClockMap::identity())
     }
-    ClockMap::new(points).unwrap_or_else(|_| ClockMap::identity())
 }
 
-fn note_gaps(process: &Process, rank: Rank, gaps: &mut Gaps) {
+fn note_gaps(process: &Process, clock: &Clock, rank: Rank, gaps: &mut Gaps) {
     let mut note = |kind, detail: String, count| gaps.note(Gap { kind, rank: Some(rank), detail, count });
     if process.state == state::RECORDING {
         let detail = format!("rank {rank} ended without MPI_Finalize; recorded up to its last moments");
         note(GapKind::EndedEarly, detail, 0);
     }
-    if process.offset[2] > 0 {
-        let detail = format!("times of rank {rank} are from another clock, known to {}", Nanos(process.offset[2] as u64));
+    if clock.offset[2] > 0 {
+        let detail = format!("times of rank {rank} are from another clock, known to {}", Nanos(clock.offset[2] as u64));
         note(GapKind::Estimated, detail, 0);
     }
     let [memory, disk, paused, threads] = process.lost;

@@ -120,16 +120,27 @@ impl<'a> Events<'a> {
         })
     }
 
-    fn next_times(&mut self, edge: u32, node: u32) -> Option<(Nanos, Nanos)> {
+    /// Node, gap and duration of the next event, in nominal nanoseconds.
+    pub(super) fn next_nominal(&mut self) -> Option<(NodeId, u64, u64)> {
+        let (node, edge) = self.walk.next_step()?;
+        let (gap, duration) = self.nominal(edge.map_or(0, |e| e + 1), node.0)?;
+        Some((node, gap, duration))
+    }
+
+    fn nominal(&mut self, edge: u32, node: u32) -> Option<(u64, u64)> {
         self.timed = self.timed.checked_sub(1)?;
-        let (gap, duration) = match &mut self.times {
+        match &mut self.times {
             Reader::Bounded(decoder, quantiser) => {
                 let (gap, duration) = decoder.next(edge, node).ok()?;
-                (quantiser.restore(gap).0, quantiser.restore(duration).0)
+                Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
             }
-            Reader::Exact(decoder) => decoder.next(edge, node).ok()?,
-            Reader::None => return None,
-        };
+            Reader::Exact(decoder) => decoder.next(edge, node).ok(),
+            Reader::None => None,
+        }
+    }
+
+    fn next_times(&mut self, edge: u32, node: u32) -> Option<(Nanos, Nanos)> {
+        let (gap, duration) = self.nominal(edge, node)?;
         let begin = self.end.saturating_add(gap);
         self.end = begin.saturating_add(duration);
         Some((self.clock.nanos(begin), Nanos(duration)))

@@ -118,7 +118,7 @@ pub struct Thread {
     pub number: u32,
     /// Graph and streams; values are ids of the recording.
     pub log: ThreadLog,
-    /// Exact sums for each node.
+    /// Sums for each node where times were kept as statistics only; empty otherwise, see [`Process::sums`].
     pub sums: Vec<NodeSums>,
     /// Calls that were only counted.
     pub counts: Vec<(ProcedureId, u64)>,
@@ -133,6 +133,8 @@ pub(crate) struct Times {
     pub(crate) kept: u64,
     /// Gap and duration of each.
     pub(crate) cells: Vec<u8>,
+    /// For each node what its exact sums are more than the sums of its restored times, wrapping.
+    pub(crate) corrections: Vec<NodeSums>,
 }
 
 impl Recording {
@@ -188,6 +190,26 @@ impl Recording {
 }
 
 impl Process {
+    /// Exact sums for each node of one of its threads. Extremes are those of the restored times, or exact where times were kept
+    /// as statistics only.
+    pub fn sums(&self, recording: &Recording, thread: &Thread) -> Vec<NodeSums> {
+        let mut sums = thread.times.corrections.clone();
+        sums.resize(thread.log.nodes.len(), NodeSums::default());
+        if recording.times == TimesMode::Statistics {
+            return sums;
+        }
+        sums.iter_mut().for_each(|s| (s.min, s.max) = (u64::MAX, 0));
+        let mut events = Events::new(recording, self, thread);
+        while let Some((node, gap, duration)) = events.next_nominal() {
+            let sums = &mut sums[node.0 as usize];
+            sums.gap = sums.gap.wrapping_add(gap);
+            sums.duration = sums.duration.wrapping_add(duration);
+            sums.min = sums.min.min(duration);
+            sums.max = sums.max.max(duration);
+        }
+        sums
+    }
+
     /// Events of one of its threads in order.
     pub fn events<'a>(&'a self, recording: &'a Recording, thread: &'a Thread) -> Events<'a> {
         Events::new(recording, self, thread)
