@@ -15,7 +15,8 @@ fn main() {
     let rows: Vec<Row<'_>> =
         table.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(Row::parse).collect();
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    fs::write(Path::new(&out).join("procedures.rs"), procedures(&rows)).expect("OUT_DIR is writable");
+    fs::write(Path::new(&out).join("procedures.rs"), procedures(&rows))
+        .expect("OUT_DIR is writable");
     fs::write(Path::new(&out).join("entries.rs"), entries(&rows)).expect("OUT_DIR is writable");
 }
 
@@ -45,25 +46,45 @@ fn camel(word: &str) -> String {
     word.split('_')
         .map(|part| {
             let mut letters = part.chars();
-            letters.next().map_or_else(String::new, |c| c.to_uppercase().collect::<String>() + letters.as_str())
+            letters.next().map_or_else(String::new, |c| {
+                c.to_uppercase().collect::<String>() + letters.as_str()
+            })
         })
         .collect()
 }
 
 fn procedures(rows: &[Row<'_>]) -> String {
-    let mut out = format!("/// Every procedure, sorted by name.\npub static PROCEDURES: [Procedure; {}] = [\n", rows.len());
+    let mut out = format!(
+        "/// Every procedure, sorted by name.\npub static PROCEDURES: [Procedure; {}] = [\n",
+        rows.len()
+    );
     for row in rows {
-        write!(out, "Procedure {{ name: {:?}, class: Class::{}, params: &[", row.name, camel(row.class)).expect("a String");
+        write!(
+            out,
+            "Procedure {{ name: {:?}, class: Class::{}, params: &[",
+            row.name,
+            camel(row.class)
+        )
+        .expect("a String");
         for param in &row.params {
             let length = match param.get(2) {
                 None | Some(&"-") => "Length::None".to_owned(),
                 Some(&"members") => "Length::Members".to_owned(),
                 Some(name) => {
                     let place = row.params.iter().position(|p| p[0] == *name);
-                    place.map_or_else(|| "Length::None".to_owned(), |p| format!("Length::Param({p})"))
+                    place.map_or_else(
+                        || "Length::None".to_owned(),
+                        |p| format!("Length::Param({p})"),
+                    )
                 }
             };
-            write!(out, "Param {{ name: {:?}, kind: Kind::{}, length: {length} }}, ", param[0], camel(param[1])).expect("a String");
+            write!(
+                out,
+                "Param {{ name: {:?}, kind: Kind::{}, length: {length} }}, ",
+                param[0],
+                camel(param[1])
+            )
+            .expect("a String");
         }
         out.push_str("] },\n");
     }
@@ -82,7 +103,11 @@ fn entries(rows: &[Row<'_>]) -> String {
             names.push((format!("{lower}_f08ts_large_"), procedure, "Fortran"));
             continue;
         }
-        if short.ends_with("_c2f") || short.ends_with("_f2c") || short.ends_with("_toint") || short.ends_with("_fromint") {
+        if short.ends_with("_c2f")
+            || short.ends_with("_f2c")
+            || short.ends_with("_toint")
+            || short.ends_with("_fromint")
+        {
             continue;
         }
         for name in [
@@ -96,7 +121,10 @@ fn entries(rows: &[Row<'_>]) -> String {
             names.push((name, procedure, "Fortran"));
         }
     }
-    let mut out = format!("/// Every name that a program can call.\npub static ENTRIES: [Entry; {}] = [\n", names.len());
+    let mut out = format!(
+        "/// Every name that a program can call.\npub static ENTRIES: [Entry; {}] = [\n",
+        names.len()
+    );
     for (name, procedure, binding) in &names {
         writeln!(out, "Entry::new(c{name:?}, {procedure}, Binding::{binding}),").expect("a String");
     }

@@ -1,9 +1,5 @@
 //! Development tasks of the project: generated tables, bundles, benchmark tables.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line program"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 mod bench;
 mod procedures;

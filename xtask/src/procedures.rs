@@ -1,6 +1,6 @@
 //! Writes the table of MPI procedures, `crates/mpi/procedures.tsv`, from the standard's own description.
 //!
-//! Reads `apis.json`, the machine-readable form of the MPI standard's procedures (PyPI package
+//! Reads `apis.json`, the machine-readable form of the MPI standard's procedures (`PyPI` package
 //! `pympistandard`), and keeps what interception needs: for each procedure its parameters in the order of the
 //! C binding, each with a kind. Large-count procedures (`_c`) become lines of their own. Procedures that MPI 3
 //! removed but both implementations still export are added by hand at the end.
@@ -106,14 +106,8 @@ const LOCAL: &[&str] = &[
 ];
 
 /// What stands for `*` as the length of a list: one entry for each process of the communicator.
-const PER_MEMBER: &[&str] = &[
-    "Allgatherv",
-    "Alltoallv",
-    "Alltoallw",
-    "Gatherv",
-    "Scatterv",
-    "Reduce_scatter",
-];
+const PER_MEMBER: &[&str] =
+    &["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv", "Reduce_scatter"];
 
 /// Removed by MPI 3.0; name and parameters as MPI 2.2 has them.
 const REMOVED: &[&str] = &[
@@ -132,9 +126,7 @@ const REMOVED: &[&str] = &[
 /// The table as text, from the text of `apis.json`.
 pub(crate) fn table(json: &str) -> Result<String, String> {
     let apis: Value = serde_json::from_str(json).map_err(|e| format!("apis.json: {e}"))?;
-    let apis = apis
-        .as_object()
-        .ok_or("apis.json: expected an object of procedures")?;
+    let apis = apis.as_object().ok_or("apis.json: expected an object of procedures")?;
     let mut lines = Vec::new();
     for api in apis.values() {
         let attributes = &api["attributes"];
@@ -146,12 +138,8 @@ pub(crate) fn table(json: &str) -> Result<String, String> {
         {
             continue;
         }
-        let parameters = api["parameters"]
-            .as_array()
-            .ok_or("apis.json: no parameters")?;
-        let large = parameters
-            .iter()
-            .any(|p| text(p, "kind").starts_with("POLY"));
+        let parameters = api["parameters"].as_array().ok_or("apis.json: no parameters")?;
+        let large = parameters.iter().any(|p| text(p, "kind").starts_with("POLY"));
         lines.push(line(name, parameters, false));
         if large {
             lines.push(line(&format!("{name}_c"), parameters, true));
@@ -226,9 +214,7 @@ fn class(short: &str, parameters: &[Value]) -> &'static str {
         "Start" | "Startall" => return "start",
         _ => {}
     }
-    if LOCAL
-        .iter()
-        .any(|l| short == *l || (l.ends_with('_') && short.starts_with(l)))
+    if LOCAL.iter().any(|l| short == *l || (l.ends_with('_') && short.starts_with(l)))
         || short.ends_with("_c2f")
         || short.ends_with("_f2c")
         || short.ends_with("_toint")
@@ -238,16 +224,10 @@ fn class(short: &str, parameters: &[Value]) -> &'static str {
         return "local";
     }
     let makes = |kind: &str| {
-        parameters
-            .iter()
-            .any(|p| text(p, "kind") == kind && text(p, "param_direction") == "out")
+        parameters.iter().any(|p| text(p, "kind") == kind && text(p, "param_direction") == "out")
     };
     if makes("REQUEST") {
-        if short.ends_with("_init") {
-            "persistent"
-        } else {
-            "request"
-        }
+        if short.ends_with("_init") { "persistent" } else { "request" }
     } else if makes("COMMUNICATOR") {
         "comm"
     } else if makes("DATATYPE") {
@@ -258,6 +238,7 @@ fn class(short: &str, parameters: &[Value]) -> &'static str {
 }
 
 /// Kind and length of one parameter.
+#[expect(clippy::too_many_lines, reason = "a table of the standard's kinds")]
 fn kind(short: &str, parameter: &Value, large: bool) -> (&'static str, Option<String>) {
     let kind = text(parameter, "kind");
     let direction = text(parameter, "param_direction");
@@ -293,11 +274,7 @@ fn kind(short: &str, parameter: &Value, large: bool) -> (&'static str, Option<St
             "DIMENSION" | "LOGICAL" | "DEGREE" | "INDEX" => "ints",
             _ => "skip",
         };
-        return if element == "skip" {
-            ("skip", None)
-        } else {
-            (element, Some(length))
-        };
+        return if element == "skip" { ("skip", None) } else { (element, Some(length)) };
     }
     // Handles that the call changes are read before it, those that it makes are read after it.
     let by_pointer = direction == "inout" || (short == "Cancel" && kind == "REQUEST");
@@ -326,13 +303,7 @@ fn kind(short: &str, parameter: &Value, large: bool) -> (&'static str, Option<St
         "INFO" => handle("info", "skip"),
         "MESSAGE" => handle("message", "message_out"),
         "SESSION" => handle("session", "skip"),
-        "STATUS" => {
-            if out {
-                "status"
-            } else {
-                "skip"
-            }
-        }
+        "STATUS" if out => "status",
         "LOGICAL" => {
             if out {
                 "flag_out"

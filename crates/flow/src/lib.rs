@@ -3,9 +3,9 @@
 //! Owns the live recorder, the packed form of a recording, its decoding back to the exact sequence of calls,
 //! loops, iterations and the structure tree. It refuses I/O, and allocation per event once warm.
 
-pub mod codec;
 pub mod chains;
 pub mod classes;
+pub mod codec;
 pub mod graph;
 pub mod iterations;
 pub mod labels;

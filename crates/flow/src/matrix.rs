@@ -65,6 +65,7 @@ impl Matrix {
     }
 
     /// The matrix with `block` ranks folded into one: cell (i, j) has ranks `i * block ..` and `j * block ..`.
+    #[must_use]
     pub fn folded(&self, block: u32) -> Self {
         let mut folded = Self::default();
         let block = block.max(1);
@@ -96,7 +97,8 @@ mod tests {
         assert_eq!(ring.sent(Rank(3)), Cell { bytes: Bytes(10), messages: 2 });
         assert_eq!(ring.sent(Rank(9)), Cell::default());
         let folded = ring.folded(4);
-        let cells: Vec<_> = folded.cells().map(|(i, j, c)| (i.0, j.0, c.bytes.0, c.messages)).collect();
+        let cells: Vec<_> =
+            folded.cells().map(|(i, j, c)| (i.0, j.0, c.bytes.0, c.messages)).collect();
         assert_eq!(cells, [(0, 0, 30, 6), (0, 1, 10, 2), (1, 0, 10, 2), (1, 1, 30, 6)]);
         assert_eq!(folded.total(), ring.total());
         let mut twice = ring.clone();

@@ -3,7 +3,7 @@
 //! Owns accumulators only; whoever walks through the events feeds them. Quantiles come from counters with 64 steps
 //! to the octave, so that a median is within 1/128 (0.8 %) of the true one, and exact below 128 ns; sums, counts and
 //! extremes are exact. Merging is exact and does not depend on the order.
-//! Source of the idea: Masson, Rim, Lee, "DDSketch" (VLDB 2019), here with steps that need no logarithm.
+//! Source of the idea: Masson, Rim, Lee, "`DDSketch`" (VLDB 2019), here with steps that need no logarithm.
 
 use talea_model::{Bytes, Nanos, Rank};
 
@@ -62,6 +62,11 @@ impl Durations {
         if count > 0 {
             self.extend(count, sum, min, max);
         }
+    }
+
+    /// Replaces number and sum by what is known exactly where the durations counted so far are rounded or incomplete.
+    pub fn correct(&mut self, count: u64, sum: Nanos) {
+        (self.count, self.sum) = (count, sum);
     }
 
     /// Adds all of `other`.
@@ -141,7 +146,7 @@ fn bucket(value: u64) -> usize {
     if value < 2 * STEPS {
         return value as usize;
     }
-    let shift = u64::from(63 - value.leading_zeros()) - u64::from(STEPS.trailing_zeros());
+    let shift = u64::from(value.ilog2()) - u64::from(STEPS.trailing_zeros());
     (STEPS * shift + (value >> shift)) as usize
 }
 
@@ -190,7 +195,8 @@ impl CallStats {
     /// Ranks with the least and the most time, the first of equals.
     pub fn extremes(&self) -> Option<(Rank, Rank)> {
         let least = self.ranks.iter().min_by_key(|(rank, sum)| (sum.time, *rank))?;
-        let most = self.ranks.iter().min_by_key(|(rank, sum)| (std::cmp::Reverse(sum.time), *rank))?;
+        let most =
+            self.ranks.iter().min_by_key(|(rank, sum)| (std::cmp::Reverse(sum.time), *rank))?;
         Some((least.0, most.0))
     }
 }
@@ -203,7 +209,9 @@ mod tests {
 
     fn durations(values: &[u64]) -> Durations {
         let mut durations = Durations::default();
-        values.iter().for_each(|&value| durations.add(Nanos(value)));
+        for &value in values {
+            durations.add(Nanos(value));
+        }
         durations
     }
 

@@ -142,7 +142,7 @@ impl Quantiser {
     #[inline]
     fn cell_of(&self, value: u64) -> usize {
         let value = value.max(1);
-        let exponent = 63 - value.leading_zeros();
+        let exponent = value.ilog2();
         let mantissa = if exponent >= MANTISSA {
             (value >> (exponent - MANTISSA)) & ((1 << MANTISSA) - 1)
         } else {
@@ -169,7 +169,8 @@ impl Quantiser {
         let (even, odd) = if cell & 1 == 0 { (below, above) } else { (above, below) };
         // The exact hit on a level needs no other; it also keeps a run of zeros free of drift.
         let limit = (self.bound.drift.0 * 4 / 5) as i64;
-        let take_odd = (*error + even).abs() > limit && (*error + odd).abs() < (*error + even).abs();
+        let take_odd =
+            (*error + even).abs() > limit && (*error + odd).abs() < (*error + even).abs();
         let chosen = if take_odd { odd } else { even };
         *error += chosen;
         let up = usize::from(chosen < 0 || (chosen == above));
@@ -196,7 +197,8 @@ impl Quantiser {
         let inside = target as u64 - self.levels[cell];
         let parts = 1_u64 << self.bits[cell];
         let width = self.levels[cell + 1] - self.levels[cell];
-        let extra = (u128::from(inside) * u128::from(parts) / u128::from(width)).min(u128::from(parts - 1));
+        let extra =
+            (u128::from(inside) * u128::from(parts) / u128::from(width)).min(u128::from(parts - 1));
         // Index `long` is the level between short and long cells, so that long ones count from the next.
         let cell = Cell { index: cell as u16 + 1, extra: extra as u32 };
         *error += value as i64 - self.restore(cell).0 as i64;
@@ -239,7 +241,10 @@ mod tests {
             assert!(u64::from(cell.extra) < 1 << quantiser.extra_bits(cell.index));
             let back = quantiser.restore(cell).0;
             let tolerance = bound.tolerance(Nanos(value)).0 + 1;
-            assert!(back.abs_diff(value) <= tolerance, "{value} came back as {back}, allowed {tolerance}");
+            assert!(
+                back.abs_diff(value) <= tolerance,
+                "{value} came back as {back}, allowed {tolerance}"
+            );
             truth += i128::from(value);
             given += i128::from(back);
             let drift = (truth - given).unsigned_abs();

@@ -56,8 +56,20 @@ pub struct Abi {
 }
 
 const OPS: [&str; 14] = [
-    "MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD", "MPI_LAND", "MPI_BAND", "MPI_LOR", "MPI_BOR", "MPI_LXOR",
-    "MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP",
+    "MPI_MAX",
+    "MPI_MIN",
+    "MPI_SUM",
+    "MPI_PROD",
+    "MPI_LAND",
+    "MPI_BAND",
+    "MPI_LOR",
+    "MPI_BOR",
+    "MPI_LXOR",
+    "MPI_BXOR",
+    "MPI_MINLOC",
+    "MPI_MAXLOC",
+    "MPI_REPLACE",
+    "MPI_NO_OP",
 ];
 
 static ABI: OnceLock<Abi> = OnceLock::new();
@@ -73,23 +85,44 @@ pub fn handle_mask() -> u64 {
 }
 
 impl Abi {
+    #[expect(clippy::too_many_lines, reason = "a table of constants for each implementation")]
     fn detect() -> Self {
-        let fortran_ignore = [c"MPI_F_STATUS_IGNORE", c"MPI_F_STATUSES_IGNORE", c"MPI_F08_STATUS_IGNORE", c"MPI_F08_STATUSES_IGNORE"]
-            .iter()
-            .filter_map(|name| {
-                let variable = find_data(name)?;
-                // SAFETY: each is a variable of pointer type (MPI 4.0, 19.3.5).
-                Some(unsafe { *(variable as *const usize) })
-            })
-            .chain([c"mpi_fortran_status_ignore_", c"mpi_fortran_statuses_ignore_"].iter().filter_map(|n| find_data(n)))
-            .filter(|&address| address > 1)
-            .collect();
+        let fortran_ignore = [
+            c"MPI_F_STATUS_IGNORE",
+            c"MPI_F_STATUSES_IGNORE",
+            c"MPI_F08_STATUS_IGNORE",
+            c"MPI_F08_STATUSES_IGNORE",
+        ]
+        .iter()
+        .filter_map(|name| {
+            let variable = find_data(name)?;
+            // SAFETY: each is a variable of pointer type (MPI 4.0, 19.3.5).
+            Some(unsafe { *(variable as *const usize) })
+        })
+        .chain(
+            [c"mpi_fortran_status_ignore_", c"mpi_fortran_statuses_ignore_"]
+                .iter()
+                .filter_map(|n| find_data(n)),
+        )
+        .filter(|&address| address > 1)
+        .collect();
         let data = |name: &CStr| find_data(name).unwrap_or(0);
         if find_data(c"ompi_mpi_comm_world").is_some() {
             let ops = [
-                c"ompi_mpi_op_max", c"ompi_mpi_op_min", c"ompi_mpi_op_sum", c"ompi_mpi_op_prod", c"ompi_mpi_op_land",
-                c"ompi_mpi_op_band", c"ompi_mpi_op_lor", c"ompi_mpi_op_bor", c"ompi_mpi_op_lxor", c"ompi_mpi_op_bxor",
-                c"ompi_mpi_op_minloc", c"ompi_mpi_op_maxloc", c"ompi_mpi_op_replace", c"ompi_mpi_op_no_op",
+                c"ompi_mpi_op_max",
+                c"ompi_mpi_op_min",
+                c"ompi_mpi_op_sum",
+                c"ompi_mpi_op_prod",
+                c"ompi_mpi_op_land",
+                c"ompi_mpi_op_band",
+                c"ompi_mpi_op_lor",
+                c"ompi_mpi_op_bor",
+                c"ompi_mpi_op_lxor",
+                c"ompi_mpi_op_bxor",
+                c"ompi_mpi_op_minloc",
+                c"ompi_mpi_op_maxloc",
+                c"ompi_mpi_op_replace",
+                c"ompi_mpi_op_no_op",
             ];
             return Self {
                 number: 1,
@@ -116,7 +149,9 @@ impl Abi {
         let standard = find(c"MPI_Abi_get_version").is_some() && library_file().contains("mpi_abi");
         if standard {
             // MPI 5.0, annex A.1.2 "Handle constants"; operations in the order of their values.
-            let ops = [0x23, 0x22, 0x21, 0x24, 0x30, 0x28, 0x31, 0x29, 0x32, 0x2a, 0x38, 0x39, 0x3c, 0x3d];
+            let ops = [
+                0x23, 0x22, 0x21, 0x24, 0x30, 0x28, 0x31, 0x29, 0x32, 0x2a, 0x38, 0x39, 0x3c, 0x3d,
+            ];
             return Self {
                 number: 3,
                 handle_bytes: 8,
@@ -348,7 +383,12 @@ pub fn from_fortran(kind: FortranHandle, handle: i32) -> usize {
     let mut address = slot.load(Ordering::Relaxed);
     if address == 0 {
         let name = [
-            c"PMPI_Comm_f2c", c"PMPI_Type_f2c", c"PMPI_Op_f2c", c"PMPI_Request_f2c", c"PMPI_Win_f2c", c"PMPI_File_f2c",
+            c"PMPI_Comm_f2c",
+            c"PMPI_Type_f2c",
+            c"PMPI_Op_f2c",
+            c"PMPI_Request_f2c",
+            c"PMPI_Win_f2c",
+            c"PMPI_File_f2c",
         ][kind as usize];
         let Some(found) = find(name) else { return handle as u32 as usize };
         address = found;

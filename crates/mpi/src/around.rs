@@ -34,6 +34,19 @@ pub struct Around {
     list: Vec<i64>,
 }
 
+/// A call that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// The recording.
+    pub process: &'a Process,
+    /// Number of the calling thread.
+    pub thread: u32,
+    /// How its arguments are taken.
+    pub plan: &'a Plan,
+    /// The arguments.
+    pub call: Call,
+}
+
 /// Written into a status before the call; still there afterwards when nobody filled it.
 const UNTOUCHED: i32 = i32::MIN + 77;
 
@@ -66,11 +79,15 @@ impl Around {
 
     fn fortran_kind(kind: Kind) -> FortranHandle {
         match kind {
-            Kind::Datatype | Kind::DatatypeIo | Kind::DatatypeOut | Kind::Datatypes => FortranHandle::Datatype,
+            Kind::Datatype | Kind::DatatypeIo | Kind::DatatypeOut | Kind::Datatypes => {
+                FortranHandle::Datatype
+            }
             Kind::Op | Kind::OpIo | Kind::OpOut => FortranHandle::Op,
             Kind::Win | Kind::WinIo | Kind::WinOut => FortranHandle::Win,
             Kind::File | Kind::FileIo | Kind::FileOut => FortranHandle::File,
-            Kind::Request | Kind::RequestIo | Kind::RequestOut | Kind::Requests => FortranHandle::Request,
+            Kind::Request | Kind::RequestIo | Kind::RequestOut | Kind::Requests => {
+                FortranHandle::Request
+            }
             _ => FortranHandle::Comm,
         }
     }
@@ -110,16 +127,8 @@ impl Around {
     ///
     /// # Safety
     /// `call` is a call of the plan's procedure.
-    pub unsafe fn before(
-        &mut self,
-        process: &Process,
-        thread: u32,
-        made: u64,
-        plan: &Plan,
-        lanes: &[u64],
-        call: Call,
-        words: &mut [u64],
-    ) {
+    pub unsafe fn before(&mut self, scene: Scene<'_>, made: u64, lanes: &[u64], words: &mut [u64]) {
+        let Scene { process, thread, plan, call } = scene;
         self.requests.clear();
         self.status = 0;
         // SAFETY: arguments are what the table says; see the helpers.
@@ -152,7 +161,11 @@ impl Around {
                         process.handles.with(|h| h.list(process.memory, &self.list)) as u64
                     }
                     Found::HandleIo { arg, kind } => {
-                        let handle = Self::handle_at(plan, call.arg(usize::from(arg)), Self::fortran_kind(kind));
+                        let handle = Self::handle_at(
+                            plan,
+                            call.arg(usize::from(arg)),
+                            Self::fortran_kind(kind),
+                        );
                         process.handles.with(|h| {
                             let id = match kind {
                                 Kind::CommIo => h.comm(process.memory, handle),
@@ -171,9 +184,10 @@ impl Around {
                     Found::List { arg, length, kind } => {
                         self.list(process, plan, call, arg, length, kind) as u64
                     }
-                    Found::Second | Found::Status { .. } | Found::Statuses { .. } | Found::Indices { .. } => {
-                        special::ABSENT as u64
-                    }
+                    Found::Second
+                    | Found::Status { .. }
+                    | Found::Statuses { .. }
+                    | Found::Indices { .. } => special::ABSENT as u64,
                     Found::IntOut { .. } | Found::HandleOut { .. } => 0,
                 };
             }
@@ -188,7 +202,8 @@ impl Around {
         let abi = abi();
         let own_wild = plan.makes.is_none()
             && plan.wild.is_some_and(|(source, tag)| {
-                lanes[usize::from(source)] as i32 == abi.any_source || lanes[usize::from(tag)] as i32 == abi.any_tag
+                lanes[usize::from(source)] as i32 == abi.any_source
+                    || lanes[usize::from(tag)] as i32 == abi.any_tag
             });
         let wild = own_wild || self.requests.iter().any(|(_, _, r)| r.is_some_and(|r| r.wild));
         if !wild {
@@ -198,7 +213,9 @@ impl Around {
         unsafe {
             let count = if statuses.is_some() { self.requests.len() } else { 1 };
             let mut address = call.arg(usize::from(arg));
-            let ignored = address <= 1 || address == abi.status_ignore || (plan.fortran && abi.fortran_ignore.contains(&address));
+            let ignored = address <= 1
+                || address == abi.status_ignore
+                || (plan.fortran && abi.fortran_ignore.contains(&address));
             if ignored {
                 self.statuses.clear();
                 // Alignment of a status is that of its integers, which the allocator gives.
@@ -227,8 +244,17 @@ impl Around {
         (source != UNTOUCHED).then(|| (abi.peer(source), abi.tag(tag)))
     }
 
-    unsafe fn list(&mut self, process: &Process, plan: &Plan, call: Call, arg: u8, length: Length, kind: Kind) -> i64 {
+    unsafe fn list(
+        &mut self,
+        process: &Process,
+        plan: &Plan,
+        call: Call,
+        arg: u8,
+        length: Length,
+        kind: Kind,
+    ) -> i64 {
         let name = PROCEDURES[usize::from(plan.procedure)].name;
+        // SAFETY: the table says that the procedure has this argument.
         let address = unsafe { call.arg(usize::from(arg)) };
         // SAFETY: lists are read only where the standard says that they are significant.
         unsafe {
@@ -288,7 +314,9 @@ impl Around {
             // With MPI_IN_PLACE what is said of the send buffer counts for nothing.
             let of_sender = params[usize::from(arg)].name.starts_with("send");
             let buffer = call.arg(0);
-            !(of_sender && name.contains("lltoall") && (buffer == 1 || buffer == usize::MAX || abi().fortran_ignore.contains(&buffer)))
+            !(of_sender
+                && name.contains("lltoall")
+                && (buffer == 1 || buffer == usize::MAX || abi().fortran_ignore.contains(&buffer)))
         }
     }
 
@@ -298,22 +326,20 @@ impl Around {
     /// As for [`Self::before`], which was called for the same call.
     pub unsafe fn after(
         &mut self,
-        process: &Process,
-        thread: u32,
+        scene: Scene<'_>,
         made: &mut u64,
-        plan: &Plan,
         lanes: &[u64],
-        call: Call,
         words: &mut [u64],
     ) {
+        let Scene { process, plan, call, .. } = scene;
         // SAFETY: out parameters are valid after the call.
         unsafe {
             if let Some(arg) = plan.makes {
-                self.made(process, thread, made, plan, lanes, call.arg(usize::from(arg)));
+                Self::made(scene, made, lanes, call.arg(usize::from(arg)));
             }
             let mut status = None;
-            for i in 0..plan.found.len() {
-                let word = match plan.found[i] {
+            for (found, place) in plan.found.iter().zip(words.iter_mut()) {
+                let word = match *found {
                     Found::IntOut { arg, kind } => {
                         let value = *(call.arg(usize::from(arg)) as *const i32);
                         match kind {
@@ -324,10 +350,16 @@ impl Around {
                         }
                     }
                     Found::HandleOut { arg, kind } => {
-                        let handle = Self::handle_at(plan, call.arg(usize::from(arg)), Self::fortran_kind(kind));
+                        let handle = Self::handle_at(
+                            plan,
+                            call.arg(usize::from(arg)),
+                            Self::fortran_kind(kind),
+                        );
                         let parent = Self::comm(plan, call);
                         process.handles.with(|h| match kind {
-                            Kind::CommOut => h.new_comm(process.memory, handle, plan.procedure, parent),
+                            Kind::CommOut => {
+                                h.new_comm(process.memory, handle, plan.procedure, parent)
+                            }
                             Kind::DatatypeOut => h.new_datatype(process.memory, handle),
                             Kind::OpOut => h.op(process.memory, handle),
                             _ => h.other(kind, handle),
@@ -340,18 +372,20 @@ impl Around {
                     Found::Second => status.map_or(special::ABSENT, |(_, tag)| tag),
                     _ => continue,
                 };
-                words[i] = word as u64;
+                *place = word as u64;
             }
             self.complete(process, plan, call, words);
         }
     }
 
-    unsafe fn made(&self, process: &Process, thread: u32, made: &mut u64, plan: &Plan, lanes: &[u64], address: usize) {
+    unsafe fn made(scene: Scene<'_>, made: &mut u64, lanes: &[u64], address: usize) {
+        let Scene { process, thread, plan, .. } = scene;
         // SAFETY: the call left a handle here.
         let handle = unsafe { Self::handle_at(plan, address, FortranHandle::Request) };
         let abi = abi();
         let wild = plan.wild.is_some_and(|(source, tag)| {
-            lanes[usize::from(source)] as i32 == abi.any_source || lanes[usize::from(tag)] as i32 == abi.any_tag
+            lanes[usize::from(source)] as i32 == abi.any_source
+                || lanes[usize::from(tag)] as i32 == abi.any_tag
         });
         let persistent = plan.class == Class::Persistent;
         let request = Request { thread, number: *made, persistent, wild };
@@ -370,7 +404,11 @@ impl Around {
         };
         // The words of a flag, an index or a number of completed requests, found by their place in the plan.
         let int_out = |nth: usize| {
-            let mut places = plan.found.iter().zip(words.iter()).filter(|(f, _)| matches!(f, Found::IntOut { .. }));
+            let mut places = plan
+                .found
+                .iter()
+                .zip(words.iter())
+                .filter(|(f, _)| matches!(f, Found::IntOut { .. }));
             places.nth(nth).map_or(0, |(_, &word)| word as i64)
         };
         if self.requests.is_empty() {
@@ -397,10 +435,11 @@ impl Around {
                 self.requests.iter().for_each(finish);
             }
             Class::Waitany | Class::Testany => {
-                if let Some(request) = usize::try_from(int_out(0)).ok().and_then(|i| self.requests.get(i)) {
-                    if plan.class == Class::Waitany || int_out(1) != 0 {
-                        finish(request);
-                    }
+                if let Some(request) =
+                    usize::try_from(int_out(0)).ok().and_then(|i| self.requests.get(i))
+                    && (plan.class == Class::Waitany || int_out(1) != 0)
+                {
+                    finish(request);
                 }
             }
             Class::Waitsome | Class::Testsome => {
@@ -411,7 +450,11 @@ impl Around {
                     // SAFETY: the call filled this many positions.
                     let array = unsafe { call.arg(usize::from(arg)) } as *const i32;
                     let positions: Vec<i64> = (0..count as usize)
-                        .map(|i| unsafe { i64::from(*array.add(i) - plan.first) })
+                        .map(|i| {
+                            // SAFETY: as above.
+                            let position = unsafe { *array.add(i) };
+                            i64::from(position - plan.first)
+                        })
                         .collect();
                     for (number, &position) in positions.iter().enumerate() {
                         list_statuses(self, position as usize, number);
@@ -419,15 +462,16 @@ impl Around {
                             finish(request);
                         }
                     }
-                    words[place] = process.handles.with(|h| h.list(process.memory, &positions)) as u64;
+                    words[place] =
+                        process.handles.with(|h| h.list(process.memory, &positions)) as u64;
                 }
             }
             _ => {}
         }
-        if !statuses.is_empty() {
-            if let Some(place) = plan.found.iter().position(|f| matches!(f, Found::Statuses { .. })) {
-                words[place] = process.handles.with(|h| h.list(process.memory, &statuses)) as u64;
-            }
+        if !statuses.is_empty()
+            && let Some(place) = plan.found.iter().position(|f| matches!(f, Found::Statuses { .. }))
+        {
+            words[place] = process.handles.with(|h| h.list(process.memory, &statuses)) as u64;
         }
     }
 }

@@ -64,7 +64,8 @@ pub fn pair() -> (u64, u64) {
 pub fn begin() {
     // The kernel has looked at the counter more closely than the processor's own promise.
     let evenly = __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & 1 << 8 != 0;
-    let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let source =
+        std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     USE_TSC.store(evenly && source.is_ok_and(|s| s.trim() == "tsc"), Ordering::Relaxed);
     let (ticks, nanos) = pair();
     FIRST_TICKS.store(ticks, Ordering::Relaxed);

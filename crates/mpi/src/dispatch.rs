@@ -9,10 +9,12 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use talea_run::live::layout::{MAX_CALLERS, MAX_THREADS, Node, PathFrame, TUPLE_SLOTS, Thread, state};
+use talea_run::live::layout::{
+    MAX_CALLERS, MAX_THREADS, Node, PathFrame, TUPLE_SLOTS, Thread, state,
+};
 
 use crate::abi::{self, FortranHandle, real};
-use crate::around::Around;
+use crate::around::{Around, Scene};
 use crate::clock;
 use crate::entry::{Binding, Call, ENTRIES, Entry, RETURN, forward, forward_double};
 use crate::memory::Memory;
@@ -71,6 +73,9 @@ struct Known {
     node: *mut HotNode,
 }
 
+/// Procedure, and module and offset of each frame of the path.
+type Signature = (u16, Vec<(u32, u64)>);
+
 /// What one thread needs at every call.
 #[derive(Debug)]
 struct State {
@@ -82,7 +87,7 @@ struct State {
     /// Open addressing by site: index + 1 into `known`.
     table: Vec<u32>,
     known: Vec<Known>,
-    nodes: HashMap<(u16, Vec<(u32, u64)>), *mut HotNode>,
+    nodes: HashMap<Signature, *mut HotNode>,
     around: Around,
     series: Series,
     counts: *mut u64,
@@ -104,6 +109,9 @@ struct Series {
 const SYNC_TICKS: u64 = 1 << 31;
 
 /// Called by every entry with the call on the stack and the entry's number.
+///
+/// # Safety
+/// `words` is what [`crate::entry::enter`] laid on the stack for the entry with this number.
 pub unsafe extern "C-unwind" fn dispatch(words: *mut usize, index: u32) -> usize {
     let call = Call(words);
     // SAFETY: entries pass their own numbers, and a thread's state is its own.
@@ -179,7 +187,8 @@ unsafe fn control(entry: &Entry, call: Call) -> usize {
     // SAFETY: the first argument is an integer.
     unsafe {
         let word = call.arg(0);
-        let level = if entry.binding == Binding::Fortran { *(word as *const i32) } else { word as i32 };
+        let level =
+            if entry.binding == Binding::Fortran { *(word as *const i32) } else { word as i32 };
         if level == 0 {
             STOP.fetch_or(stop::PAUSED, Ordering::SeqCst);
         } else {
@@ -205,17 +214,17 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
         let mut words = [0_u64; MAX_WORDS];
         let lanes = usize::from(plan.lanes);
         if plan.fortran {
-            for lane in 0..lanes {
+            for (lane, word) in words.iter_mut().enumerate().take(lanes) {
                 let address = *call.0.add(usize::from(plan.place[lane]));
-                words[lane] = if plan.mask[lane] == u64::MAX {
+                *word = if plan.mask[lane] == u64::MAX {
                     *(address as *const u64)
                 } else {
                     u64::from(*(address as *const u32))
                 };
             }
         } else {
-            for lane in 0..lanes {
-                words[lane] = *call.0.add(usize::from(plan.place[lane])) as u64 & plan.mask[lane];
+            for (lane, word) in words.iter_mut().enumerate().take(lanes) {
+                *word = *call.0.add(usize::from(plan.place[lane])) as u64 & plan.mask[lane];
             }
         }
         let used = plan.words();
@@ -238,7 +247,13 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
 }
 
 /// A call around which more has to be looked at.
-unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call, words: &mut [u64; MAX_WORDS]) -> usize {
+unsafe fn around(
+    state: &mut State,
+    entry: &Entry,
+    node: *mut HotNode,
+    call: Call,
+    words: &mut [u64; MAX_WORDS],
+) -> usize {
     // SAFETY: see `record`.
     unsafe {
         let hot = &*node;
@@ -258,17 +273,19 @@ unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Cal
             }
             _ => {}
         }
+        let scene = Scene { process, thread: state.number, plan, call };
         let (head, tail) = words.split_at_mut(lanes);
         let found = &mut tail[..used - lanes];
         // A series of polls only needs to know that it goes on; arguments are those of its first.
         let in_series = plan.poll && state.series.node == node && !process.calls_all;
         if !in_series || plan.class != Class::Iprobe {
-            state.around.before(process, state.number, (*thread).requests, plan, head, call, found);
+            state.around.before(scene, (*thread).requests, head, found);
         }
         (*thread).open_node = hot.index + 1;
         let begin = clock::ticks();
         (*thread).open_begin = begin;
-        let result = if entry.local { pass(entry, call) } else { forward(real(entry), entry, call) };
+        let result =
+            if entry.local { pass(entry, call) } else { forward(real(entry), entry, call) };
         let end = clock::ticks();
         if plan.class == Class::Init {
             process.initialised();
@@ -279,7 +296,7 @@ unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Cal
                 state.series.end = end;
             } else {
                 state.close_series();
-                state.around.after(process, state.number, &mut (*thread).requests, plan, head, call, found);
+                state.around.after(scene, &mut (*thread).requests, head, found);
                 state.series.node = node;
                 state.series.words = *words;
                 state.series.count = 1;
@@ -294,9 +311,9 @@ unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Cal
             return result;
         }
         if in_series && plan.class == Class::Iprobe {
-            state.around.before(process, state.number, (*thread).requests, plan, head, call, found);
+            state.around.before(scene, (*thread).requests, head, found);
         }
-        state.around.after(process, state.number, &mut (*thread).requests, plan, head, call, found);
+        state.around.after(scene, &mut (*thread).requests, head, found);
         state.commit(node, begin, end, &words[..used], 1);
         result
     }
@@ -310,7 +327,13 @@ unsafe fn found_something(plan: &Plan, call: Call) -> bool {
 }
 
 /// The last call of the recording. Its own duration is not known when the record is completed.
-unsafe fn finalize(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call, words: &mut [u64; MAX_WORDS]) -> usize {
+unsafe fn finalize(
+    state: &mut State,
+    entry: &Entry,
+    node: *mut HotNode,
+    call: Call,
+    words: &mut [u64; MAX_WORDS],
+) -> usize {
     // SAFETY: see `record`.
     unsafe {
         let used = (*node).plan.words();
@@ -339,20 +362,35 @@ impl Translate for Reader<'_> {
                 Source::Lane(lane, kind) => {
                     let word = words[usize::from(lane)];
                     let handle = |fortran: FortranHandle| {
-                        if plan.fortran { abi::from_fortran(fortran, word as i32) } else { word as usize }
+                        if plan.fortran {
+                            abi::from_fortran(fortran, word as i32)
+                        } else {
+                            word as usize
+                        }
                     };
                     let memory = self.process.memory;
                     match kind {
                         Kind::Wide | Kind::WideCount => word as i64,
                         Kind::Peer | Kind::Root => abi.peer(word as i32),
                         Kind::Tag => abi.tag(word as i32),
-                        Kind::Comm => self.process.handles.with(|h| h.comm(memory, handle(FortranHandle::Comm))),
-                        Kind::Datatype => {
-                            self.process.handles.with(|h| h.datatype(memory, handle(FortranHandle::Datatype)))
+                        Kind::Comm => self
+                            .process
+                            .handles
+                            .with(|h| h.comm(memory, handle(FortranHandle::Comm))),
+                        Kind::Datatype => self
+                            .process
+                            .handles
+                            .with(|h| h.datatype(memory, handle(FortranHandle::Datatype))),
+                        Kind::Op => {
+                            self.process.handles.with(|h| h.op(memory, handle(FortranHandle::Op)))
                         }
-                        Kind::Op => self.process.handles.with(|h| h.op(memory, handle(FortranHandle::Op))),
-                        Kind::Win => self.process.handles.with(|h| h.other(kind, handle(FortranHandle::Win))),
-                        Kind::File => self.process.handles.with(|h| h.other(kind, handle(FortranHandle::File))),
+                        Kind::Win => {
+                            self.process.handles.with(|h| h.other(kind, handle(FortranHandle::Win)))
+                        }
+                        Kind::File => self
+                            .process
+                            .handles
+                            .with(|h| h.other(kind, handle(FortranHandle::File))),
                         _ => i64::from(word as i32),
                     }
                 }
@@ -382,7 +420,8 @@ impl State {
             if count as usize >= MAX_THREADS {
                 return None;
             }
-            let count = std::sync::atomic::AtomicU32::from_ptr(&raw mut (*memory.header()).thread_count);
+            let count =
+                std::sync::atomic::AtomicU32::from_ptr(&raw mut (*memory.header()).thread_count);
             let number = count.fetch_add(1, Ordering::AcqRel);
             if number as usize >= MAX_THREADS {
                 count.fetch_sub(1, Ordering::AcqRel);
@@ -398,7 +437,13 @@ impl State {
                 known: Vec::new(),
                 nodes: HashMap::new(),
                 around: Around::default(),
-                series: Series { node: std::ptr::null_mut(), words: [0; MAX_WORDS], count: 0, begin: 0, end: 0 },
+                series: Series {
+                    node: std::ptr::null_mut(),
+                    words: [0; MAX_WORDS],
+                    count: 0,
+                    begin: 0,
+                    end: 0,
+                },
                 counts: memory.at(counts),
                 stack_top: paths::stack_top(),
                 next_sync: process.start,
@@ -422,7 +467,14 @@ impl State {
 
     /// Records an event, and the series of polls that it ends.
     #[inline(always)]
-    unsafe fn commit(&mut self, node: *mut HotNode, begin: u64, end: u64, words: &[u64], polls: u64) {
+    unsafe fn commit(
+        &mut self,
+        node: *mut HotNode,
+        begin: u64,
+        end: u64,
+        words: &[u64],
+        polls: u64,
+    ) {
         // SAFETY: see `record`.
         unsafe {
             if !self.series.node.is_null() {
@@ -438,12 +490,28 @@ impl State {
     }
 
     #[inline(always)]
-    unsafe fn write(&mut self, node: *mut HotNode, begin: u64, end: u64, words: &[u64], polls: u64) {
+    unsafe fn write(
+        &mut self,
+        node: *mut HotNode,
+        begin: u64,
+        end: u64,
+        words: &[u64],
+        polls: u64,
+    ) {
         let (start, mult) = (self.process.start, self.process.mult);
         let begin = clock::nanos(begin.saturating_sub(start), mult);
         let end = clock::nanos(end.saturating_sub(start), mult);
         // SAFETY: the node belongs to this thread.
-        unsafe { self.recorder.event(node, begin, end, words, polls, &mut Reader { process: self.process }) };
+        unsafe {
+            self.recorder.event(
+                node,
+                begin,
+                end,
+                words,
+                polls,
+                &mut Reader { process: self.process },
+            );
+        };
     }
 
     #[cold]
@@ -491,7 +559,8 @@ impl State {
                 let known = self.known.get_unchecked(known as usize - 1);
                 if known.site == site
                     && known.entry == index
-                    && (known.path.len == 1 || paths::is_here(&known.path, call.0.add(RETURN), self.stack_top))
+                    && (known.path.len == 1
+                        || paths::is_here(&known.path, call.0.add(RETURN), self.stack_top))
                 {
                     return known.node;
                 }
@@ -508,18 +577,17 @@ impl State {
             unsafe { (call.site(), paths::unwind(call.0.add(RETURN), self.process.callers)) };
         self.busy = 1;
         let frames = self.process.frames(&path);
-        let key = (entry.procedure, frames.iter().map(|f| (f.module, f.offset)).collect::<Vec<_>>());
-        let node = match self.nodes.get(&key) {
-            Some(&node) if unsafe { (*node).plan.fortran } == (entry.binding == Binding::Fortran) => node,
-            _ => {
-                let Some(node) = self.new_node(entry, &frames) else {
-                    self.busy = 0;
-                    return std::ptr::null_mut();
-                };
-                self.nodes.insert(key, node);
-                node
-            }
+        let key =
+            (entry.procedure, frames.iter().map(|f| (f.module, f.offset)).collect::<Vec<_>>());
+        let fortran = entry.binding == Binding::Fortran;
+        let known = self.nodes.get(&key).copied();
+        // SAFETY: nodes live as long as the process.
+        let node = known.filter(|&node| unsafe { (*node).plan.fortran } == fortran);
+        let Some(node) = node.or_else(|| self.new_node(entry, &frames)) else {
+            self.busy = 0;
+            return std::ptr::null_mut();
         };
+        self.nodes.insert(key, node);
         self.known.push(Known { entry: index, site, path, node });
         if self.known.len() * 2 > self.table.len() {
             self.table = vec![0; self.table.len() * 2];

@@ -149,14 +149,47 @@ pub unsafe fn forward(real: usize, entry: &Entry, call: Call) -> usize {
 #[inline(never)]
 unsafe fn forward_long(real: usize, a: *mut usize) -> usize {
     type Long = unsafe extern "C-unwind" fn(
-        usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
+        usize,
     ) -> usize;
     // SAFETY: see `forward`.
     unsafe {
         let real: Long = std::mem::transmute(real);
         real(
-            *a, *a.add(1), *a.add(2), *a.add(3), *a.add(4), *a.add(5), *a.add(8), *a.add(9), *a.add(10), *a.add(11), *a.add(12),
-            *a.add(13), *a.add(14), *a.add(15), *a.add(16), *a.add(17), *a.add(18), *a.add(19),
+            *a,
+            *a.add(1),
+            *a.add(2),
+            *a.add(3),
+            *a.add(4),
+            *a.add(5),
+            *a.add(8),
+            *a.add(9),
+            *a.add(10),
+            *a.add(11),
+            *a.add(12),
+            *a.add(13),
+            *a.add(14),
+            *a.add(15),
+            *a.add(16),
+            *a.add(17),
+            *a.add(18),
+            *a.add(19),
         )
     }
 }

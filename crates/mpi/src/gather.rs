@@ -75,7 +75,15 @@ impl World {
             abi::recv((&raw mut length) as usize, 8, abi().byte, from, TAG, self.comm, status);
             let mut bytes = vec![0_u8; length as usize];
             for piece in bytes.chunks_mut(PIECE) {
-                abi::recv(piece.as_mut_ptr() as usize, piece.len(), abi().byte, from, TAG, self.comm, status);
+                abi::recv(
+                    piece.as_mut_ptr() as usize,
+                    piece.len(),
+                    abi().byte,
+                    from,
+                    TAG,
+                    self.comm,
+                    status,
+                );
             }
             bytes
         }
@@ -140,10 +148,10 @@ pub fn gather(process: Option<&Process>, directory: &Path) {
     let structure = merged.map(|b| b.to_bytes());
     let lengths = world.all(times.len() as u64);
     let written = write(&world, directory, structure.as_deref(), &lengths, &times);
-    if world.all(u64::from(written)).iter().all(|&w| w == 1) {
-        if let Some(path) = process.and_then(|p| p.memory.path()) {
-            let _ = std::fs::remove_file(path);
-        }
+    if world.all(u64::from(written)).iter().all(|&w| w == 1)
+        && let Some(path) = process.and_then(|p| p.memory.path())
+    {
+        let _ = std::fs::remove_file(path);
     }
 }
 
@@ -155,10 +163,10 @@ fn reduce(world: &World, mut bundle: Bundle) -> Option<Bundle> {
             world.send(world.rank - step, &bundle.to_bytes());
             return None;
         }
-        if world.rank + step < world.size {
-            if let Ok(other) = Bundle::from_bytes(&world.receive(world.rank + step)) {
-                bundle.merge(&other);
-            }
+        if world.rank + step < world.size
+            && let Ok(other) = Bundle::from_bytes(&world.receive(world.rank + step))
+        {
+            bundle.merge(&other);
         }
         step *= 2;
     }
@@ -166,15 +174,21 @@ fn reduce(world: &World, mut bundle: Bundle) -> Option<Bundle> {
 }
 
 /// Whether this rank's part, and on rank 0 the rest, is in the file.
-fn write(world: &World, directory: &Path, structure: Option<&[u8]>, lengths: &[u64], times: &[u8]) -> bool {
+fn write(
+    world: &World,
+    directory: &Path,
+    structure: Option<&[u8]>,
+    lengths: &[u64],
+    times: &[u8],
+) -> bool {
     let mut file = None;
     let mut name = Vec::new();
-    if let Some(structure) = structure {
-        if let Ok((path, created)) = trace::create(directory) {
-            name = path.into_os_string().into_vec();
-            name.extend_from_slice(&(structure.len() as u64).to_le_bytes());
-            file = Some(created);
-        }
+    if let Some(structure) = structure
+        && let Ok((path, created)) = trace::create(directory)
+    {
+        name = path.into_os_string().into_vec();
+        name.extend_from_slice(&(structure.len() as u64).to_le_bytes());
+        file = Some(created);
     }
     world.broadcast(&mut name);
     let Some((path, length)) = name.split_last_chunk::<8>() else { return false };

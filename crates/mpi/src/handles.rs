@@ -152,13 +152,20 @@ impl Handles {
                 world.as_mut_ptr() as usize,
             );
             abi::group_free((&raw mut group) as usize);
-            let world: Vec<i64> = world.iter().map(|&r| if r < 0 { -1 } else { i64::from(r) }).collect();
+            let world: Vec<i64> =
+                world.iter().map(|&r| if r < 0 { -1 } else { i64::from(r) }).collect();
             (Members::of(&world), inter != 0)
         }
     }
 
     /// Registers a communicator that `procedure` made from `parent`.
-    pub fn new_comm(&mut self, memory: &Memory, handle: usize, procedure: u16, parent: Option<usize>) -> i64 {
+    pub fn new_comm(
+        &mut self,
+        memory: &Memory,
+        handle: usize,
+        procedure: u16,
+        parent: Option<usize>,
+    ) -> i64 {
         if handle == abi().comm_null {
             if let Some(parent) = parent {
                 // The number is taken on all members alike, also on those that get nothing.
@@ -230,11 +237,15 @@ impl Handles {
                 abi::type_size(handle, (&raw mut small) as usize);
                 large = i64::from(small);
             }
-            let named = abi::type_get_name(handle, name.as_mut_ptr() as usize, (&raw mut length) as usize) == 0;
-            let text = if named { &name[..(length.max(0) as usize).min(name.len())] } else { &[][..] };
+            let named =
+                abi::type_get_name(handle, name.as_mut_ptr() as usize, (&raw mut length) as usize)
+                    == 0;
+            let text =
+                if named { &name[..(length.max(0) as usize).min(name.len())] } else { &[][..] };
             (large.max(0) as u64, String::from_utf8_lossy(text).into_owned())
         };
-        let known = self.datatype_symbols.iter().position(|d| !d.live && d.size == size && d.name == name);
+        let known =
+            self.datatype_symbols.iter().position(|d| !d.live && d.size == size && d.name == name);
         let id = known.unwrap_or_else(|| {
             write(memory, &Symbol::Datatype { size, name: name.clone() });
             self.datatype_symbols.push(Datatype { size, name, live: true });

@@ -5,8 +5,15 @@
 //! library serves Open MPI, MPICH and the standard ABI: arguments travel as machine words, and what differs is in [`abi`].
 //! It refuses anything slow on the event path, and never ends the program.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the event path has a budget of some ten nanoseconds, and calls are a good part of it"
+)]
+
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-compile_error!("the MPI library of talea is written for Linux on x86-64: entries and the clock know no other yet");
+compile_error!(
+    "the MPI library of talea is written for Linux on x86-64: entries and the clock know no other yet"
+);
 
 pub mod abi;
 pub mod around;

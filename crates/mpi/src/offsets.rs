@@ -63,7 +63,7 @@ fn ask(world: &World) -> (i64, u64) {
     (best.0, best.1.div_ceil(2))
 }
 
-/// Containers of one host may still have monotonic clocks of their own (time_namespaces(7)).
+/// Containers of one host may still have monotonic clocks of their own (`time_namespaces(7)`).
 fn clock_identity() -> String {
     std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default()
 }

@@ -62,7 +62,10 @@ extern "C" fn each(context: *mut UnwindContext, data: *mut c_void) -> i32 {
 }
 
 /// The path of the call whose return address stands at `first`, at most `wanted` frames of it.
-pub fn unwind(first: *const usize, wanted: usize) -> Path {
+///
+/// # Safety
+/// `first` is the place of the return address of a call that has not returned.
+pub unsafe fn unwind(first: *const usize, wanted: usize) -> Path {
     // SAFETY: the caller's return address stands there.
     let address = unsafe { *first };
     let mut path = Path { addresses: [0; MAX_CALLERS], offsets: [0; MAX_CALLERS], len: 1 };
@@ -71,7 +74,8 @@ pub fn unwind(first: *const usize, wanted: usize) -> Path {
         return path;
     }
     path.len = 0;
-    let mut search = Search { path, first: first as usize, wanted: wanted.min(MAX_CALLERS), found: false };
+    let mut search =
+        Search { path, first: first as usize, wanted: wanted.min(MAX_CALLERS), found: false };
     // SAFETY: `each` gets the search it expects, and does not unwind.
     unsafe { _Unwind_Backtrace(each, (&raw mut search).cast()) };
     if search.path.len == 0 {

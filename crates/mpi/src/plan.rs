@@ -188,13 +188,16 @@ impl Plan {
         if let (Some(source), Some(tag), Some(_)) = (source, tag, plan.status) {
             plan.wild = Some((source, tag));
         }
-        if matches!(procedure.class, Class::Request | Class::Persistent) {
-            if let (Some(source), Some(tag)) = (source, tag) {
-                plan.wild = Some((source, tag));
-            }
+        if matches!(procedure.class, Class::Request | Class::Persistent)
+            && let (Some(source), Some(tag)) = (source, tag)
+        {
+            plan.wild = Some((source, tag));
         }
         let reports = plan.wild.is_some() && plan.makes.is_none()
-            || matches!(procedure.class, Class::Wait | Class::Waitany | Class::Test | Class::Testany);
+            || matches!(
+                procedure.class,
+                Class::Wait | Class::Waitany | Class::Test | Class::Testany
+            );
         if let (true, Some(arg)) = (reports, plan.status) {
             plan.found(Found::Status { arg }, "status.source", ArgKind::Peer);
             plan.found(Found::Second, "status.tag", ArgKind::Tag);
@@ -231,7 +234,6 @@ impl Plan {
             _ => all.iter().position(|p| p.kind == Kind::Int).unwrap_or(0) as u8,
         };
         match kind {
-            Kind::Skip => {}
             Kind::Int => self.lane(arg, kind, INT, name, ArgKind::Int),
             Kind::Wide => self.lane(arg, kind, u64::MAX, name, ArgKind::Int),
             Kind::Count => self.lane(arg, kind, INT, name, ArgKind::Count),
@@ -247,37 +249,63 @@ impl Plan {
             Kind::Op => self.lane(arg, kind, handle, name, ArgKind::Op),
             Kind::Win | Kind::File => self.lane(arg, kind, handle, name, ArgKind::Handle),
             // What a call is about is in its other arguments; numbers of these would differ between ranks.
-            Kind::Group | Kind::Info | Kind::Session | Kind::Message | Kind::MessageIo | Kind::MessageOut => {}
+            Kind::Skip
+            | Kind::Group
+            | Kind::Info
+            | Kind::Session
+            | Kind::Message
+            | Kind::MessageIo
+            | Kind::MessageOut => {}
             Kind::CommIo => self.found(Found::HandleIo { arg, kind }, name, ArgKind::Comm),
             Kind::DatatypeIo => self.found(Found::HandleIo { arg, kind }, name, ArgKind::Datatype),
             Kind::OpIo => self.found(Found::HandleIo { arg, kind }, name, ArgKind::Op),
-            Kind::WinIo | Kind::FileIo => self.found(Found::HandleIo { arg, kind }, name, ArgKind::Handle),
+            Kind::WinIo | Kind::FileIo => {
+                self.found(Found::HandleIo { arg, kind }, name, ArgKind::Handle);
+            }
             Kind::CommOut => self.found(Found::HandleOut { arg, kind }, name, ArgKind::Comm),
-            Kind::DatatypeOut => self.found(Found::HandleOut { arg, kind }, name, ArgKind::Datatype),
+            Kind::DatatypeOut => {
+                self.found(Found::HandleOut { arg, kind }, name, ArgKind::Datatype);
+            }
             Kind::OpOut => self.found(Found::HandleOut { arg, kind }, name, ArgKind::Op),
-            Kind::WinOut | Kind::FileOut => self.found(Found::HandleOut { arg, kind }, name, ArgKind::Handle),
-            Kind::Request => self.found(Found::Request { arg, pointer: self.fortran }, name, ArgKind::Request),
-            Kind::RequestIo => self.found(Found::Request { arg, pointer: true }, name, ArgKind::Request),
+            Kind::WinOut | Kind::FileOut => {
+                self.found(Found::HandleOut { arg, kind }, name, ArgKind::Handle);
+            }
+            Kind::Request => {
+                self.found(Found::Request { arg, pointer: self.fortran }, name, ArgKind::Request);
+            }
+            Kind::RequestIo => {
+                self.found(Found::Request { arg, pointer: true }, name, ArgKind::Request);
+            }
             Kind::RequestOut => self.makes = Some(arg),
-            Kind::Requests => self.found(Found::Requests { arg, length: length() }, name, ArgKind::Requests),
+            Kind::Requests => {
+                self.found(Found::Requests { arg, length: length() }, name, ArgKind::Requests);
+            }
             Kind::Status => self.status = Some(arg),
             Kind::Statuses => {
                 self.statuses = Some(arg);
                 self.found(Found::Statuses { arg }, "statuses", ArgKind::List);
             }
-            Kind::FlagOut => self.found(Found::IntOut { arg, kind: Out::Flag }, name, ArgKind::Flag),
+            Kind::FlagOut => {
+                self.found(Found::IntOut { arg, kind: Out::Flag }, name, ArgKind::Flag);
+            }
             Kind::IntOut => {
                 let out = if name == "index" { Out::Index } else { Out::Number };
                 self.found(Found::IntOut { arg, kind: out }, name, ArgKind::Int);
                 if name == "outcount" {
                     // The positions stand behind their number.
-                    self.found(Found::Indices { arg: arg + 1, length: arg }, "array_of_indices", ArgKind::List);
+                    self.found(
+                        Found::Indices { arg: arg + 1, length: arg },
+                        "array_of_indices",
+                        ArgKind::List,
+                    );
                 }
             }
             Kind::Ints | Kind::Wides | Kind::Datatypes => {
                 self.found(Found::List { arg, length: param.length, kind }, name, ArgKind::List);
             }
-            Kind::Peers => self.found(Found::List { arg, length: param.length, kind }, name, ArgKind::Peers),
+            Kind::Peers => {
+                self.found(Found::List { arg, length: param.length, kind }, name, ArgKind::Peers);
+            }
         }
     }
 }

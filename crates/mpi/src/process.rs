@@ -159,7 +159,10 @@ pub fn start() {
         slow: Mutex::default(),
     };
     let process = Box::into_raw(Box::new(process));
-    if PROCESS.compare_exchange(std::ptr::null_mut(), process, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+    if PROCESS
+        .compare_exchange(std::ptr::null_mut(), process, Ordering::AcqRel, Ordering::Relaxed)
+        .is_ok()
+    {
         STOP.fetch_and(!stop::NOT_STARTED, Ordering::Release);
         // SAFETY: the handlers are functions of this library, which is never unloaded.
         unsafe {
@@ -183,10 +186,10 @@ extern "C" fn forked() {
 }
 
 extern "C" fn exiting() {
-    if STOP.load(Ordering::Relaxed) & stop::ENDED == 0 {
-        if let Some(process) = process() {
-            process.end(state::EXITED);
-        }
+    if STOP.load(Ordering::Relaxed) & stop::ENDED == 0
+        && let Some(process) = process()
+    {
+        process.end(state::EXITED);
     }
 }
 
@@ -199,6 +202,7 @@ fn host_name() -> String {
 }
 
 impl Process {
+    #[expect(clippy::mut_from_ref, reason = "the header lies in mapped memory, behind a pointer")]
     fn header(&self) -> &mut Header {
         // SAFETY: fields written here are written by one thread at a time: at initialisation, at the end, or under `slow`.
         unsafe { &mut *self.memory.header() }
@@ -216,13 +220,19 @@ impl Process {
             let mut version = vec![0_u8; 1 << 14];
             let mut length: c_int = 0;
             abi::get_library_version(version.as_mut_ptr() as usize, (&raw mut length) as usize);
-            let words = String::from_utf8_lossy(&version[..(length.max(0) as usize).min(version.len())]).into_owned();
+            let words =
+                String::from_utf8_lossy(&version[..(length.max(0) as usize).min(version.len())])
+                    .into_owned();
             put_words(&mut header.library, &library_words(&words));
             if flag == 0 {
                 // Only sessions: there is no world to have a rank in, but launchers say which process this is.
-                let say = |names: &[&str]| names.iter().find_map(|n| std::env::var(n).ok()?.parse::<i32>().ok());
-                header.rank = say(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"]).unwrap_or(0);
-                header.size = say(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"]).unwrap_or(1) as u32;
+                let say = |names: &[&str]| {
+                    names.iter().find_map(|n| std::env::var(n).ok()?.parse::<i32>().ok())
+                };
+                header.rank =
+                    say(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"]).unwrap_or(0);
+                header.size =
+                    say(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"]).unwrap_or(1) as u32;
                 return;
             }
             abi::query_thread((&raw mut level) as usize);
@@ -230,7 +240,13 @@ impl Process {
             abi::comm_size(abi.comm_world, (&raw mut size) as usize);
             // A name of this world that its processes share and other worlds do not.
             let mut world = [u64::from(header.pid), header.start_realtime];
-            abi::bcast(world.as_mut_ptr() as usize, size_of_val(&world), abi.byte, 0, abi.comm_world);
+            abi::bcast(
+                world.as_mut_ptr() as usize,
+                size_of_val(&world),
+                abi.byte,
+                0,
+                abi.comm_world,
+            );
             header.world = world[0].rotate_left(40) ^ world[1];
         }
         // MPI_THREAD_MULTIPLE is the highest of the four levels in every implementation.
@@ -297,7 +313,10 @@ impl Process {
     /// The frames of a path as places in modules, which are put into the file when they are new.
     pub fn frames(&self, path: &Path) -> Vec<PathFrame> {
         let Ok(mut slow) = self.slow.lock() else { return Vec::new() };
-        path.addresses[..path.len].iter().map(|&address| self.frame(&mut slow, address as u64)).collect()
+        path.addresses[..path.len]
+            .iter()
+            .map(|&address| self.frame(&mut slow, address as u64))
+            .collect()
     }
 
     fn frame(&self, slow: &mut Slow, address: u64) -> PathFrame {
@@ -328,7 +347,8 @@ impl Process {
             let mut bytes = Vec::new();
             put_procedure(&mut bytes, plan.procedure, &plan.spec);
             // SAFETY: this stream is only written under `slow`.
-            let _ = unsafe { self.memory.append(&raw mut (*self.memory.header()).procedures, &bytes) };
+            let _ =
+                unsafe { self.memory.append(&raw mut (*self.memory.header()).procedures, &bytes) };
             slow.procedures.push(plan.procedure);
         }
     }
@@ -338,7 +358,11 @@ impl Process {
 fn library_words(version: &str) -> String {
     let line = version.lines().next().unwrap_or_default().trim_end_matches('\0');
     if line.starts_with("MPICH") {
-        return line.split_whitespace().collect::<Vec<_>>().join(" ").replace("MPICH Version: ", "MPICH ");
+        return line
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .replace("MPICH Version: ", "MPICH ");
     }
     line.split(',').next().unwrap_or(line).trim().to_owned()
 }

@@ -107,7 +107,8 @@ impl Tuples {
     #[inline(always)]
     fn is(&self, slot: u32, words: &[u64], epoch: u32) -> bool {
         let from = slot as usize * self.words;
-        let same = self.slots[from..from + self.words].iter().zip(words).fold(0, |d, (a, b)| d | (a ^ b));
+        let same =
+            self.slots[from..from + self.words].iter().zip(words).fold(0, |d, (a, b)| d | (a ^ b));
         same == 0 && self.meta[slot as usize].epoch == epoch
     }
 
@@ -143,7 +144,8 @@ impl Tuples {
         self.table = vec![0; size];
         let mask = size - 1;
         for slot in 0..self.meta.len() {
-            let mut at = Self::hash(&self.slots[slot * self.words..(slot + 1) * self.words]) as usize & mask;
+            let mut at =
+                Self::hash(&self.slots[slot * self.words..(slot + 1) * self.words]) as usize & mask;
             while self.table[at] != 0 {
                 at = (at + 1) & mask;
             }
@@ -167,7 +169,8 @@ impl Tuples {
         } else {
             // A reused slot leaves its old entry in the table: it must go, or it would lead to the new words.
             self.remove(slot);
-            let (words_from, values_from) = (slot as usize * self.words, slot as usize * self.columns);
+            let (words_from, values_from) =
+                (slot as usize * self.words, slot as usize * self.columns);
             self.slots[words_from..words_from + self.words].copy_from_slice(words);
             self.values[values_from..values_from + self.columns].copy_from_slice(values);
             self.meta[slot as usize] = meta;
@@ -261,7 +264,12 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder that writes to `thread`.
-    pub fn new(memory: &'static Memory, thread: *mut Thread, quantiser: Arc<Quantiser>, mode: TimesMode) -> Self {
+    pub fn new(
+        memory: &'static Memory,
+        thread: *mut Thread,
+        quantiser: Arc<Quantiser>,
+        mode: TimesMode,
+    ) -> Self {
         Self {
             memory,
             thread,
@@ -379,7 +387,7 @@ impl Recorder {
                     place.write(cell.index as u8);
                     place = place.add(1);
                 } else {
-                    place.write(224 | (cell.index >> 8) as u8);
+                    place.write(0xe0 | (cell.index >> 8) as u8);
                     place.add(1).write(cell.index as u8);
                     place = place.add(2);
                     let bits = self.quantiser.extra_bits(cell.index);
@@ -416,7 +424,8 @@ impl Recorder {
             out.number(duration);
             // SAFETY: the stream belongs to this thread.
             self.times_off = self.memory.is_scarce()
-                || unsafe { self.memory.append(&raw mut (*self.thread).times, out.bytes()) }.is_err();
+                || unsafe { self.memory.append(&raw mut (*self.thread).times, out.bytes()) }
+                    .is_err();
         }
     }
 
@@ -455,7 +464,10 @@ impl Recorder {
         }
         let current = tuples.current;
         let foretold = tuples.meta[current as usize];
-        if foretold.next != NONE && foretold.run == node.tuples.run && tuples.is(foretold.next, words, epoch) {
+        if foretold.next != NONE
+            && foretold.run == node.tuples.run
+            && tuples.is(foretold.next, words, epoch)
+        {
             node.tuples.hits += 1;
             node.tuples.run = 1;
             node.tuples.current = foretold.next;
@@ -530,7 +542,12 @@ impl Recorder {
     }
 
     /// Writes a new tuple as its differences from the newest before it.
-    fn write_values(&self, stream: *mut Stream, newest: &mut [i64], values: &[i64]) -> Result<(), Full> {
+    fn write_values(
+        &self,
+        stream: *mut Stream,
+        newest: &mut [i64],
+        values: &[i64],
+    ) -> Result<(), Full> {
         let mut changed = 0_u64;
         for (column, (new, old)) in values.iter().zip(&*newest).enumerate() {
             changed |= u64::from(new != old) << column;
@@ -561,20 +578,21 @@ impl Recorder {
         }
         let current = node.choices.current as usize;
         let (run, next) = last.foretold[current];
-        let choice = if run == node.choices.run && last.successors.get(next as usize) == Some(&index) {
-            node.choices.hits += 1;
-            next
-        } else if let Some(choice) = last.successors.iter().position(|&s| s == index) {
-            self.write_token(choices, choice as u64 + 1)?;
-            last.foretold[current] = (node.choices.run, choice as u32);
-            choice as u32
-        } else {
-            self.add_successor(last, index)?;
-            self.write_token(choices, 0)?;
-            let choice = last.successors.len() as u32 - 1;
-            last.foretold[current] = (node.choices.run, choice);
-            choice
-        };
+        let choice =
+            if run == node.choices.run && last.successors.get(next as usize) == Some(&index) {
+                node.choices.hits += 1;
+                next
+            } else if let Some(choice) = last.successors.iter().position(|&s| s == index) {
+                self.write_token(choices, choice as u64 + 1)?;
+                last.foretold[current] = (node.choices.run, choice as u32);
+                choice as u32
+            } else {
+                self.add_successor(last, index)?;
+                self.write_token(choices, 0)?;
+                let choice = last.successors.len() as u32 - 1;
+                last.foretold[current] = (node.choices.run, choice);
+                choice
+            };
         node.choices.run = 1;
         node.choices.current = choice;
         last.next_index = index;
@@ -604,17 +622,16 @@ impl Recorder {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use talea_flow::times::Bound;
+    use talea_run::MappedRegion;
     use talea_run::bundle::Bundle;
     use talea_run::live::LiveProcess;
     use talea_run::live::layout::{self, Sync};
     use talea_run::live::record::put_procedure;
     use talea_run::recording::{Recording, Sizes};
-    use talea_run::MappedRegion;
 
     use super::*;
     use crate::entry::ENTRIES;
@@ -724,20 +741,29 @@ mod tests {
             let spec = recording.procedure(log.signature.procedure);
             assert_eq!(spec.name, NAMES[call.node], "event {number}");
             let columns = spec.args.len();
-            let expected: Vec<i64> = call.args.iter().chain([&0; 20]).take(columns).map(|&a| a as i64).collect();
+            let expected: Vec<i64> =
+                call.args.iter().chain([&0; 20]).take(columns).map(|&a| a as i64).collect();
             assert_eq!(event.args, expected, "event {number}");
             assert_eq!(event.polls, call.polls, "event {number}");
             let begin = now + call.gap;
             now = begin + call.duration;
             assert!(event.begin.unwrap().0.abs_diff(begin) <= bound.drift.0 + 1);
             let duration = event.duration.unwrap().0;
-            assert!(duration.abs_diff(call.duration) <= bound.tolerance(Nanos(call.duration)).0 + 1);
+            assert!(
+                duration.abs_diff(call.duration) <= bound.tolerance(Nanos(call.duration)).0 + 1
+            );
         }
         assert!(events.next_event().is_none());
     }
 
     fn calls() -> impl Strategy<Value = Vec<Call>> {
-        let call = (0..NAMES.len(), prop_oneof![0..3_u64, 0..5_000_u64], 0..2_u64, 0..100_000_u64, 0..3_000_000_u64)
+        let call = (
+            0..NAMES.len(),
+            prop_oneof![0..3_u64, 0..5_000_u64],
+            0..2_u64,
+            0..100_000_u64,
+            0..3_000_000_u64,
+        )
             .prop_map(|(node, a, b, gap, duration)| Call {
                 node,
                 args: [a, b, a / 7, 3],
@@ -746,9 +772,10 @@ mod tests {
                 polls: if a % 11 == 10 { a } else { 1 },
             });
         // Pieces are repeated, so that predictions are made, kept and broken.
-        proptest::collection::vec((proptest::collection::vec(call, 1..12), 1..40_usize), 1..12).prop_map(|pieces| {
-            pieces.into_iter().flat_map(|(piece, times)| piece.repeat(times)).collect()
-        })
+        proptest::collection::vec((proptest::collection::vec(call, 1..12), 1..40_usize), 1..12)
+            .prop_map(|pieces| {
+                pieces.into_iter().flat_map(|(piece, times)| piece.repeat(times)).collect()
+            })
     }
 
     proptest! {
@@ -765,7 +792,13 @@ mod tests {
             .map(|i| {
                 // Tags that count up, with returns to old and very old ones.
                 let tag = if i % 5 == 4 { i / 2 } else { i };
-                Call { node: (i % 2) as usize * 2, args: [tag, 1, 0, i / 3_000], gap: 10, duration: 20, polls: 1 }
+                Call {
+                    node: (i % 2) as usize * 2,
+                    args: [tag, 1, 0, i / 3_000],
+                    gap: 10,
+                    duration: 20,
+                    polls: 1,
+                }
             })
             .collect();
         check(&calls);

@@ -29,7 +29,11 @@ impl<T> Shared<T> {
     pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let multiple = MULTIPLE.load(Ordering::Relaxed);
         if multiple {
-            while self.taken.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            while self
+                .taken
+                .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+            {
                 std::hint::spin_loop();
             }
         }

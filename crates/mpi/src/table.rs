@@ -74,7 +74,13 @@ impl Class {
     pub const fn is_poll(self) -> bool {
         matches!(
             self,
-            Self::Test | Self::Testall | Self::Testany | Self::Testsome | Self::RequestStatus | Self::Iprobe | Self::Improbe
+            Self::Test
+                | Self::Testall
+                | Self::Testany
+                | Self::Testsome
+                | Self::RequestStatus
+                | Self::Iprobe
+                | Self::Improbe
         )
     }
 }

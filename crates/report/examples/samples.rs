@@ -12,11 +12,7 @@ fn main() {
     std::fs::create_dir_all(&folder).unwrap();
     for (name, make) in sample::ALL {
         let report = make();
-        std::fs::write(
-            folder.join(format!("{name}.html")),
-            talea_report::html(&report),
-        )
-        .unwrap();
+        std::fs::write(folder.join(format!("{name}.html")), talea_report::html(&report)).unwrap();
         for class in &report.classes {
             let stem = format!("{name}-{}", class.id);
             let write = |ending: &str, text: String| {
@@ -27,9 +23,5 @@ fn main() {
         }
     }
     let graph = sample::irregular::irregular();
-    std::fs::write(
-        folder.join("irregular.svg"),
-        talea_report::graph_svg(&graph),
-    )
-    .unwrap();
+    std::fs::write(folder.join("irregular.svg"), talea_report::graph_svg(&graph)).unwrap();
 }

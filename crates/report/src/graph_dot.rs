@@ -16,11 +16,7 @@ pub fn graph_dot(graph: &GraphData) -> String {
         "digraph flow {\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\"];\n",
     );
     let known = |id| graph.loops.iter().any(|one| one.id == id);
-    for node in graph
-        .nodes
-        .iter()
-        .filter(|node| !node.loop_id.is_some_and(known))
-    {
+    for node in graph.nodes.iter().filter(|node| !node.loop_id.is_some_and(known)) {
         write_node(&mut out, graph, node.id, 1);
     }
     // Loops nest, outer ones first in the list: a stack of open clusters would need recursion, a list of
@@ -28,10 +24,7 @@ pub fn graph_dot(graph: &GraphData) -> String {
     let mut stack: Vec<(usize, bool)> = Vec::new();
     let children = |parent: Option<u32>| {
         let wanted = move |at: &usize| graph.loops[*at].parent.filter(|&id| known(id)) == parent;
-        (0..graph.loops.len())
-            .rev()
-            .filter(wanted)
-            .collect::<Vec<_>>()
+        (0..graph.loops.len()).rev().filter(wanted).collect::<Vec<_>>()
     };
     stack.extend(children(None).into_iter().map(|at| (at, false)));
     let mut depth = 1;
@@ -44,25 +37,13 @@ pub fn graph_dot(graph: &GraphData) -> String {
         let one = &graph.loops[at];
         let indent = "  ".repeat(depth);
         let _ = writeln!(out, "{indent}subgraph cluster_{} {{", one.id);
-        let _ = writeln!(
-            out,
-            "{indent}  label={}; style=rounded;",
-            quoted(&one.label)
-        );
+        let _ = writeln!(out, "{indent}  label={}; style=rounded;", quoted(&one.label));
         depth += 1;
-        for node in graph
-            .nodes
-            .iter()
-            .filter(|node| node.loop_id == Some(one.id))
-        {
+        for node in graph.nodes.iter().filter(|node| node.loop_id == Some(one.id)) {
             write_node(&mut out, graph, node.id, depth);
         }
         stack.push((at, true));
-        stack.extend(
-            children(Some(one.id))
-                .into_iter()
-                .map(|inner| (inner, false)),
-        );
+        stack.extend(children(Some(one.id)).into_iter().map(|inner| (inner, false)));
     }
     for edge in &graph.edges {
         let mut label = format!("{}×", edge.transitions);
@@ -86,12 +67,7 @@ fn write_node(out: &mut String, graph: &GraphData, id: u32, depth: usize) {
     let Some(node) = graph.nodes.get(id as usize) else {
         return;
     };
-    let label = format!(
-        "{}\n{}× {}",
-        plain(&node.label, 60),
-        node.visits,
-        Nanos(node.time.0)
-    );
+    let label = format!("{}\n{}× {}", plain(&node.label, 60), node.visits, Nanos(node.time.0));
     let _ = writeln!(
         out,
         "{}n{id} [label={}, color=\"{}\"];",

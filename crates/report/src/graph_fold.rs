@@ -32,10 +32,7 @@ pub(crate) fn fold(graph: &GraphData) -> Cow<'_, GraphData> {
         if keep[at] {
             open.remove(&node.loop_id);
             place.push(nodes.len());
-            nodes.push(GraphNode {
-                id: nodes.len() as u32,
-                ..node.clone()
-            });
+            nodes.push(GraphNode { id: nodes.len() as u32, ..node.clone() });
             continue;
         }
         let list = *open.entry(node.loop_id).or_insert_with(|| {
@@ -99,12 +96,7 @@ impl GraphNode {
         self.visits = self.visits.max(node.visits);
         if node.calls.is_empty() {
             let (label, site) = (node.label.clone(), node.site);
-            self.calls.push(ChainCall {
-                label,
-                site,
-                time: node.time,
-                category: node.category,
-            });
+            self.calls.push(ChainCall { label, site, time: node.time, category: node.category });
         } else {
             self.calls.extend(node.calls.iter().cloned());
         }

@@ -133,27 +133,16 @@ fn hints(around: &[usize], rough: &Regions) -> Hints {
 fn regions(graph: &GraphData, around: &[usize], hints: &Hints) -> Regions {
     let mut regions: Vec<Region> = (0..=graph.loops.len()).map(|_| Region::default()).collect();
     // Items in order of first execution: a loop comes where its first node comes.
-    let total: u64 = graph
-        .nodes
-        .iter()
-        .map(|node| node.time.0)
-        .sum::<u64>()
-        .max(1);
+    let total: u64 = graph.nodes.iter().map(|node| node.time.0).sum::<u64>().max(1);
     let mut item_of_loop: Vec<Option<usize>> = vec![None; graph.loops.len()];
     let mut item_of_node = Vec::with_capacity(graph.nodes.len());
     for (index, node) in graph.nodes.iter().enumerate() {
-        let region = node
-            .loop_id
-            .and_then(|id| region_of(graph, id))
-            .unwrap_or(0);
+        let region = node.loop_id.and_then(|id| region_of(graph, id)).unwrap_or(0);
         let mark = if node.calls.is_empty() { 0 } else { 2 };
         let shown = (node.label.chars().take(LABEL_CHARACTERS + 1).count() + mark) as f64;
         let width = (shown * CHARACTER + 20.0).max(112.0);
         let height = NODE_HEIGHT + TIME_HEIGHT * node.time.0 as f64 / total as f64;
-        item_of_node.push((
-            region,
-            regions[region].push(Kind::Node(index), width, height),
-        ));
+        item_of_node.push((region, regions[region].push(Kind::Node(index), width, height)));
         let mut inner = region;
         while inner > 0 && item_of_loop[inner - 1].is_none() {
             let item = regions[around[inner]].push(Kind::Loop(inner - 1), 0.0, 0.0);
@@ -172,9 +161,7 @@ fn regions(graph: &GraphData, around: &[usize], hints: &Hints) -> Regions {
         let (outer, inner) = regions.split_at_mut(index);
         let region = &mut inner[0];
         let title = |one: &GraphLoop| one.label.chars().count().min(LABEL_CHARACTERS) as f64;
-        let frame = index
-            .checked_sub(1)
-            .map(|at| title(&graph.loops[at]) * CHARACTER + 28.0);
+        let frame = index.checked_sub(1).map(|at| title(&graph.loops[at]) * CHARACTER + 28.0);
         region.arrange(frame);
         if index > 0
             && let Some(item) = item_of_loop[index - 1]
@@ -182,20 +169,12 @@ fn regions(graph: &GraphData, around: &[usize], hints: &Hints) -> Regions {
             outer[around[index]].adopt(item, region);
         }
     }
-    Regions {
-        all: regions,
-        item_of_loop,
-        steps,
-    }
+    Regions { all: regions, item_of_loop, steps }
 }
 
 /// Region of a loop: 0 is the paper, `1 + i` is loop `i`.
 fn region_of(graph: &GraphData, id: u32) -> Option<usize> {
-    graph
-        .loops
-        .iter()
-        .position(|one| one.id == id)
-        .map(|at| at + 1)
+    graph.loops.iter().position(|one| one.id == id).map(|at| at + 1)
 }
 
 /// The region around each region; a loop whose parent does not come before it stands on the paper.
@@ -229,17 +208,10 @@ fn split_edges(
     let mut all = Vec::with_capacity(graph.edges.len());
     for (number, edge) in graph.edges.iter().enumerate() {
         let mut steps = Steps::new();
-        let ends = (
-            item_of_node.get(edge.from as usize),
-            item_of_node.get(edge.to as usize),
-        );
+        let ends = (item_of_node.get(edge.from as usize), item_of_node.get(edge.to as usize));
         if let (Some(&(from_region, from_item)), Some(&(to_region, to_item))) = ends {
             let (up, down) = (chain(from_region), chain(to_region));
-            let shared = up
-                .iter()
-                .copied()
-                .find(|region| down.contains(region))
-                .unwrap_or(0);
+            let shared = up.iter().copied().find(|region| down.contains(region)).unwrap_or(0);
             // The item that an end stands in, seen from `region`.
             let item = |chain: &[usize], own: usize, region: usize| match chain
                 .iter()
@@ -267,11 +239,7 @@ fn split_edges(
 }
 
 fn assemble(graph: &GraphData, around: &[usize], done: &Regions) -> GraphLayout {
-    let Regions {
-        all: regions,
-        item_of_loop,
-        steps,
-    } = done;
+    let Regions { all: regions, item_of_loop, steps } = done;
     let mut origin = vec![(0.0, 0.0); regions.len()];
     let mut out = GraphLayout {
         width: tenth(regions[0].width),
@@ -310,10 +278,7 @@ fn assemble(graph: &GraphData, around: &[usize], done: &Regions) -> GraphLayout 
         let mut corners: Vec<(f64, f64)> = Vec::new();
         for &(region, piece) in pieces {
             let Segment { corners: own, .. } = &regions[region].segments[piece];
-            corners.extend(
-                own.iter()
-                    .map(|at| (at.0 + origin[region].0, at.1 + origin[region].1)),
-            );
+            corners.extend(own.iter().map(|at| (at.0 + origin[region].0, at.1 + origin[region].1)));
         }
         out.edges.push(straighten(&corners));
     }
@@ -336,18 +301,10 @@ fn label(graph: &GraphData, out: &mut GraphLayout) {
     for list in &mut arrivals {
         list.sort_by(|a, b| a.0.total_cmp(&b.0));
         if let [(x, y, at), _, ..] = list[..] {
-            out.labels[at] = Some(Label {
-                x: x - 7.0,
-                y: y - 5.0,
-                end: true,
-            });
+            out.labels[at] = Some(Label { x: x - 7.0, y: y - 5.0, end: true });
         }
         if let Some(&(x, y, at)) = list.last() {
-            out.labels[at] = Some(Label {
-                x: x + 8.0,
-                y: y - 5.0,
-                end: false,
-            });
+            out.labels[at] = Some(Label { x: x + 8.0, y: y - 5.0, end: false });
         }
     }
 }
@@ -371,9 +328,7 @@ fn straighten(corners: &[(f64, f64)]) -> Vec<f64> {
         }
         kept.push(at);
     }
-    kept.into_iter()
-        .flat_map(|at| [tenth(at.0), tenth(at.1)])
-        .collect()
+    kept.into_iter().flat_map(|at| [tenth(at.0), tenth(at.1)]).collect()
 }
 
 /// Rounded to a tenth of a pixel, so that pictures are short and the same everywhere.

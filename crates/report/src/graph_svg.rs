@@ -36,10 +36,7 @@ const CATEGORIES: [(Category, &str, &str); 6] = [
 ];
 
 fn class_of(category: Category) -> &'static str {
-    CATEGORIES
-        .iter()
-        .find(|one| one.0 == category)
-        .map_or("setup", |one| one.1)
+    CATEGORIES.iter().find(|one| one.0 == category).map_or("setup", |one| one.1)
 }
 
 /// The graph as one SVG document.
@@ -64,13 +61,7 @@ pub fn graph_svg(graph: &GraphData) -> String {
     for area in &layout.loops {
         let _ = writeln!(out, "<g class=\"loop\">{}</g>", rect(*area, 8.0));
     }
-    let most = graph
-        .edges
-        .iter()
-        .map(|edge| edge.transitions)
-        .max()
-        .unwrap_or(1)
-        .max(1);
+    let most = graph.edges.iter().map(|edge| edge.transitions).max().unwrap_or(1).max(1);
     for (at, edge) in graph.edges.iter().enumerate() {
         draw_edge(&mut out, edge, &layout.edges[at], layout.labels[at], most);
     }
@@ -176,12 +167,7 @@ fn style() -> String {
 }
 
 fn rect(area: Area, radius: f64) -> String {
-    let Area {
-        x,
-        y,
-        width,
-        height,
-    } = area;
+    let Area { x, y, width, height } = area;
     format!(
         "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
     )
@@ -194,10 +180,7 @@ fn edge_width(transitions: u64, most: u64) -> f64 {
 
 /// The line through the corners: straight pieces with rounded corners, curves where both coordinates change.
 fn path(corners: &[f64]) -> String {
-    let at: Vec<(f64, f64)> = corners
-        .chunks_exact(2)
-        .map(|pair| (pair[0], pair[1]))
-        .collect();
+    let at: Vec<(f64, f64)> = corners.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let Some(first) = at.first() else {
         return String::new();
     };

@@ -34,35 +34,17 @@ struct Payload<'a> {
 
 /// The report as one self-contained HTML document.
 pub fn html(report: &ReportData) -> String {
-    let folds: Vec<_> = report
-        .classes
-        .iter()
-        .map(|class| fold(&class.graph))
-        .collect();
+    let folds: Vec<_> = report.classes.iter().map(|class| fold(&class.graph)).collect();
     let layouts = folds.iter().map(|graph| layout(graph)).collect();
     let other = |graph| {
-        if let Cow::Owned(graph) = graph {
-            Some(graph)
-        } else {
-            None
-        }
+        if let Cow::Owned(graph) = graph { Some(graph) } else { None }
     };
-    let payload = Payload {
-        version: 1,
-        report,
-        layouts,
-        drawn: folds.into_iter().map(other).collect(),
-    };
+    let payload =
+        Payload { version: 1, report, layouts, drawn: folds.into_iter().map(other).collect() };
     // Writing to a string fails only for maps with keys that are not text; there are no maps.
     let json = serde_json::to_string(&payload).unwrap_or_default();
     let (encoding, body) = if json.len() > PACK_ABOVE {
-        (
-            "deflate",
-            base64(&miniz_oxide::deflate::compress_to_vec_zlib(
-                json.as_bytes(),
-                7,
-            )),
-        )
+        ("deflate", base64(&miniz_oxide::deflate::compress_to_vec_zlib(json.as_bytes(), 7)))
     } else {
         ("json", harmless(&json))
     };
@@ -95,15 +77,11 @@ fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let value = chunk
-            .iter()
-            .fold(0_u32, |sum, &byte| sum << 8 | u32::from(byte))
+        let value = chunk.iter().fold(0_u32, |sum, &byte| sum << 8 | u32::from(byte))
             << (8 * (3 - chunk.len()));
         for digit in 0..4 {
             if digit <= chunk.len() {
-                out.push(char::from(
-                    DIGITS[(value >> (18 - 6 * digit)) as usize & 63],
-                ));
+                out.push(char::from(DIGITS[(value >> (18 - 6 * digit)) as usize & 63]));
             } else {
                 out.push('=');
             }
@@ -118,12 +96,7 @@ mod tests {
 
     #[test]
     fn base64_of_the_standard() {
-        for (plain, coded) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foobar", "Zm9vYmFy"),
-        ] {
+        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foobar", "Zm9vYmFy")] {
             assert_eq!(base64(plain.as_bytes()), coded);
         }
     }

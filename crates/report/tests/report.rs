@@ -13,17 +13,8 @@ use talea_report::{GraphData, graph_dot, graph_svg, html};
 fn data(page: &str) -> (String, String) {
     let at = page.find("id=\"talea-data\"").expect("the data element");
     let rest = &page[at..];
-    let encoding = rest
-        .split("data-encoding=\"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
-    let body = rest[rest.find('>').unwrap() + 1..]
-        .split("</script")
-        .next()
-        .unwrap();
+    let encoding = rest.split("data-encoding=\"").nth(1).unwrap().split('"').next().unwrap();
+    let body = rest[rest.find('>').unwrap() + 1..].split("</script").next().unwrap();
     (encoding.to_owned(), body.to_owned())
 }
 
@@ -35,10 +26,7 @@ fn the_page_holds_the_report() {
     let payload: Value = serde_json::from_str(&body).unwrap();
     // Compared as read, since reading rounds the last digit of fractions.
     let text = serde_json::to_string(&report).unwrap();
-    assert_eq!(
-        payload["report"],
-        serde_json::from_str::<Value>(&text).unwrap()
-    );
+    assert_eq!(payload["report"], serde_json::from_str::<Value>(&text).unwrap());
     assert_eq!(
         payload["layouts"][0]["nodes"].as_array().unwrap().len(),
         report.classes[0].graph.nodes.len()
@@ -50,11 +38,7 @@ fn hostile_text_ends_no_element() {
     let report = sample::hostile();
     let page = html(&report);
     let lower = page.to_ascii_lowercase();
-    assert_eq!(
-        lower.matches("</script").count(),
-        2,
-        "the data's end and the program's end"
-    );
+    assert_eq!(lower.matches("</script").count(), 2, "the data's end and the program's end");
     assert_eq!(lower.matches("<script").count(), 2);
     assert!(!lower.contains("<img"));
     for class in &report.classes {
@@ -75,10 +59,7 @@ fn long_data_are_packed() {
     let (encoding, body) = data(&page);
     assert_eq!(encoding, "deflate");
     assert!(body.len() * 2 < serde_json::to_string(&report).unwrap().len());
-    assert!(
-        body.bytes()
-            .all(|c| c.is_ascii_alphanumeric() || b"+/=".contains(&c))
-    );
+    assert!(body.bytes().all(|c| c.is_ascii_alphanumeric() || b"+/=".contains(&c)));
 }
 
 #[test]
@@ -86,21 +67,11 @@ fn nothing_comes_from_outside() {
     let page = html(&sample::halo());
     let (_, body) = data(&page);
     let frame = page.replace(&body, "");
-    for way in [
-        "src=",
-        "@import",
-        "url(",
-        "http://",
-        "https://",
-        "fetch(",
-        "XMLHttpRequest",
-        "import(",
-    ] {
-        let allowed = if way == "http://" {
-            frame.matches("http://www.w3.org/2000/svg").count()
-        } else {
-            0
-        };
+    for way in
+        ["src=", "@import", "url(", "http://", "https://", "fetch(", "XMLHttpRequest", "import("]
+    {
+        let allowed =
+            if way == "http://" { frame.matches("http://www.w3.org/2000/svg").count() } else { 0 };
         assert_eq!(frame.matches(way).count(), allowed, "{way}");
     }
 }
@@ -127,17 +98,9 @@ fn a_graph_too_large_to_draw_is_folded_and_kept() {
     let pattern = graph.nodes[3].clone();
     for id in graph.nodes.len() as u32..5000 {
         let time = talea_model::Nanos(u64::from(id % 97));
-        graph.nodes.push(talea_report::data::GraphNode {
-            id,
-            time,
-            ..pattern.clone()
-        });
+        graph.nodes.push(talea_report::data::GraphNode { id, time, ..pattern.clone() });
         let edge = graph.edges[0].clone();
-        graph.edges.push(talea_report::data::GraphEdge {
-            from: id - 1,
-            to: id,
-            ..edge
-        });
+        graph.edges.push(talea_report::data::GraphEdge { from: id - 1, to: id, ..edge });
     }
     let (_, body) = data(&html(&report));
     assert!(body.len() < 2 << 20);
@@ -149,11 +112,7 @@ fn a_graph_too_large_to_draw_is_folded_and_kept() {
 #[test]
 fn keys_are_stable() {
     let mut keys = BTreeSet::new();
-    collect(
-        "",
-        &serde_json::to_value(sample::broken()).unwrap(),
-        &mut keys,
-    );
+    collect("", &serde_json::to_value(sample::broken()).unwrap(), &mut keys);
     insta::assert_snapshot!(keys.into_iter().collect::<Vec<_>>().join("\n"));
 }
 
@@ -167,16 +126,8 @@ fn collect(path: &str, value: &Value, keys: &mut BTreeSet<String>) {
         Value::Array(list) if list.iter().any(Value::is_object) => {
             for inner in list {
                 // Trees nest without end; one level tells the keys.
-                let name = if path.ends_with(".children") {
-                    ".classes[].tree"
-                } else {
-                    path
-                };
-                let name = if name == path {
-                    format!("{path}[]")
-                } else {
-                    name.to_owned()
-                };
+                let name = if path.ends_with(".children") { ".classes[].tree" } else { path };
+                let name = if name == path { format!("{path}[]") } else { name.to_owned() };
                 collect(&name, inner, keys);
             }
         }

@@ -44,35 +44,20 @@ impl ClockMap {
         points.sort_unstable();
         let mut usable: Vec<SyncPoint> = Vec::with_capacity(given);
         for point in points {
-            if usable
-                .last()
-                .is_none_or(|last| last.tick < point.tick && last.at < point.at)
-            {
+            if usable.last().is_none_or(|last| last.tick < point.tick && last.at < point.at) {
                 usable.push(point);
             }
         }
         if usable.len() < 2 {
-            return Err(ClockError {
-                given,
-                usable: usable.len(),
-            });
+            return Err(ClockError { given, usable: usable.len() });
         }
-        Ok(Self {
-            rejected: given - usable.len(),
-            points: usable,
-        })
+        Ok(Self { rejected: given - usable.len(), points: usable })
     }
 
     /// The map of a clock whose ticks are nanoseconds already.
     pub fn identity() -> Self {
-        let point = |t| SyncPoint {
-            tick: t,
-            at: Nanos(t),
-        };
-        Self {
-            points: vec![point(0), point(u64::MAX)],
-            rejected: 0,
-        }
+        let point = |t| SyncPoint { tick: t, at: Nanos(t) };
+        Self { points: vec![point(0), point(u64::MAX)], rejected: 0 }
     }
 
     /// The time of a tick.
@@ -88,12 +73,7 @@ impl ClockMap {
             return along(first, last, last, tick);
         }
         let next = self.points.partition_point(|point| point.tick <= tick);
-        along(
-            self.points[next - 1],
-            self.points[next],
-            self.points[next - 1],
-            tick,
-        )
+        along(self.points[next - 1], self.points[next], self.points[next - 1], tick)
     }
 
     /// The largest distance between a sync point and the straight line through its two neighbours.
@@ -102,11 +82,7 @@ impl ClockMap {
     /// reading errors and by a rate that changes. None with fewer than three points.
     pub fn largest_residual(&self) -> Option<Nanos> {
         let distance = |three: &[SyncPoint]| {
-            Nanos(
-                along(three[0], three[2], three[0], three[1].tick)
-                    .0
-                    .abs_diff(three[1].at.0),
-            )
+            Nanos(along(three[0], three[2], three[0], three[1].tick).0.abs_diff(three[1].at.0))
         };
         self.points.windows(3).map(distance).max()
     }
@@ -139,10 +115,7 @@ mod tests {
     use super::*;
 
     fn map(points: &[(u64, u64)]) -> ClockMap {
-        let points = points.iter().map(|&(tick, at)| SyncPoint {
-            tick,
-            at: Nanos(at),
-        });
+        let points = points.iter().map(|&(tick, at)| SyncPoint { tick, at: Nanos(at) });
         ClockMap::new(points.collect()).unwrap()
     }
 
@@ -168,10 +141,7 @@ mod tests {
         let map = map(&[(0, 10), (20, 5), (10, 20), (10, 30), (30, 40)]);
         assert_eq!(map.rejected(), 2);
         assert_eq!(map.nanos(20), Nanos(30));
-        let same = SyncPoint {
-            tick: 1,
-            at: Nanos(1),
-        };
+        let same = SyncPoint { tick: 1, at: Nanos(1) };
         let error = ClockMap::new(vec![same; 3]).unwrap_err();
         assert_eq!(
             error.to_string(),

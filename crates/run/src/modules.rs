@@ -50,9 +50,7 @@ pub fn loaded() -> Vec<LoadedModule> {
 /// `modules`.
 pub fn find(modules: &[LoadedModule], address: u64) -> Option<Frame> {
     modules.iter().zip(0..).find_map(|(candidate, module)| {
-        candidate
-            .offset_of(address)
-            .map(|offset| Frame { module, offset })
+        candidate.offset_of(address).map(|offset| Frame { module, offset })
     })
 }
 
@@ -79,27 +77,20 @@ unsafe extern "C" fn visit(
         String::new()
     } else {
         // SAFETY: the loader gives a C string.
-        unsafe { CStr::from_ptr(info.dlpi_name) }
-            .to_string_lossy()
-            .into_owned()
+        unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned()
     };
     let at = |header: &libc::Elf64_Phdr| {
         let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
         start..start.saturating_add(header.p_memsz)
     };
     let of_kind = |kind| headers.iter().filter(move |header| header.p_type == kind);
-    let readable: Vec<Range<u64>> = of_kind(libc::PT_LOAD)
-        .filter(|h| h.p_flags & libc::PF_R != 0)
-        .map(at)
-        .collect();
+    let readable: Vec<Range<u64>> =
+        of_kind(libc::PT_LOAD).filter(|h| h.p_flags & libc::PF_R != 0).map(at).collect();
     let build_id = of_kind(libc::PT_NOTE)
         .find_map(|header| {
             let note = at(header);
             // Some linkers leave a note's header whose bytes are not loaded.
-            if !readable
-                .iter()
-                .any(|r| r.start <= note.start && note.end <= r.end)
-            {
+            if !readable.iter().any(|r| r.start <= note.start && note.end <= r.end) {
                 return None;
             }
             let length = (note.end - note.start) as usize;
@@ -112,10 +103,7 @@ unsafe extern "C" fn visit(
     let mut ranges: Vec<Range<u64>> = of_kind(libc::PT_LOAD).map(at).collect();
     ranges.sort_by_key(|range| range.start);
     modules.push(LoadedModule {
-        module: Module {
-            path: name,
-            build_id,
-        },
+        module: Module { path: name, build_id },
         bias: info.dlpi_addr,
         ranges,
     });
@@ -150,10 +138,7 @@ fn full_path(name: &str) -> String {
     } else {
         None
     };
-    path.map_or_else(
-        || name.to_owned(),
-        |path| path.to_string_lossy().into_owned(),
-    )
+    path.map_or_else(|| name.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -168,10 +153,7 @@ mod tests {
         let executable = &modules[0];
         let exe = std::env::current_exe().unwrap();
         assert_eq!(Path::new(&executable.module.path), exe);
-        assert_eq!(
-            executable.bias.wrapping_add(own.offset),
-            loaded as *const () as u64
-        );
+        assert_eq!(executable.bias.wrapping_add(own.offset), loaded as *const () as u64);
 
         let libc = find(&modules, libc::getpid as *const () as u64).expect("the C library");
         let module = &modules[libc.module as usize].module;
@@ -187,13 +169,7 @@ mod tests {
     #[test]
     fn damaged_notes_end_the_search() {
         let note = |name: u32, desc: u32, kind: u32, rest: &[u8]| {
-            [
-                &name.to_ne_bytes()[..],
-                &desc.to_ne_bytes(),
-                &kind.to_ne_bytes(),
-                rest,
-            ]
-            .concat()
+            [&name.to_ne_bytes()[..], &desc.to_ne_bytes(), &kind.to_ne_bytes(), rest].concat()
         };
         let good = note(4, 2, 3, b"GNU\0\xab\xcd\0\0");
         assert_eq!(build_id_in(&good, 4).as_deref(), Some("abcd"));

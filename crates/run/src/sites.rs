@@ -55,12 +55,7 @@ impl SiteTable {
             ResolvedAddress { address, frames }
         };
         let addresses = addresses.into_iter().map(resolve).collect();
-        Self {
-            format: FORMAT,
-            modules: modules.to_vec(),
-            addresses,
-            gaps: resolver.gaps(),
-        }
+        Self { format: FORMAT, modules: modules.to_vec(), addresses, gaps: resolver.gaps() }
     }
 
     /// The call path through these addresses, innermost first, with inlined calls as frames of
@@ -69,17 +64,12 @@ impl SiteTable {
     /// An address that the table lacks becomes a frame with its address only.
     pub fn site(&self, path: &[Frame]) -> Site {
         let frames = path.iter().flat_map(|&frame| {
-            match self
-                .addresses
-                .binary_search_by_key(&frame, |entry| entry.address)
-            {
+            match self.addresses.binary_search_by_key(&frame, |entry| entry.address) {
                 Ok(place) => self.addresses[place].frames.clone(),
                 Err(_) => vec![unresolved(&self.modules, frame)],
             }
         });
-        Site {
-            frames: frames.collect(),
-        }
+        Site { frames: frames.collect() }
     }
 
     /// Reads the file.
@@ -98,14 +88,10 @@ impl SiteTable {
 }
 
 fn unresolved(modules: &[Module], frame: Frame) -> ResolvedFrame {
-    let address = modules.get(frame.module as usize).map_or_else(
-        || format!("{:#x}", frame.offset),
-        |m| bare_address(m, frame.offset),
-    );
-    ResolvedFrame {
-        address,
-        ..ResolvedFrame::default()
-    }
+    let address = modules
+        .get(frame.module as usize)
+        .map_or_else(|| format!("{:#x}", frame.offset), |m| bare_address(m, frame.offset));
+    ResolvedFrame { address, ..ResolvedFrame::default() }
 }
 
 #[cfg(test)]
@@ -119,10 +105,7 @@ mod tests {
         // As if the test's second byte were a return address: the call before it is its first.
         let function = crate::modules::loaded as *const () as u64 + 1;
         let here = crate::modules::find(&loaded, function).unwrap();
-        let outside = Frame {
-            module: u32::MAX,
-            offset: 0x1234,
-        };
+        let outside = Frame { module: u32::MAX, offset: 0x1234 };
         let table = SiteTable::resolve(&modules, [outside, here, here], &mut Resolver::new());
         assert_eq!(table.addresses.len(), 2);
 
@@ -130,24 +113,14 @@ mod tests {
         let path = dir.path().join("sites.json");
         table.write(&path).unwrap();
         let table = SiteTable::read(&path).unwrap();
-        let site = table.site(&[
-            here,
-            outside,
-            Frame {
-                module: 0,
-                offset: 0xffff,
-            },
-        ]);
-        let own = site.frames.iter().find(|f| {
-            f.function
-                .as_deref()
-                .is_some_and(|name| name.contains("modules::loaded"))
-        });
+        let site = table.site(&[here, outside, Frame { module: 0, offset: 0xffff }]);
+        let own = site
+            .frames
+            .iter()
+            .find(|f| f.function.as_deref().is_some_and(|name| name.contains("modules::loaded")));
         let own = own.expect("the function's name");
         assert!(
-            own.file
-                .as_deref()
-                .is_some_and(|file| file.ends_with("src/modules.rs")),
+            own.file.as_deref().is_some_and(|file| file.ends_with("src/modules.rs")),
             "{own:?}"
         );
         let addresses: Vec<_> = site.frames.iter().map(|f| f.address.as_str()).collect();

@@ -52,11 +52,14 @@ pub fn layout(structure: u64, times: &[u64]) -> Result<Layout, LayoutError> {
 pub fn create(directory: &Path) -> Result<(PathBuf, File), TraceError> {
     let mut world = 0_u32;
     loop {
-        let name = if world == 0 { "trace.talea".to_owned() } else { format!("trace.{world}.talea") };
+        let name =
+            if world == 0 { "trace.talea".to_owned() } else { format!("trace.{world}.talea") };
         let path = directory.join(name);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => return Ok((path, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && world < 100_000 => world += 1,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && world < 100_000 => {
+                world += 1;
+            }
             Err(source) => return Err(TraceError::Create { source, path }),
         }
     }
@@ -72,8 +75,12 @@ pub fn write(directory: &Path, bundle: &mut Bundle) -> Result<PathBuf, TraceErro
         let layout = layout(structure.len() as u64, &lengths)?;
         layout.write_header(&file)?;
         let payloads = std::iter::once(&structure).chain(&times);
-        let checksums: Result<Vec<u32>, LayoutError> =
-            layout.placements().iter().zip(payloads).map(|(place, payload)| place.write(&file, payload)).collect();
+        let checksums: Result<Vec<u32>, LayoutError> = layout
+            .placements()
+            .iter()
+            .zip(payloads)
+            .map(|(place, payload)| place.write(&file, payload))
+            .collect();
         layout.write_tail(&file, &checksums?)
     })();
     if let Err(source) = written {
@@ -149,7 +156,9 @@ impl Loaded {
     fn trace(&mut self, path: &Path) {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
-            Err(error) => return self.gap(GapKind::Missing, format!("{error}: `{}`", path.display())),
+            Err(error) => {
+                return self.gap(GapKind::Missing, format!("{error}: `{}`", path.display()));
+            }
         };
         let container = match Container::read(&bytes, Tag::RUN, path) {
             Ok(container) => container,
@@ -160,7 +169,10 @@ impl Loaded {
             self.gaps.push(Gap { detail: format!("{}: `{}`", gap.detail, path.display()), ..gap });
         }
         let Some(structure) = container.get(STRUCTURE) else {
-            return self.gap(GapKind::Damaged, format!("the structure of the recording is lost: `{}`", path.display()));
+            return self.gap(
+                GapKind::Damaged,
+                format!("the structure of the recording is lost: `{}`", path.display()),
+            );
         };
         let bundle = match Bundle::from_bytes(structure.bytes) {
             Ok(bundle) => bundle,
@@ -184,7 +196,8 @@ impl Loaded {
     fn live(&mut self, path: &Path) {
         let read = read_live(path).map_err(|e| e.to_string()).and_then(|bytes| {
             let length = bytes.len() as u64;
-            let process = LiveProcess::read(&bytes).map_err(|e: LiveError| format!("{e}: `{}`", path.display()))?;
+            let process = LiveProcess::read(&bytes)
+                .map_err(|e: LiveError| format!("{e}: `{}`", path.display()))?;
             Ok((process, length))
         });
         match read {

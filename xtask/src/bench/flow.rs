@@ -38,7 +38,9 @@ fn record(out: &Path, bound: &str, words: &[String]) -> Result<Recording, String
 
 fn sizes(folder: &Path) -> Result<(), String> {
     heading("Size of recordings, 4 ranks, and reading them back");
-    println!("Bytes of all ranks; times at a bound of 2 % or 100 ns, and (5 %) at 5 %. Rates in million events a second on one core.\n");
+    println!(
+        "Bytes of all ranks; times at a bound of 2 % or 100 ns, and (5 %) at 5 %. Rates in million events a second on one core.\n"
+    );
     println!(
         "| program | events | nodes | sequence and arguments | times | a call | entropy of times | ratio | times (5 %), a call | zstd -19 | read sequence | and arguments | and times |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
@@ -46,7 +48,13 @@ fn sizes(folder: &Path) -> Result<(), String> {
         let recording = record(&folder.join(name), "2%", &words)?;
         let coarse = record(&folder.join(format!("{name}-5")), "5%", &words)?;
         let events = recording.events();
-        let nodes = recording.processes.iter().flat_map(|p| &p.threads).map(|t| t.log.nodes.len()).max().unwrap_or(0);
+        let nodes = recording
+            .processes
+            .iter()
+            .flat_map(|p| &p.threads)
+            .map(|t| t.log.nodes.len())
+            .max()
+            .unwrap_or(0);
         let entropy = entropy(&recording);
         let times = recording.sizes.times.0 as f64;
         let zstd = zstd::bulk::compress(&raw(&recording), 19).map_err(|e| e.to_string())?.len();
@@ -140,7 +148,11 @@ fn merge(folder: &Path) -> Result<(), String> {
     command.arg(format!("LD_PRELOAD={}", built("libtalea_mpi.so")?.display()));
     command.args(["apps/bin/openmpi/halo", "--steps", "400", "--periodic"]);
     output(&mut command)?;
-    let file = std::fs::read_dir(&live).map_err(|e| e.to_string())?.find_map(Result::ok).ok_or("no live file")?.path();
+    let file = std::fs::read_dir(&live)
+        .map_err(|e| e.to_string())?
+        .find_map(Result::ok)
+        .ok_or("no live file")?
+        .path();
     let bytes = mapped::read_live(&file).map_err(|e| e.to_string())?;
     let simulate = |rank: i32| -> Result<Bundle, String> {
         let mut process = LiveProcess::read(&bytes).map_err(|e| e.to_string())?;
@@ -180,7 +192,12 @@ fn merge(folder: &Path) -> Result<(), String> {
     }
     let seconds = begin.elapsed().as_secs_f64();
     let all = level[0].len();
-    println!("| ranks | seconds on one core | bytes of one rank | bytes of all | ratio |\n|---|---|---|---|---|");
-    println!("| {SIMULATED} | {seconds:.3} | {single} | {all} | {:.2} |", all as f64 / single as f64);
+    println!(
+        "| ranks | seconds on one core | bytes of one rank | bytes of all | ratio |\n|---|---|---|---|---|"
+    );
+    println!(
+        "| {SIMULATED} | {seconds:.3} | {single} | {all} | {:.2} |",
+        all as f64 / single as f64
+    );
     Ok(())
 }

@@ -13,10 +13,12 @@ use std::process::Command;
 /// What every table begins with.
 fn heading(title: &str) {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpu.lines().find_map(|l| l.strip_prefix("model name\t: ")).unwrap_or("unknown processor");
+    let model =
+        cpu.lines().find_map(|l| l.strip_prefix("model name\t: ")).unwrap_or("unknown processor");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let day = Command::new("date").arg("+%Y-%m-%d").output();
-    let day = day.map_or_else(|_| String::new(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+    let day = day
+        .map_or_else(|_| String::new(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
     println!("\n## {title}\n\n{model}, {cores} cores, {day}\n");
 }
 

@@ -1,6 +1,6 @@
 //! What recording costs: nanoseconds added to a call, and run time added to real programs.
 //!
-//! The reference is EZTrace where it is installed (Debian package `eztrace`), and no tool at all. Rounds of all
+//! The reference is `EZTrace` where it is installed (Debian package `eztrace`), and no tool at all. Rounds of all
 //! candidates take turns, so that a machine which changes its speed changes it for all.
 
 use std::collections::BTreeMap;
@@ -39,9 +39,11 @@ fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Comma
             let _ = std::fs::remove_dir_all(&out);
             std::fs::create_dir_all(&live).map_err(|e| e.to_string())?;
             command.arg("env");
-            for (name, value) in
-                [("TALEA_OUT", &out), ("TALEA_LIVE", &live), ("LD_PRELOAD", &built("libtalea_mpi.so")?)]
-            {
+            for (name, value) in [
+                ("TALEA_OUT", &out),
+                ("TALEA_LIVE", &live),
+                ("LD_PRELOAD", &built("libtalea_mpi.so")?),
+            ] {
                 command.arg(format!("{name}={}", value.display()));
             }
         }
@@ -61,8 +63,9 @@ fn clock_floor() -> f64 {
             let mut sum = 0_u64;
             for _ in 0..2_000_000 {
                 // SAFETY: every x86-64 processor has the instruction.
-                sum = sum.wrapping_add(unsafe { std::arch::x86_64::_rdtsc() });
-                sum = sum.wrapping_add(unsafe { std::arch::x86_64::_rdtsc() });
+                let (begin, end) =
+                    unsafe { (std::arch::x86_64::_rdtsc(), std::arch::x86_64::_rdtsc()) };
+                sum = sum.wrapping_add(begin ^ end);
             }
             std::hint::black_box(sum);
             begin.elapsed().as_nanos() as f64 / 2e6
@@ -73,38 +76,51 @@ fn clock_floor() -> f64 {
 
 fn calls() -> Result<(), String> {
     heading("Nanoseconds that recording adds to a call");
-    println!("Two readings of the clock alone: {:.1} ns. Median (smallest to largest) of {ROUNDS} rounds.\n", clock_floor());
+    println!(
+        "Two readings of the clock alone: {:.1} ns. Median (smallest to largest) of {ROUNDS} rounds.\n",
+        clock_floor()
+    );
     println!("| MPI | call | without | talea adds | eztrace adds |\n|---|---|---|---|---|");
     for mpi in ["openmpi", "mpich"] {
         if !found(&format!("mpirun.{mpi}")) {
             continue;
         }
         let mut figures: BTreeMap<(String, u8), Vec<f64>> = BTreeMap::new();
-        let tools: &[Tool] =
-            if found("eztrace") { &[Tool::None, Tool::Talea, Tool::EzTrace] } else { &[Tool::None, Tool::Talea] };
+        let tools: &[Tool] = if found("eztrace") {
+            &[Tool::None, Tool::Talea, Tool::EzTrace]
+        } else {
+            &[Tool::None, Tool::Talea]
+        };
         for _ in 0..ROUNDS {
             for program in [&["calls"][..], &["signatures"], &["signatures", "--same-site"]] {
-                let path = std::path::absolute(format!("apps/bin/{mpi}/{}", program[0])).map_err(|e| e.to_string())?;
+                let path = std::path::absolute(format!("apps/bin/{mpi}/{}", program[0]))
+                    .map_err(|e| e.to_string())?;
                 let mut words = vec![path.display().to_string()];
                 words.extend(program[1..].iter().map(|&w| w.to_owned()));
                 for &tool in tools {
                     let text = output(&mut command(mpi, "1", tool, &words)?)?;
                     for line in text.lines() {
                         let mut fields = line.split('\t');
-                        if let (Some(name), Some(Ok(value))) = (fields.next(), fields.next().map(str::parse)) {
+                        if let (Some(name), Some(Ok(value))) =
+                            (fields.next(), fields.next().map(str::parse))
+                        {
                             figures.entry((name.to_owned(), tool as u8)).or_default().push(value);
                         }
                     }
                 }
             }
         }
-        let names: Vec<String> = figures.keys().filter(|(_, t)| *t == 0).map(|(n, _)| n.clone()).collect();
+        let names: Vec<String> =
+            figures.keys().filter(|(_, t)| *t == 0).map(|(n, _)| n.clone()).collect();
         for name in names {
             let mut without = figures[&(name.clone(), 0)].clone();
             let base = median(&mut without);
-            let mut added = |tool: Tool| {
-                let mut with = figures.get(&(name.clone(), tool as u8)).cloned().unwrap_or_default();
-                with.iter_mut().for_each(|f| *f -= base);
+            let added = |tool: Tool| {
+                let mut with =
+                    figures.get(&(name.clone(), tool as u8)).cloned().unwrap_or_default();
+                for figure in &mut with {
+                    *figure -= base;
+                }
                 spread(&mut with, 1)
             };
             let (talea, eztrace) = (added(Tool::Talea), added(Tool::EzTrace));

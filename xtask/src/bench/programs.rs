@@ -26,7 +26,8 @@ pub(super) fn programs(folder: &Path) -> Result<Vec<Program>, String> {
         }
         let script = format!("scripts/workloads/{name}.sh");
         let text = output(Command::new(script).arg("prepare").arg(folder.join(name)))?;
-        let words = text.lines().last().unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        let words =
+            text.lines().last().unwrap_or_default().split_whitespace().map(str::to_owned).collect();
         programs.push(Program { name, words });
     }
     Ok(programs)

@@ -37,31 +37,17 @@ pub(super) struct Form {
 
 /// Context of header fields: all that is known is which one it is.
 pub(super) fn header(field: usize) -> Context<'static> {
-    const FIELDS: [u32; 8] = [
-        0x11,
-        0x3a0,
-        0x5c00,
-        0x7_e000,
-        0x91_0000,
-        0xb3_00000,
-        0xd500_0000,
-        0xf7,
-    ];
-    Context {
-        kind: Kind::Header,
-        known: &FIELDS[field..=field],
-        guess: None,
-    }
+    const FIELDS: [u32; 8] =
+        [0x11, 0x3a0, 0x5c00, 0x7_e000, 0x91_0000, 0xb3_00000, 0xd500_0000, 0xf7];
+    Context { kind: Kind::Header, known: &FIELDS[field..=field], guess: None }
 }
 
 impl Scale {
     /// The multiples of the greatest common divisor above the minimum; none if that changes nothing.
     pub(super) fn steps(values: &Runs<i64>) -> Option<Self> {
         let base = values.runs().iter().map(|run| run.0).min()?;
-        let step = values
-            .runs()
-            .iter()
-            .fold(0, |step, run| gcd(run.0.wrapping_sub(base) as u64, step));
+        let step =
+            values.runs().iter().fold(0, |step, run| gcd(run.0.wrapping_sub(base) as u64, step));
         (step > 0 && (step > 1 || base != 0)).then_some(Self::Steps { base, step })
     }
 
@@ -80,10 +66,7 @@ impl Scale {
         }
         table.sort_unstable();
         table.dedup();
-        let dense = table
-            .iter()
-            .enumerate()
-            .all(|(rank, &value)| value == rank as i64);
+        let dense = table.iter().enumerate().all(|(rank, &value)| value == rank as i64);
         (table.len() <= TABLE_MAX && !dense).then_some(Self::Table(table))
     }
 
@@ -124,9 +107,7 @@ impl Scale {
                     _ => (0, 1),
                 };
                 let base = numbers.signed(coder, &header(1), base);
-                let step = numbers
-                    .unsigned(coder, &header(2), step - 1)
-                    .wrapping_add(1);
+                let step = numbers.unsigned(coder, &header(2), step - 1).wrapping_add(1);
                 Ok(Self::Steps { base, step })
             }
             2 => {
@@ -143,11 +124,7 @@ impl Scale {
                 for rank in 0..count as usize {
                     let value = table.get(rank).copied().unwrap_or(0);
                     let known = [4, hash(&[step])];
-                    let context = Context {
-                        kind: Kind::Header,
-                        known: &known,
-                        guess: Some(step),
-                    };
+                    let context = Context { kind: Kind::Header, known: &known, guess: Some(step) };
                     step = numbers.signed(coder, &context, value.wrapping_sub(last));
                     last = last.wrapping_add(step);
                     values.push(last);
@@ -181,10 +158,7 @@ impl Form {
         if lag > LAG_MAX as u64 {
             return Err(DecodeError::Malformed("difference from too far back"));
         }
-        Ok(Self {
-            scale,
-            lag: lag as usize,
-        })
+        Ok(Self { scale, lag: lag as usize })
     }
 
     /// Applies both stages.
@@ -221,13 +195,7 @@ pub(super) struct Undo {
 
 impl Undo {
     pub(super) fn new(form: Form) -> Self {
-        Self {
-            past: vec![0; form.lag],
-            form,
-            at: 0,
-            number: 0,
-            left: 0,
-        }
+        Self { past: vec![0; form.lag], form, at: 0, number: 0, left: 0 }
     }
 
     /// True if the run given last is used up.
@@ -271,16 +239,8 @@ impl Undo {
         let lag = self.form.lag;
         let value = self.past[self.at];
         let (before, from) = self.past.split_at(self.at);
-        let same = from
-            .iter()
-            .chain(before)
-            .take_while(|&&other| other == value)
-            .count();
-        if same == lag {
-            self.left
-        } else {
-            self.left.min(same as u64)
-        }
+        let same = from.iter().chain(before).take_while(|&&other| other == value).count();
+        if same == lag { self.left } else { self.left.min(same as u64) }
     }
 }
 
@@ -322,20 +282,8 @@ mod tests {
 
     #[test]
     fn interleaved_counters_become_constants() {
-        let values: Runs<i64> = (0..300)
-            .map(|i| [5, 100 + i, -7 * i][i as usize % 3])
-            .collect();
-        let form = Form {
-            scale: Scale::Plain,
-            lag: 3,
-        };
-        assert_eq!(
-            form.apply(&values)
-                .values()
-                .skip(3)
-                .take(3)
-                .collect::<Vec<_>>(),
-            [0, 3, -21]
-        );
+        let values: Runs<i64> = (0..300).map(|i| [5, 100 + i, -7 * i][i as usize % 3]).collect();
+        let form = Form { scale: Scale::Plain, lag: 3 };
+        assert_eq!(form.apply(&values).values().skip(3).take(3).collect::<Vec<_>>(), [0, 3, -21]);
     }
 }

@@ -177,13 +177,7 @@ impl<const N: usize> Mixer<N> {
         let rate = |rate: f64| (rate * f64::from(1 << RATE_SHIFT)) as i32;
         let weight = (weight * f64::from(WEIGHT)) as i32;
         Self {
-            sets: vec![
-                Weights {
-                    weights: [weight; N],
-                    rate: rate(start)
-                };
-                sets
-            ],
+            sets: vec![Weights { weights: [weight; N], rate: rate(start) }; sets],
             floor: rate(floor),
         }
     }

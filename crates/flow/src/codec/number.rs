@@ -70,10 +70,7 @@ struct Table {
 
 impl Table {
     fn new() -> Self {
-        Self {
-            buckets: vec![Bucket::default(); 32],
-            used: 0,
-        }
+        Self { buckets: vec![Bucket::default(); 32], used: 0 }
     }
 
     /// Makes room for all contexts of a decision.
@@ -108,10 +105,7 @@ impl Table {
                 return at;
             }
         }
-        self.buckets[start] = Bucket {
-            check,
-            ..Bucket::default()
-        };
+        self.buckets[start] = Bucket { check, ..Bucket::default() };
         start
     }
 }
@@ -230,13 +224,7 @@ impl Numbers {
         for i in (0..class).rev() {
             // Only a length of 64 has class 6.
             let bit = class < 6
-                && self.decide(
-                    coder,
-                    context,
-                    path,
-                    guess.bits >> i & 1 == 1,
-                    bits >> i & 1 == 1,
-                );
+                && self.decide(coder, context, path, guess.bits >> i & 1 == 1, bits >> i & 1 == 1);
             length = length << 1 | u32::from(bit);
         }
         let mut digits = 1_u64;
@@ -245,13 +233,8 @@ impl Numbers {
                 let rest = coder.raw(i + 1, size & ((2 << i) - 1));
                 return digits << (i + 1) | rest;
             }
-            let bit = self.decide(
-                coder,
-                context,
-                path,
-                guess.size >> i & 1 == 1,
-                size >> i & 1 == 1,
-            );
+            let bit =
+                self.decide(coder, context, path, guess.size >> i & 1 == 1, size >> i & 1 == 1);
             digits = digits << 1 | u64::from(bit);
         }
         digits
@@ -299,10 +282,7 @@ impl Numbers {
             self.guesses[at].learn(bit, 255);
             path.guess.open = guessed == bit;
         }
-        path.node = (path.node ^ u32::from(bit))
-            .wrapping_mul(0x2c1b_3c6d)
-            .rotate_left(13)
-            ^ 0x5bd1;
+        path.node = (path.node ^ u32::from(bit)).wrapping_mul(0x2c1b_3c6d).rotate_left(13) ^ 0x5bd1;
         path.place = path.place << 1 | usize::from(bit);
         if path.place > NODES {
             path.place = 0;
@@ -329,21 +309,9 @@ impl Path {
         let value = guess.unwrap_or(0);
         let size = value.unsigned_abs();
         let bits = u64::BITS - size.leading_zeros();
-        let guess = Guess {
-            value,
-            size,
-            bits,
-            open: guess.is_some(),
-        };
+        let guess = Guess { value, size, bits, open: guess.is_some() };
         let buckets = [0; CONTEXTS];
-        Self {
-            node: 0x1234_5678,
-            buckets,
-            place: 0,
-            step: 0,
-            novel: false,
-            guess,
-        }
+        Self { node: 0x1234_5678, buckets, place: 0, step: 0, novel: false, guess }
     }
 }
 

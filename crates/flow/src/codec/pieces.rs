@@ -91,15 +91,10 @@ impl Pieces {
         setting: Setting,
     ) -> Result<Self, DecodeError> {
         let least = 8_usize;
-        let bits = farthest
-            .max(setting.cycle)
-            .div_ceil(least)
-            .next_power_of_two()
-            .ilog2();
+        let bits = farthest.max(setting.cycle).div_ceil(least).next_power_of_two().ilog2();
         let bits = numbers.unsigned(coder, &header(6), u64::from(bits));
-        let limit = 1_usize
-            .checked_shl(bits as u32)
-            .map_or(usize::MAX, |size| size.saturating_mul(least));
+        let limit =
+            1_usize.checked_shl(bits as u32).map_or(usize::MAX, |size| size.saturating_mul(least));
         if bits > 32 || limit > WINDOW_MAX {
             return Err(DecodeError::Malformed("window too large"));
         }
@@ -110,11 +105,7 @@ impl Pieces {
             return Err(DecodeError::Malformed("cycle longer than the window"));
         }
         Ok(Self {
-            window: Window {
-                runs: Vec::new(),
-                limit,
-                produced: 0,
-            },
+            window: Window { runs: Vec::new(), limit, produced: 0 },
             cycle: cycle as usize,
             relative,
             values: [0; 2],
@@ -168,11 +159,7 @@ impl Pieces {
             Coded::New(value, count)
         };
         self.kinds = self.kinds << 1 | u32::from(copy);
-        if coder.exhausted() {
-            Err(DecodeError::Truncated)
-        } else {
-            Ok(coded)
-        }
+        if coder.exhausted() { Err(DecodeError::Truncated) } else { Ok(coded) }
     }
 
     fn kind<B: Bits>(&self, numbers: &mut Numbers, coder: &mut B, given: &Coded) -> bool {
@@ -186,11 +173,7 @@ impl Pieces {
             hash(&[self.last(1).0, kinds & 1]),
             hash(&[kinds & 0xfff]),
         ];
-        let context = Context {
-            kind: Kind::Repeat,
-            known: &known,
-            guess: None,
-        };
+        let context = Context { kind: Kind::Repeat, known: &known, guess: None };
         numbers.flag(coder, &context, matches!(given, Coded::Copy { .. }))
     }
 
@@ -209,24 +192,13 @@ impl Pieces {
             0,
             hash(&[one.0]),
             hash(&[one.0, one.1 as i64, two.0]),
-            hash(&[
-                expected.map_or(-1, |run| run.0),
-                i64::from(self.distance == 1),
-            ]),
+            hash(&[expected.map_or(-1, |run| run.0), i64::from(self.distance == 1)]),
             hash(&[size(self.values[0]), size(self.values[1])]),
             phase,
         ];
-        let base = if self.relative {
-            self.last(self.cycle).0
-        } else {
-            0
-        };
+        let base = if self.relative { self.last(self.cycle).0 } else { 0 };
         let guess = expected.map(|run| run.0.wrapping_sub(base));
-        let context = Context {
-            kind: Kind::Value,
-            known: &known,
-            guess,
-        };
+        let context = Context { kind: Kind::Value, known: &known, guess };
         let number = numbers.signed(coder, &context, value.wrapping_sub(base));
         self.values = [number, self.values[0]];
         number.wrapping_add(base)
@@ -252,11 +224,7 @@ impl Pieces {
             hash(&[one.1 as i64, two.1 as i64]),
             hash(&[before as i64, two.1 as i64]),
         ];
-        let context = Context {
-            kind: Kind::Count,
-            known: &known,
-            guess: Some(guess as i64),
-        };
+        let context = Context { kind: Kind::Count, known: &known, guess: Some(guess as i64) };
         let number = match run.1 {
             count if count == left && count > 1 => REST,
             1 => ONCE,
@@ -293,24 +261,14 @@ impl Pieces {
             hash(&[one, news]),
             hash(&[i64::from(self.kinds & 15), old]),
         ];
-        let context = Context {
-            kind: Kind::Distance,
-            known: &known,
-            guess: None,
-        };
-        let number = if distance == self.distance {
-            0
-        } else {
-            distance as u64
-        };
+        let context = Context { kind: Kind::Distance, known: &known, guess: None };
+        let number = if distance == self.distance { 0 } else { distance as u64 };
         let number = numbers.unsigned(coder, &context, number);
         if number > 0 {
             self.distance = usize::try_from(number).unwrap_or(usize::MAX);
         }
         let Some(first) = self.copied() else {
-            return Err(DecodeError::Malformed(
-                "copy from before the start or the window",
-            ));
+            return Err(DecodeError::Malformed("copy from before the start or the window"));
         };
         let known = [
             0,
@@ -320,20 +278,13 @@ impl Pieces {
             hash(&[news, self.news[1] as i64]),
             hash(&[self.distance as i64]),
         ];
-        let context = Context {
-            kind: Kind::Length,
-            known: &known,
-            guess: Some(one),
-        };
+        let context = Context { kind: Kind::Length, known: &known, guess: Some(one) };
         // 0 means up to the end.
         let number = if runs == u64::MAX { 0 } else { runs };
         let length = numbers.unsigned(coder, &context, number);
         self.lengths = [length, self.lengths[0]];
         self.news = [0, self.news[0]];
         let runs = if length == 0 { u64::MAX } else { length };
-        Ok(Coded::Copy {
-            distance: self.distance as u32,
-            runs,
-        })
+        Ok(Coded::Copy { distance: self.distance as u32, runs })
     }
 }

@@ -40,16 +40,8 @@ struct Plan {
 
 /// The smallest coding found.
 pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
-    let setting = Setting {
-        cycle: 1,
-        relative: false,
-    };
-    let plain = Plan {
-        fit: Fit::Plain,
-        lag: 0,
-        shortest: 3,
-        setting,
-    };
+    let setting = Setting { cycle: 1, relative: false };
+    let plain = Plan { fit: Fit::Plain, lag: 0, shortest: 3, setting };
     let sample = sample(values);
     let whole = sample.runs().len() == values.runs().len();
     let search = Search::new(&sample, plain);
@@ -63,11 +55,7 @@ pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
     let mut best = chosen.encode(values).unwrap_or_default();
     // Repeats may be farther apart than the sample shows.
     if chosen.shortest > 32
-        && let Some(bytes) = (Plan {
-            shortest: 32,
-            ..chosen
-        })
-        .encode(values)
+        && let Some(bytes) = (Plan { shortest: 32, ..chosen }).encode(values)
         && bytes.len() < best.len()
     {
         best = bytes;
@@ -95,10 +83,7 @@ impl Plan {
             Fit::Steps => Scale::steps(values)?,
             Fit::Table => Scale::table(values)?,
         };
-        let form = Form {
-            scale,
-            lag: self.lag,
-        };
+        let form = Form { scale, lag: self.lag };
         let values = form.apply(values);
         let runs = values.runs();
         if runs.is_empty() {
@@ -124,10 +109,7 @@ impl Plan {
                 Piece::New => Coded::New(runs[at].0, runs[at].1),
                 Piece::Copy { distance, .. } => {
                     let rest = at + length == runs.len();
-                    Coded::Copy {
-                        distance,
-                        runs: if rest { u64::MAX } else { length as u64 },
-                    }
+                    Coded::Copy { distance, runs: if rest { u64::MAX } else { length as u64 } }
                 }
             };
             state.code(&mut numbers, &mut coder, given, left).ok()?;
@@ -150,11 +132,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(sample: &'a Runs<i64>, plan: Plan) -> Self {
-        Self {
-            sample,
-            best: plan,
-            bytes: plan.encode(sample).unwrap_or_default(),
-        }
+        Self { sample, best: plan, bytes: plan.encode(sample).unwrap_or_default() }
     }
 
     fn attempt(&mut self, plan: Plan) {
@@ -178,10 +156,7 @@ impl<'a> Search<'a> {
             }
         }
         for shortest in [2, 8, usize::MAX] {
-            self.attempt(Plan {
-                shortest,
-                ..self.best
-            });
+            self.attempt(Plan { shortest, ..self.best });
         }
         let runs: Vec<i64> = self.sample.runs().iter().map(|run| run.0).collect();
         let mut cycles = vec![1, nearest(&runs, LAG_MAX / 4), usual(self.sample.runs())];
@@ -190,16 +165,9 @@ impl<'a> Search<'a> {
         for cycle in cycles {
             for relative in [false, true] {
                 let setting = Setting { cycle, relative };
-                self.attempt(Plan {
-                    setting,
-                    ..self.best
-                });
+                self.attempt(Plan { setting, ..self.best });
                 if self.best.lag > 0 {
-                    self.attempt(Plan {
-                        setting,
-                        lag: 0,
-                        ..self.best
-                    });
+                    self.attempt(Plan { setting, lag: 0, ..self.best });
                 }
             }
         }
@@ -210,13 +178,9 @@ impl<'a> Search<'a> {
 /// The distance from 2 on at which values differ least.
 fn nearest(values: &[i64], farthest: usize) -> usize {
     let cost = |lag: usize| -> u64 {
-        let pairs = values
-            .iter()
-            .skip(farthest)
-            .zip(values.iter().skip(farthest.saturating_sub(lag)));
-        pairs
-            .map(|(a, b)| u64::from(64 - a.wrapping_sub(*b).unsigned_abs().leading_zeros()))
-            .sum()
+        let pairs =
+            values.iter().skip(farthest).zip(values.iter().skip(farthest.saturating_sub(lag)));
+        pairs.map(|(a, b)| u64::from(64 - a.wrapping_sub(*b).unsigned_abs().leading_zeros())).sum()
     };
     let farthest = farthest.min(values.len() / 2);
     (2..=farthest).min_by_key(|&lag| cost(lag)).unwrap_or(2)
@@ -230,8 +194,5 @@ fn usual(runs: &[(i64, u64)]) -> usize {
             *lengths.entry(distance as usize).or_insert(0) += length;
         }
     }
-    lengths
-        .into_iter()
-        .max_by_key(|&(_, length)| length)
-        .map_or(1, |(distance, _)| distance)
+    lengths.into_iter().max_by_key(|&(_, length)| length).map_or(1, |(distance, _)| distance)
 }

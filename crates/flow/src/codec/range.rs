@@ -41,13 +41,7 @@ pub struct Encoder {
 
 impl Default for Encoder {
     fn default() -> Self {
-        Self {
-            low: 0,
-            range: u32::MAX,
-            held: None,
-            pending: 0,
-            bytes: Vec::new(),
-        }
+        Self { low: 0, range: u32::MAX, held: None, pending: 0, bytes: Vec::new() }
     }
 }
 
@@ -148,12 +142,7 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// Begins to read what [`Encoder::finish`] returned.
     pub fn new(bytes: &'a [u8]) -> Self {
-        let mut decoder = Self {
-            bytes,
-            at: 0,
-            code: 0,
-            range: u32::MAX,
-        };
+        let mut decoder = Self { bytes, at: 0, code: 0, range: u32::MAX };
         for _ in 0..4 {
             decoder.shift();
         }

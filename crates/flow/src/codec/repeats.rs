@@ -62,19 +62,12 @@ pub(super) fn parse(runs: &[(i64, u64)], shortest: usize) -> Vec<Piece> {
             (distance, length) = later;
             search.enter(at);
         }
-        pieces.push(Piece::Copy {
-            distance: distance as u32,
-            length: length as u32,
-        });
+        pieces.push(Piece::Copy { distance: distance as u32, length: length as u32 });
         for next in at + 1..at + length {
             search.enter(next);
         }
         search.distance = distance;
-        search.candidates = if length >= LONG {
-            CANDIDATES_IN_LOOPS
-        } else {
-            CANDIDATES
-        };
+        search.candidates = if length >= LONG { CANDIDATES_IN_LOOPS } else { CANDIDATES };
         at += length;
     }
     pieces

@@ -50,34 +50,12 @@ impl<'a> Decoder<'a> {
     pub fn new(bytes: &'a [u8], len: u64) -> Result<Self, DecodeError> {
         let mut coder = range::Decoder::new(bytes);
         let mut numbers = Numbers::new();
-        let plain = Form {
-            scale: Scale::Plain,
-            lag: 0,
-        };
-        let form = if len == 0 {
-            plain.clone()
-        } else {
-            plain.code(&mut numbers, &mut coder)?
-        };
-        let pieces = Pieces::new(
-            &mut numbers,
-            &mut coder,
-            1,
-            Setting {
-                cycle: 1,
-                relative: false,
-            },
-        )?;
+        let plain = Form { scale: Scale::Plain, lag: 0 };
+        let form = if len == 0 { plain.clone() } else { plain.code(&mut numbers, &mut coder)? };
+        let pieces =
+            Pieces::new(&mut numbers, &mut coder, 1, Setting { cycle: 1, relative: false })?;
         let plain = form == plain;
-        Ok(Self {
-            coder,
-            numbers,
-            pieces,
-            undo: Undo::new(form),
-            copies: 0,
-            left: len,
-            plain,
-        })
+        Ok(Self { coder, numbers, pieces, undo: Undo::new(form), copies: 0, left: len, plain })
     }
 
     /// The next value and how often it follows in a row; none at the end. The run after may have the same value.
@@ -87,11 +65,7 @@ impl<'a> Decoder<'a> {
             if self.left == 0 {
                 return Ok(None);
             }
-            let run = if self.copies > 0 {
-                self.copy()?
-            } else {
-                self.piece()?
-            };
+            let run = if self.copies > 0 { self.copy()? } else { self.piece()? };
             if self.plain {
                 return Ok(Some(run));
             }
@@ -103,9 +77,7 @@ impl<'a> Decoder<'a> {
     #[inline]
     fn copy(&mut self) -> Result<(i64, u64), DecodeError> {
         let Some((value, count)) = self.pieces.copied() else {
-            return Err(DecodeError::Malformed(
-                "copy from before the start or the window",
-            ));
+            return Err(DecodeError::Malformed("copy from before the start or the window"));
         };
         self.copies -= 1;
         // The last run of a stream may be cut short.
@@ -118,10 +90,7 @@ impl<'a> Decoder<'a> {
     #[cold]
     fn piece(&mut self) -> Result<(i64, u64), DecodeError> {
         let given = Coded::New(0, 1);
-        match self
-            .pieces
-            .code(&mut self.numbers, &mut self.coder, given, self.left)?
-        {
+        match self.pieces.code(&mut self.numbers, &mut self.coder, given, self.left)? {
             Coded::New(value, count) => {
                 self.left -= count;
                 self.pieces.note((value, count));
@@ -136,11 +105,7 @@ impl<'a> Decoder<'a> {
 
     /// Checks, after the last run, that all bytes were used.
     pub fn finish(&self) -> Result<(), DecodeError> {
-        if self.coder.at_end() {
-            Ok(())
-        } else {
-            Err(DecodeError::Trailing)
-        }
+        if self.coder.at_end() { Ok(()) } else { Err(DecodeError::Trailing) }
     }
 }
 
@@ -225,19 +190,14 @@ mod tests {
     fn an_empty_stream_has_no_bytes() {
         assert_eq!(encode(&Runs::new()), []);
         assert_eq!(decode_all(&[], 0), Ok(Runs::new()));
-        assert_eq!(
-            decode_all(&[1, 2, 3, 4, 5, 6], 0),
-            Err(DecodeError::Trailing)
-        );
+        assert_eq!(decode_all(&[1, 2, 3, 4, 5, 6], 0), Err(DecodeError::Trailing));
     }
 
     /// Numbers that look random, the same in every run.
     fn noise(seed: u64) -> impl FnMut(u64) -> i64 {
         let mut state = seed;
         move |below| {
-            state = state
-                .wrapping_mul(0x5851_f42d_4c95_7f2d)
-                .wrapping_add(0x1405_7b7e_f767_814f);
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             ((state >> 33) % below) as i64
         }
     }
@@ -265,13 +225,7 @@ mod tests {
             ("peers", (0..100_000).map(|i| peers[i % 7]).collect(), 10),
             ("loops", loops([1000, 20, 59]), 11),
             ("short loops", loops([100, 300, 1]), 11),
-            (
-                "counters",
-                (0..90_000)
-                    .map(|i| [5, 100 + i, -7 * i][i as usize % 3])
-                    .collect(),
-                11,
-            ),
+            ("counters", (0..90_000).map(|i| [5, 100 + i, -7 * i][i as usize % 3]).collect(), 11),
         ];
         for (name, values, most) in cases {
             let size = round_trip(&values);
@@ -296,9 +250,8 @@ mod tests {
                 }
             }
         }
-        let few: Runs<i64> = (0..20_000)
-            .map(|_| [96, 4096, 123_456, 77][random(4) as usize])
-            .collect();
+        let few: Runs<i64> =
+            (0..20_000).map(|_| [96, 4096, 123_456, 77][random(4) as usize]).collect();
         let mut at = 100_000;
         let walk: Runs<i64> = (0..20_000)
             .map(|_| {
@@ -306,11 +259,8 @@ mod tests {
                 at
             })
             .collect();
-        let cases = [
-            ("halo", halo, 200.0 * 6.0 * 4.09),
-            ("few", few, 40_000.0),
-            ("walk", walk, 31_700.0),
-        ];
+        let cases =
+            [("halo", halo, 200.0 * 6.0 * 4.09), ("few", few, 40_000.0), ("walk", walk, 31_700.0)];
         for (name, values, bits) in cases {
             let size = round_trip(&values);
             assert!(

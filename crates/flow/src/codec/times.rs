@@ -28,11 +28,7 @@ pub struct Encoder<F> {
 impl<F: Fn(u16) -> u8> Encoder<F> {
     /// An empty stream.
     pub fn new(extra_bits: F) -> Self {
-        Self {
-            coder: range::Encoder::new(),
-            cells: Cells::new(),
-            extra_bits,
-        }
+        Self { coder: range::Encoder::new(), cells: Cells::new(), extra_bits }
     }
 
     /// Appends the times of an event: gap before it and duration, each with its context, an edge and a node.
@@ -44,11 +40,9 @@ impl<F: Fn(u16) -> u8> Encoder<F> {
         for index in [gap.index, duration.index] {
             assert!(index < INDICES, "cell {index} is not below {INDICES}");
         }
-        self.cells
-            .gap(&mut self.coder, gap_context, duration_context, gap.index);
+        self.cells.gap(&mut self.coder, gap_context, duration_context, gap.index);
         self.extra(gap);
-        self.cells
-            .duration(&mut self.coder, duration_context, duration.index);
+        self.cells.duration(&mut self.coder, duration_context, duration.index);
         self.extra(duration);
     }
 
@@ -74,11 +68,7 @@ pub struct Decoder<'a, F> {
 impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
     /// Begins to read what [`Encoder::finish`] returned.
     pub fn new(bytes: &'a [u8], extra_bits: F) -> Self {
-        Self {
-            coder: range::Decoder::new(bytes),
-            cells: Cells::new(),
-            extra_bits,
-        }
+        Self { coder: range::Decoder::new(bytes), cells: Cells::new(), extra_bits }
     }
 
     /// Gap and duration of the next event, whose contexts are those it was pushed with.
@@ -87,9 +77,7 @@ impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
         gap_context: u32,
         duration_context: u32,
     ) -> Result<(Cell, Cell), DecodeError> {
-        let gap = self
-            .cells
-            .gap(&mut self.coder, gap_context, duration_context, 0);
+        let gap = self.cells.gap(&mut self.coder, gap_context, duration_context, 0);
         let gap = self.cell(gap);
         let duration = self.cells.duration(&mut self.coder, duration_context, 0);
         let duration = self.cell(duration);
@@ -102,19 +90,12 @@ impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
     #[inline]
     fn cell(&mut self, index: u16) -> Cell {
         let width = u32::from((self.extra_bits)(index)).min(32);
-        Cell {
-            index,
-            extra: self.coder.raw(width, 0) as u32,
-        }
+        Cell { index, extra: self.coder.raw(width, 0) as u32 }
     }
 
     /// Checks, after the last event, that all bytes were used.
     pub fn finish(&self) -> Result<(), DecodeError> {
-        if self.coder.at_end() {
-            Ok(())
-        } else {
-            Err(DecodeError::Trailing)
-        }
+        if self.coder.at_end() { Ok(()) } else { Err(DecodeError::Trailing) }
     }
 }
 
@@ -132,25 +113,13 @@ pub struct Entropy<F> {
 impl<F: Fn(u16) -> u8> Entropy<F> {
     /// Of nothing so far.
     pub const fn new(extra_bits: F) -> Self {
-        Self {
-            counts: BTreeMap::new(),
-            extra: 0,
-            extra_bits,
-        }
+        Self { counts: BTreeMap::new(), extra: 0, extra_bits }
     }
 
     /// Takes the arguments of [`Encoder::push`].
     pub fn push(&mut self, gap_context: u32, gap: Cell, duration_context: u32, duration: Cell) {
-        for (context, cell) in [
-            ((false, gap_context), gap),
-            ((true, duration_context), duration),
-        ] {
-            *self
-                .counts
-                .entry(context)
-                .or_default()
-                .entry(cell.index)
-                .or_default() += 1;
+        for (context, cell) in [((false, gap_context), gap), ((true, duration_context), duration)] {
+            *self.counts.entry(context).or_default().entry(cell.index).or_default() += 1;
             self.extra += u64::from((self.extra_bits)(cell.index));
         }
     }
@@ -159,10 +128,7 @@ impl<F: Fn(u16) -> u8> Entropy<F> {
     pub fn bits(&self) -> f64 {
         let of = |cells: &BTreeMap<u16, u64>| -> f64 {
             let all = cells.values().sum::<u64>() as f64;
-            cells
-                .values()
-                .map(|&count| count as f64 * (all / count as f64).log2())
-                .sum()
+            cells.values().map(|&count| count as f64 * (all / count as f64).log2()).sum()
         };
         self.extra as f64 + self.counts.values().map(of).sum::<f64>()
     }
@@ -181,10 +147,7 @@ mod tests {
     }
 
     fn cell(index: u16, extra: u32) -> Cell {
-        Cell {
-            index,
-            extra: extra & ((1 << extra_bits(index)) - 1),
-        }
+        Cell { index, extra: extra & ((1 << extra_bits(index)) - 1) }
     }
 
     fn events() -> impl Strategy<Value = Vec<(u32, Cell, u32, Cell)>> {
@@ -240,9 +203,8 @@ mod tests {
         let mut state = 1_u64;
         let mut normal = || {
             (0..12).fold(-6.0, |sum, _| {
-                state = state
-                    .wrapping_mul(0x5851_f42d_4c95_7f2d)
-                    .wrapping_add(0x1405_7b7e_f767_814f);
+                state =
+                    state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
                 sum + (state >> 40) as f64 / f64::from(1 << 24)
             })
         };

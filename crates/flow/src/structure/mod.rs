@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use talea_model::{Nanos, NodeId};
 
 pub use build::{Options, build};
-pub use steps::{Steps, steps};
 pub use print::{PrintOptions, print, print_with};
+pub use steps::{Steps, steps};
 
 use crate::labels::Partition;
 use crate::log::Runs;
@@ -126,14 +126,7 @@ impl Tree {
             Kind::Mixed { nodes, .. } => nodes.iter().map(|(_, count)| count).sum(),
             _ => children.iter().map(|child| child.events).sum(),
         };
-        Self {
-            kind,
-            guard: None,
-            executions,
-            events,
-            time: Nanos(0),
-            children,
-        }
+        Self { kind, guard: None, executions, events, time: Nanos(0), children }
     }
 
     fn is_leaf(&self) -> bool {

@@ -50,7 +50,12 @@ struct Found<'a> {
     within: Option<usize>,
 }
 
-fn collect<'a>(tree: &'a Tree, within: Option<usize>, number: &mut usize, loops: &mut Vec<Found<'a>>) {
+fn collect<'a>(
+    tree: &'a Tree,
+    within: Option<usize>,
+    number: &mut usize,
+    loops: &mut Vec<Found<'a>>,
+) {
     let own = *number;
     *number += 1;
     let mut inner = within;
@@ -66,7 +71,9 @@ fn collect<'a>(tree: &'a Tree, within: Option<usize>, number: &mut usize, loops:
 /// Iterations of all executions.
 fn trips(tree: &Tree) -> u64 {
     match &tree.kind {
-        Kind::Loop { trips } => trips.runs().iter().map(|&(trips, times)| trips.saturating_mul(times)).sum(),
+        Kind::Loop { trips } => {
+            trips.runs().iter().map(|&(trips, times)| trips.saturating_mul(times)).sum()
+        }
         _ => 0,
     }
 }

@@ -67,13 +67,7 @@ pub struct Bar {
 
 impl From<Bar> for (u32, u64, u64, u32, i64) {
     fn from(bar: Bar) -> Self {
-        (
-            bar.row,
-            bar.begin.0,
-            bar.duration.0,
-            bar.site,
-            bar.args.map_or(-1, i64::from),
-        )
+        (bar.row, bar.begin.0, bar.duration.0, bar.site, bar.args.map_or(-1, i64::from))
     }
 }
 
@@ -95,13 +89,7 @@ pub struct Message {
 
 impl From<Message> for (u32, u64, u32, u64, u64) {
     fn from(message: Message) -> Self {
-        (
-            message.from_row,
-            message.sent.0,
-            message.to_row,
-            message.received.0,
-            message.bytes,
-        )
+        (message.from_row, message.sent.0, message.to_row, message.received.0, message.bytes)
     }
 }
 

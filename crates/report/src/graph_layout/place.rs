@@ -189,11 +189,7 @@ pub(super) fn lanes(mut spans: Vec<(usize, usize, usize)>) -> (Vec<(usize, usize
 pub(super) fn spread(ends: &mut [(f64, usize)], width: f64, ports: &mut HashMap<usize, f64>) {
     ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let left = ends.iter().take_while(|end| end.0 <= f64::MIN).count();
-    let right = ends
-        .iter()
-        .rev()
-        .take_while(|end| end.0 >= f64::MAX)
-        .count();
+    let right = ends.iter().rev().take_while(|end| end.0 >= f64::MAX).count();
     let middle = ends.len() - left - right;
     let step = |count: usize, room: f64| (room / (count + 1) as f64).min(16.0);
     let start = width / 2.0 - step(middle, width / 2.0) * (middle.max(1) - 1) as f64 / 2.0;

@@ -81,31 +81,14 @@ pub(super) struct Region {
 impl Region {
     pub(super) fn push(&mut self, kind: Kind, width: f64, height: f64) -> usize {
         let (top, bottom) = (HashMap::new(), HashMap::new());
-        self.items.push(Item {
-            kind,
-            x: 0.0,
-            y: 0.0,
-            width,
-            height,
-            layer: 0,
-            top,
-            bottom,
-        });
+        self.items.push(Item { kind, x: 0.0, y: 0.0, width, height, layer: 0, top, bottom });
         self.items.len() - 1
     }
 
     pub(super) fn join(&mut self, edge: usize, from: End, to: End) -> usize {
         let (way, passes, corners) = (Way::Layers, Vec::new(), Vec::new());
         let outside = (None, None);
-        self.segments.push(Segment {
-            edge,
-            from,
-            to,
-            way,
-            passes,
-            outside,
-            corners,
-        });
+        self.segments.push(Segment { edge, from, to, way, passes, outside, corners });
         self.segments.len() - 1
     }
 
@@ -126,10 +109,7 @@ impl Region {
         match segment.way {
             Way::Left(_) => f64::MIN,
             Way::Right(_) => f64::MAX,
-            Way::Layers => segment
-                .stops()
-                .get(1)
-                .map_or(0.0, |&item| self.middle(item)),
+            Way::Layers => segment.stops().get(1).map_or(0.0, |&item| self.middle(item)),
         }
     }
 
@@ -201,12 +181,7 @@ impl Region {
                 }
             }
         }
-        let depth = self
-            .items
-            .iter()
-            .map(|item| item.layer + 1)
-            .max()
-            .unwrap_or(0);
+        let depth = self.items.iter().map(|item| item.layer + 1).max().unwrap_or(0);
         for number in 0..self.segments.len() {
             let segment = &self.segments[number];
             let layer = |end, outside| match end {
@@ -237,11 +212,7 @@ impl Region {
     /// Pairs of items in neighbouring layers that an edge joins.
     fn links(&self) -> Vec<(usize, usize)> {
         let mut links = Vec::new();
-        for segment in self
-            .segments
-            .iter()
-            .filter(|segment| segment.way == Way::Layers)
-        {
+        for segment in self.segments.iter().filter(|segment| segment.way == Way::Layers) {
             let stops = segment.stops();
             links.extend(stops.windows(2).map(|pair| (pair[0], pair[1])));
         }
@@ -284,11 +255,7 @@ impl Region {
             leaving[upper] += 1;
             entering[lower] += 1;
         }
-        for segment in self
-            .segments
-            .iter()
-            .filter(|segment| segment.way == Way::Layers)
-        {
+        for segment in self.segments.iter().filter(|segment| segment.way == Way::Layers) {
             let stops = segment.stops();
             for pair in stops.windows(2) {
                 let from = self.items[pair[0]].leave(segment.edge);
@@ -301,16 +268,8 @@ impl Region {
                     (false, true) => 4.0,
                     (false, false) => 1.0,
                 };
-                pulls[pair[0]].push(Pull {
-                    toward: pair[1],
-                    offset: to - from,
-                    weight,
-                });
-                pulls[pair[1]].push(Pull {
-                    toward: pair[0],
-                    offset: from - to,
-                    weight,
-                });
+                pulls[pair[0]].push(Pull { toward: pair[1], offset: to - from, weight });
+                pulls[pair[1]].push(Pull { toward: pair[0], offset: from - to, weight });
             }
         }
         let widths: Vec<f64> = self.items.iter().map(|item| item.width).collect();
@@ -333,11 +292,7 @@ impl Segment {
             End::Outside => None,
         };
         let passes = self.passes.iter().copied();
-        item(self.from)
-            .into_iter()
-            .chain(passes)
-            .chain(item(self.to))
-            .collect()
+        item(self.from).into_iter().chain(passes).chain(item(self.to)).collect()
     }
 }
 

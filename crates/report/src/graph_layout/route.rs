@@ -22,11 +22,7 @@ impl Region {
             below: vec![0; layers.len()],
             above: vec![0; layers.len() + 1],
         };
-        for segment in self
-            .segments
-            .iter()
-            .filter(|segment| segment.way != Way::Layers)
-        {
+        for segment in self.segments.iter().filter(|segment| segment.way != Way::Layers) {
             if let End::Item(from) = segment.from {
                 rows.below[self.items[from].layer] += 1;
             }
@@ -37,16 +33,8 @@ impl Region {
         let mut y = if framed { CORNER } else { 2.0 };
         for (layer, items) in layers.iter().enumerate() {
             let tracks = rows.above[layer] as f64 * TRACK;
-            y += tracks
-                + if tracks > 0.0 || layer > 0 {
-                    CLEAR
-                } else {
-                    0.0
-                };
-            let height = items
-                .iter()
-                .map(|&item| self.items[item].height)
-                .fold(0.0, f64::max);
+            y += tracks + if tracks > 0.0 || layer > 0 { CLEAR } else { 0.0 };
+            let height = items.iter().map(|&item| self.items[item].height).fold(0.0, f64::max);
             for &item in items {
                 self.items[item].y = y;
             }
@@ -80,10 +68,7 @@ impl Region {
             }
             if let End::Item(to) = segment.to {
                 let before = stops.len().checked_sub(2).map(|at| stops[at]);
-                let toward = before
-                    .map(middle)
-                    .or(known(segment.outside.0))
-                    .unwrap_or(middle(to));
+                let toward = before.map(middle).or(known(segment.outside.0)).unwrap_or(middle(to));
                 tops[to].push((beside.unwrap_or(toward), segment.edge));
             }
         }
@@ -111,11 +96,7 @@ impl Region {
                         let x = item.x + item.enter(segment.edge);
                         let tracks = rows.above[layer] as f64 * TRACK;
                         let outside = at == 0;
-                        let y = if outside {
-                            0.0
-                        } else {
-                            rows.top[layer] - CLEAR - tracks
-                        };
+                        let y = if outside { 0.0 } else { rows.top[layer] - CLEAR - tracks };
                         corners.extend([(x, y), (x, item.y)]);
                     }
                     if at + 1 < segment.stops().len() || segment.to == End::Outside {

@@ -21,14 +21,7 @@ fn node(id: u32, loop_id: Option<u32>, time: u64) -> GraphNode {
 }
 
 fn edge(from: u32, to: u32) -> GraphEdge {
-    GraphEdge {
-        from,
-        to,
-        transitions: 1,
-        gap: Nanos(0),
-        label: String::new(),
-        back: to <= from,
-    }
+    GraphEdge { from, to, transitions: 1, gap: Nanos(0), label: String::new(), back: to <= from }
 }
 
 /// Any graph, loops that name missing or later parents and edges to missing nodes included.
@@ -37,19 +30,11 @@ fn graphs() -> impl Strategy<Value = GraphData> {
     let nodes = prop::collection::vec((prop::option::of(0_u32..6), 0_u64..1000), 0..24);
     let edges = prop::collection::vec((0_u32..26, 0_u32..26), 0..60);
     (loops, nodes, edges).prop_map(|(loops, nodes, edges)| GraphData {
-        nodes: (0..)
-            .zip(nodes)
-            .map(|(id, (inside, time))| node(id, inside, time))
-            .collect(),
+        nodes: (0..).zip(nodes).map(|(id, (inside, time))| node(id, inside, time)).collect(),
         edges: edges.into_iter().map(|(from, to)| edge(from, to)).collect(),
         loops: (0..)
             .zip(loops)
-            .map(|(id, parent)| GraphLoop {
-                id,
-                parent,
-                iterations: 2,
-                label: "×2".to_owned(),
-            })
+            .map(|(id, parent)| GraphLoop { id, parent, iterations: 2, label: "×2".to_owned() })
             .collect(),
     })
 }

@@ -14,18 +14,9 @@ pub(super) fn series(
     class: Option<u32>,
     members: &[u32],
 ) -> IterationSeries {
-    let mut out = IterationSeries {
-        loop_id,
-        class,
-        stride: 1,
-        ..IterationSeries::default()
-    };
-    let steps = members
-        .iter()
-        .map(|&rank| played.steps[rank as usize].len())
-        .min()
-        .unwrap_or(1)
-        .max(1);
+    let mut out = IterationSeries { loop_id, class, stride: 1, ..IterationSeries::default() };
+    let steps =
+        members.iter().map(|&rank| played.steps[rank as usize].len()).min().unwrap_or(1).max(1);
     let duration = |rank: u32, step: usize| {
         let steps = &played.steps[rank as usize];
         let jitter =
@@ -35,17 +26,12 @@ pub(super) fn series(
     for step in 0..steps - 1 {
         let mut all: Vec<u64> = members.iter().map(|&rank| duration(rank, step)).collect();
         all.sort_unstable();
-        out.begin
-            .push(Nanos(played.steps[members[0] as usize][step]));
+        out.begin.push(Nanos(played.steps[members[0] as usize][step]));
         out.min.push(Nanos(all[0]));
         out.median.push(Nanos(all[all.len() / 2]));
         out.max.push(Nanos(all[all.len() - 1]));
         if step == 37 {
-            let slow = members
-                .iter()
-                .copied()
-                .find(|rank| rank % 64 == 2)
-                .unwrap_or(members[0]);
+            let slow = members.iter().copied().find(|rank| rank % 64 == 2).unwrap_or(members[0]);
             out.outliers.push(Outlier {
                 iteration: 37,
                 rank: Rank(slow),
@@ -53,16 +39,11 @@ pub(super) fn series(
             });
         }
     }
-    let shown = members
-        .iter()
-        .copied()
-        .filter(|rank| members.len() <= 8 || rank % 128 == 3);
+    let shown = members.iter().copied().filter(|rank| members.len() <= 8 || rank % 128 == 3);
     out.ranks = shown
         .map(|rank| RankSeries {
             rank: Rank(rank),
-            durations: (0..steps - 1)
-                .map(|step| Nanos(duration(rank, step)))
-                .collect(),
+            durations: (0..steps - 1).map(|step| Nanos(duration(rank, step))).collect(),
         })
         .collect();
     out
@@ -144,10 +125,7 @@ pub(super) fn timeline(played: &Played) -> Timeline {
 
 /// The run as a whole, calls of 50 µs and more.
 pub(super) fn whole(played: &Played) -> Timeline {
-    let mut out = Timeline {
-        why: "calls of 50 µs and more".to_owned(),
-        ..Timeline::default()
-    };
+    let mut out = Timeline { why: "calls of 50 µs and more".to_owned(), ..Timeline::default() };
     for (row, calls) in (0..).zip(&played.calls) {
         let end = Nanos(calls.last().map_or(0, |call| call.begin + call.duration));
         out.end = out.end.max(end);
@@ -160,13 +138,7 @@ pub(super) fn whole(played: &Played) -> Timeline {
         });
         for call in calls.iter().filter(|call| call.duration > 50_000) {
             let (begin, duration) = (Nanos(call.begin), Nanos(call.duration));
-            out.bars.push(Bar {
-                row,
-                begin,
-                duration,
-                site: call.site as u32,
-                args: None,
-            });
+            out.bars.push(Bar { row, begin, duration, site: call.site as u32, args: None });
         }
     }
     out.bounds = played.steps[0].iter().copied().map(Nanos).collect();
@@ -179,22 +151,12 @@ pub(super) fn matrix(played: &Played) -> Matrix {
     let mut cells: Vec<Cell> = Vec::new();
     let mut add = |from: u32, to: u32, bytes: u64, messages: u64| {
         let (from, to) = (from / block, to / block);
-        match cells
-            .iter_mut()
-            .rev()
-            .take(8)
-            .find(|cell| (cell.from, cell.to) == (from, to))
-        {
+        match cells.iter_mut().rev().take(8).find(|cell| (cell.from, cell.to) == (from, to)) {
             Some(cell) => {
                 cell.bytes += Bytes(bytes);
                 cell.messages += messages;
             }
-            None => cells.push(Cell {
-                from,
-                to,
-                bytes: Bytes(bytes),
-                messages,
-            }),
+            None => cells.push(Cell { from, to, bytes: Bytes(bytes), messages }),
         }
     };
     for rank in 0..ranks {

@@ -62,35 +62,20 @@ pub(crate) fn rank_row(rank: u32, class: u32, wall: u64) -> RankRow {
 pub(crate) fn report(played: &Played, command: &str) -> ReportData {
     let ranks = played.calls.len() as u32;
     let end = |calls: &[Call]| calls.last().map_or(0, |call| call.begin + call.duration);
-    let wall = played
-        .calls
-        .iter()
-        .map(|calls| end(calls))
-        .max()
-        .unwrap_or(0);
-    let mut report = ReportData {
-        run: run(command),
-        ..ReportData::default()
-    };
+    let wall = played.calls.iter().map(|calls| end(calls)).max().unwrap_or(0);
+    let mut report = ReportData { run: run(command), ..ReportData::default() };
     report.run.ranks = ranks;
     report.run.wall = Nanos(wall);
-    report.run.hosts = (0..ranks.div_ceil(64))
-        .map(|node| format!("node{:02}", node + 1))
-        .collect();
+    report.run.hosts = (0..ranks.div_ceil(64)).map(|node| format!("node{:02}", node + 1)).collect();
     report.gaps = Gaps::default();
     report.sites = sites(played, wall * u64::from(ranks));
-    report.ranks = (0..ranks)
-        .map(|rank| rank_figures(played, rank, end))
-        .collect();
+    report.ranks = (0..ranks).map(|rank| rank_figures(played, rank, end)).collect();
     let count = *played.class.iter().max().unwrap() + 1;
     for id in 0..count {
-        let members: Vec<u32> = (0..ranks)
-            .filter(|&rank| played.class[rank as usize] == id)
-            .collect();
-        let first = *members
-            .iter()
-            .find(|&&rank| Some(rank) != played.killed.map(|one| one.0))
-            .unwrap();
+        let members: Vec<u32> =
+            (0..ranks).filter(|&rank| played.class[rank as usize] == id).collect();
+        let first =
+            *members.iter().find(|&&rank| Some(rank) != played.killed.map(|one| one.0)).unwrap();
         let calls = &played.calls[first as usize];
         report.classes.push(RankClass {
             id,
@@ -101,9 +86,7 @@ pub(crate) fn report(played: &Played, command: &str) -> ReportData {
             tree: tree(id, calls),
             graph: graph(id, calls),
         });
-        report
-            .iterations
-            .push(series(played, id * 10 + MAIN_LOOP, Some(id), &members));
+        report.iterations.push(series(played, id * 10 + MAIN_LOOP, Some(id), &members));
     }
     report.timelines.push(timeline(played));
     if ranks <= 8 {
@@ -150,11 +133,7 @@ fn ranges(ranks: &[u32]) -> String {
         }
     }
     let text = |&(a, b): &(u32, u32)| {
-        if a == b {
-            a.to_string()
-        } else {
-            format!("{a}-{b}")
-        }
+        if a == b { a.to_string() } else { format!("{a}-{b}") }
     };
     parts.iter().map(text).collect::<Vec<_>>().join(",")
 }
@@ -165,10 +144,7 @@ fn sites(played: &Played, all: u64) -> Vec<SiteRow> {
         let mut row = blank_site(id);
         let mut durations = Vec::new();
         for calls in &played.calls {
-            let own = calls
-                .iter()
-                .filter(|call| call.site == id)
-                .map(|call| call.duration);
+            let own = calls.iter().filter(|call| call.site == id).map(|call| call.duration);
             let before = durations.len();
             durations.extend(own);
             row.rank_times.push(Nanos(durations[before..].iter().sum()));
@@ -182,22 +158,12 @@ fn sites(played: &Played, all: u64) -> Vec<SiteRow> {
         row.min = Nanos(durations.first().copied().unwrap_or(0));
         row.max = Nanos(durations.last().copied().unwrap_or(0));
         row.median = Nanos(durations.get(durations.len() / 2).copied().unwrap_or(0));
-        let callers = row
-            .rank_counts
-            .iter()
-            .filter(|&&count| count > 0)
-            .count()
-            .max(1);
-        let with = || {
-            row.rank_times
-                .iter()
-                .enumerate()
-                .filter(|(rank, _)| row.rank_counts[*rank] > 0)
-        };
-        if let (Some(most), Some(least)) = (
-            with().max_by_key(|one| one.1),
-            with().min_by_key(|one| one.1),
-        ) {
+        let callers = row.rank_counts.iter().filter(|&&count| count > 0).count().max(1);
+        let with =
+            || row.rank_times.iter().enumerate().filter(|(rank, _)| row.rank_counts[*rank] > 0);
+        if let (Some(most), Some(least)) =
+            (with().max_by_key(|one| one.1), with().min_by_key(|one| one.1))
+        {
             row.imbalance = most.1.0 as f64 * callers as f64 / row.time.0.max(1) as f64;
             (row.rank_max, row.rank_min) = (Rank(most.0 as u32), Rank(least.0 as u32));
         }
@@ -212,11 +178,7 @@ fn rank_figures(played: &Played, rank: u32, end: impl Fn(&[Call]) -> u64) -> Ran
     row.mpi = calls.iter().map(|call| Nanos(call.duration)).sum();
     row.compute = row.wall - row.mpi;
     row.events = calls.len() as u64;
-    row.bytes = calls
-        .iter()
-        .filter_map(|call| SITES[call.site].bytes)
-        .map(Bytes)
-        .sum();
+    row.bytes = calls.iter().filter_map(|call| SITES[call.site].bytes).map(Bytes).sum();
     if let Some((killed, _)) = played.killed {
         row.ok = false;
         row.end = if killed == rank {

@@ -28,10 +28,7 @@ pub fn irregular() -> GraphData {
     let mut edges: Vec<GraphEdge> = Vec::new();
     for pair in walk.windows(2) {
         let (from, to) = (place(&pair[0]), place(&pair[1]));
-        if let Some(edge) = edges
-            .iter_mut()
-            .find(|edge| (edge.from, edge.to) == (from, to))
-        {
+        if let Some(edge) = edges.iter_mut().find(|edge| (edge.from, edge.to) == (from, to)) {
             edge.transitions += 1;
             edge.gap += Nanos(100_000);
         } else {
@@ -57,11 +54,7 @@ pub fn irregular() -> GraphData {
         one(2, Some(1), 300, "×300  comm.cpp:12"),
         one(3, Some(2), 900, "×900  comm.cpp:40"),
     ];
-    GraphData {
-        nodes: nodes.collect(),
-        edges,
-        loops,
-    }
+    GraphData { nodes: nodes.collect(), edges, loops }
 }
 
 fn category(name: &str) -> Category {
@@ -85,15 +78,7 @@ fn walk() -> Vec<(&'static str, Option<u32>)> {
         };
         call(1, &["MPI_Irecv halo"]);
         if step % 20 == 0 {
-            call(
-                1,
-                &[
-                    "MPI_Sendrecv x",
-                    "MPI_Sendrecv y",
-                    "MPI_Allreduce count",
-                    "MPI_Alltoall",
-                ],
-            );
+            call(1, &["MPI_Sendrecv x", "MPI_Sendrecv y", "MPI_Allreduce count", "MPI_Alltoall"]);
             if step % 40 == 0 {
                 call(1, &["MPI_Barrier"]);
             }

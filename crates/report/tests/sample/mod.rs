@@ -72,10 +72,7 @@ pub fn broken() -> ReportData {
 
 /// A program that never called MPI.
 pub fn empty() -> ReportData {
-    let root = TreeNode {
-        time: Nanos(1_200_000_000),
-        ..fill::tree_node(1, TreeKind::Root, "run")
-    };
+    let root = TreeNode { time: Nanos(1_200_000_000), ..fill::tree_node(1, TreeKind::Root, "run") };
     ReportData {
         run: RunInfo {
             command: "hostname".to_owned(),
@@ -103,9 +100,7 @@ pub fn empty() -> ReportData {
             tree: root,
             graph: talea_report::GraphData::default(),
         }],
-        ranks: (0..2)
-            .map(|rank| fill::rank_row(rank, 0, 1_200_000_000))
-            .collect(),
+        ranks: (0..2).map(|rank| fill::rank_row(rank, 0, 1_200_000_000)).collect(),
         ..ReportData::default()
     }
 }

@@ -21,88 +21,25 @@ const fn site(
     line: u32,
     bytes: Option<u64>,
 ) -> SampleSite {
-    SampleSite {
-        procedure,
-        category,
-        function,
-        file,
-        line,
-        bytes,
-    }
+    SampleSite { procedure, category, function, file, line, bytes }
 }
 
 pub const SITES: [SampleSite; 17] = [
     site("MPI_Init", Setup, "main", "halo.c", 188, None),
-    site(
-        "MPI_Bcast",
-        Collective,
-        "read_input",
-        "input.c",
-        41,
-        Some(4096),
-    ),
-    site(
-        "MPI_Bcast",
-        Collective,
-        "read_input",
-        "input.c",
-        44,
-        Some(64),
-    ),
-    site(
-        "MPI_Scatter",
-        Collective,
-        "distribute",
-        "mesh.c",
-        93,
-        Some(1 << 20),
-    ),
-    site(
-        "MPI_Allreduce",
-        Collective,
-        "check_mesh",
-        "mesh.c",
-        130,
-        Some(8),
-    ),
+    site("MPI_Bcast", Collective, "read_input", "input.c", 41, Some(4096)),
+    site("MPI_Bcast", Collective, "read_input", "input.c", 44, Some(64)),
+    site("MPI_Scatter", Collective, "distribute", "mesh.c", 93, Some(1 << 20)),
+    site("MPI_Allreduce", Collective, "check_mesh", "mesh.c", 130, Some(8)),
     site("MPI_Irecv", Transfer, "exchange", "halo.c", 84, None),
     site("MPI_Irecv", Transfer, "exchange", "halo.c", 86, None),
-    site(
-        "MPI_Isend",
-        Transfer,
-        "exchange",
-        "halo.c",
-        90,
-        Some(131_072),
-    ),
-    site(
-        "MPI_Isend",
-        Transfer,
-        "exchange",
-        "halo.c",
-        92,
-        Some(131_072),
-    ),
+    site("MPI_Isend", Transfer, "exchange", "halo.c", 90, Some(131_072)),
+    site("MPI_Isend", Transfer, "exchange", "halo.c", 92, Some(131_072)),
     site("MPI_Waitall", Waiting, "exchange", "halo.c", 97, None),
     site("MPI_Allreduce", Collective, "dot", "cg.c", 44, Some(8)),
     site("MPI_Sendrecv", Transfer, "smooth", "cg.c", 61, Some(16_384)),
-    site(
-        "MPI_File_write_at_all",
-        Io,
-        "write_step",
-        "output.c",
-        72,
-        Some(4 << 20),
-    ),
+    site("MPI_File_write_at_all", Io, "write_step", "output.c", 72, Some(4 << 20)),
     site("MPI_Allreduce", Collective, "norm", "halo.c", 131, Some(16)),
-    site(
-        "MPI_Gather",
-        Collective,
-        "collect",
-        "output.c",
-        110,
-        Some(65_536),
-    ),
+    site("MPI_Gather", Collective, "collect", "output.c", 110, Some(65_536)),
     site("MPI_Reduce", Collective, "summary", "halo.c", 160, Some(64)),
     site("MPI_Finalize", Setup, "main", "halo.c", 212, None),
 ];
@@ -132,10 +69,8 @@ struct Noise(u64);
 impl Noise {
     /// Between `low` and `high`.
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         low + (high - low) * ((self.0 >> 33) as f64 / f64::from(1_u32 << 31))
     }
 }
@@ -150,20 +85,11 @@ fn class_of(rank: u32, ranks: u32) -> u32 {
 }
 
 pub fn play(ranks: u32, killed: Option<(u32, u64)>) -> Played {
-    let mut out = Played {
-        calls: Vec::new(),
-        class: Vec::new(),
-        steps: Vec::new(),
-        killed,
-    };
+    let mut out = Played { calls: Vec::new(), class: Vec::new(), steps: Vec::new(), killed };
     for rank in 0..ranks {
         let class = class_of(rank, ranks);
         let mut noise = Noise(u64::from(rank) * 7919 + 17);
-        let slow = if rank % 128 == 3 {
-            1.12
-        } else {
-            noise.between(0.985, 1.0)
-        };
+        let slow = if rank % 128 == 3 { 1.12 } else { noise.between(0.985, 1.0) };
         let mut calls: Vec<Call> = Vec::new();
         let mut steps = Vec::new();
         let mut now = (noise.between(0.1, 1.9) * 1e6) as u64;
@@ -171,13 +97,7 @@ pub fn play(ranks: u32, killed: Option<(u32, u64)>) -> Played {
         let mut call = |now: &mut u64, step: Option<u64>, site: usize, gap: f64, duration: f64| {
             let (gap, duration) = (gap as u64, duration as u64);
             *now += gap;
-            calls.push(Call {
-                site,
-                begin: *now,
-                duration,
-                gap,
-                step,
-            });
+            calls.push(Call { site, begin: *now, duration, gap, step });
             *now += duration;
         };
         let first = 82e6 - now as f64;
@@ -198,11 +118,7 @@ pub fn play(ranks: u32, killed: Option<(u32, u64)>) -> Played {
             let neighbours = number % 20 == 19;
             let length =
                 if neighbours { 41.2e6 } else { 30.1e6 } + if number == 37 { 33e6 } else { 0.0 };
-            let own = if number == 37 && rank % 64 == 2 {
-                33e6
-            } else {
-                0.0
-            };
+            let own = if number == 37 && rank % 64 == 2 { 33e6 } else { 0.0 };
             let b = class == 1;
             call(&mut now, step, 5, 6e4, 3e3);
             if !b {
@@ -218,11 +134,7 @@ pub fn play(ranks: u32, killed: Option<(u32, u64)>) -> Played {
                 break;
             }
             let wait = (start as f64 + length * 0.76 - now as f64 - work).max(2e4);
-            let wait = if killed.is_some_and(|(_, at)| at == number) {
-                900e6
-            } else {
-                wait
-            };
+            let wait = if killed.is_some_and(|(_, at)| at == number) { 900e6 } else { wait };
             call(&mut now, step, 9, work, wait);
             if killed.is_some_and(|(_, at)| at == number) {
                 break;

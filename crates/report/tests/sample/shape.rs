@@ -12,11 +12,7 @@ use super::{INNER, INNER_LOOP, MAIN_LOOP, category};
 fn figures(node: &mut TreeNode, calls: &[Call], sites: &[usize], gaps: bool) {
     let own = || calls.iter().filter(|call| sites.contains(&call.site));
     let mpi: u64 = own().map(|call| call.duration).sum();
-    let gap: u64 = if gaps {
-        own().map(|call| call.gap).sum()
-    } else {
-        0
-    };
+    let gap: u64 = if gaps { own().map(|call| call.gap).sum() } else { 0 };
     let all = calls.last().map_or(1, |call| call.begin + call.duration);
     node.time = Nanos(mpi + gap);
     node.share = node.time.0 as f64 / all as f64;
@@ -39,16 +35,14 @@ pub(super) fn tree(class: u32, calls: &[Call]) -> TreeNode {
     let mut root = make(TreeKind::Root, "run", &(0..SITES.len()).collect::<Vec<_>>());
     root.children.push(make(TreeKind::Call, "MPI_Init", &[0]));
     let mut setup = make(TreeKind::Sequence, "set-up", &[1, 2, 3, 4]);
-    setup.children = (1..5)
-        .map(|site| make(TreeKind::Call, SITES[site].procedure, &[site]))
-        .collect();
+    setup.children =
+        (1..5).map(|site| make(TreeKind::Call, SITES[site].procedure, &[site])).collect();
     root.children.push(setup);
     let mut main = make(TreeKind::Loop, "halo.c:120", &(5..14).collect::<Vec<_>>());
     main.loop_id = Some(class * 10 + MAIN_LOOP);
     main.count = Some(calls.iter().filter(|call| call.site == 9).count() as u64);
     for site in (5..10).filter(ran) {
-        main.children
-            .push(make(TreeKind::Call, SITES[site].procedure, &[site]));
+        main.children.push(make(TreeKind::Call, SITES[site].procedure, &[site]));
     }
     let mut inner = make(TreeKind::Loop, "cg.c:40", &[10, 11]);
     inner.loop_id = Some(class * 10 + INNER_LOOP);
@@ -64,12 +58,10 @@ pub(super) fn tree(class: u32, calls: &[Call]) -> TreeNode {
         write.children = vec![make(TreeKind::Call, SITES[12].procedure, &[12])];
         main.children.push(write);
     }
-    main.children
-        .push(make(TreeKind::Call, "MPI_Allreduce", &[13]));
+    main.children.push(make(TreeKind::Call, "MPI_Allreduce", &[13]));
     root.children.push(main);
     for site in (14..17).filter(ran) {
-        root.children
-            .push(make(TreeKind::Call, SITES[site].procedure, &[site]));
+        root.children.push(make(TreeKind::Call, SITES[site].procedure, &[site]));
     }
     root
 }
@@ -84,21 +76,12 @@ pub(super) fn graph(class: u32, calls: &[Call]) -> GraphData {
         groups.extend(exchange.into_iter().map(|site| vec![site]));
     }
     groups.extend((9..17).filter(ran).map(|site| vec![site]));
-    let node_of = |site: usize| {
-        groups
-            .iter()
-            .position(|group| group.contains(&site))
-            .unwrap()
-    };
+    let node_of = |site: usize| groups.iter().position(|group| group.contains(&site)).unwrap();
     let (main, inner) = (class * 10 + MAIN_LOOP, class * 10 + INNER_LOOP);
     let mut nodes: Vec<GraphNode> = Vec::new();
     for (id, group) in groups.iter().enumerate() {
         let time = |site: usize| {
-            calls
-                .iter()
-                .filter(|call| call.site == site)
-                .map(|call| Nanos(call.duration))
-                .sum()
+            calls.iter().filter(|call| call.site == site).map(|call| Nanos(call.duration)).sum()
         };
         let first = group[0];
         let single = group.len() == 1;
@@ -109,11 +92,7 @@ pub(super) fn graph(class: u32, calls: &[Call]) -> GraphData {
             } else {
                 format!("{} calls: {} …", group.len(), SITES[first].function)
             },
-            procedure: if single {
-                SITES[first].procedure.to_owned()
-            } else {
-                String::new()
-            },
+            procedure: if single { SITES[first].procedure.to_owned() } else { String::new() },
             site: single.then_some(first as u32),
             visits: calls.iter().filter(|call| call.site == first).count() as u64,
             time: group.iter().map(|&site| time(site)).sum(),
@@ -151,10 +130,8 @@ pub(super) fn graph(class: u32, calls: &[Call]) -> GraphData {
         }
         if let Some(from) = before {
             let key = (from as u32, node as u32);
-            let at = edges
-                .iter()
-                .position(|(edge, _)| (edge.from, edge.to) == key)
-                .unwrap_or_else(|| {
+            let at = edges.iter().position(|(edge, _)| (edge.from, edge.to) == key).unwrap_or_else(
+                || {
                     edges.push((
                         GraphEdge {
                             from: key.0,
@@ -167,7 +144,8 @@ pub(super) fn graph(class: u32, calls: &[Call]) -> GraphData {
                         Vec::new(),
                     ));
                     edges.len() - 1
-                });
+                },
+            );
             edges[at].0.transitions += 1;
             edges[at].0.gap += Nanos(call.gap);
             edges[at].1.push(visits[from]);
@@ -187,15 +165,9 @@ pub(super) fn graph(class: u32, calls: &[Call]) -> GraphData {
         label: format!("×{iterations}  {place}"),
     };
     let count = |site| calls.iter().filter(|call| call.site == site).count() as u64;
-    let loops = vec![
-        one(main, None, count(9), "halo.c:120"),
-        one(inner, Some(main), count(10), "cg.c:40"),
-    ];
-    GraphData {
-        nodes,
-        edges: edges.into_iter().map(|one| one.0).collect(),
-        loops,
-    }
+    let loops =
+        vec![one(main, None, count(9), "halo.c:120"), one(inner, Some(main), count(10), "cg.c:40")];
+    GraphData { nodes, edges: edges.into_iter().map(|one| one.0).collect(), loops }
 }
 
 /// Blocks `first,last,stride,length`, greedily from the left.

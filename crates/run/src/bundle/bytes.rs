@@ -5,7 +5,8 @@
 
 use super::{Body, Bundle, Graph, Node, Process, Settings, Thread};
 use crate::live::record::{
-    Cursor, Symbol, get_list, get_module, get_procedure, put_list, put_module, put_number, put_procedure, put_text,
+    Cursor, Symbol, get_list, get_module, get_procedure, put_list, put_module, put_number,
+    put_procedure, put_text,
 };
 use talea_flow::codec::sequence;
 use talea_flow::times::Bound;
@@ -135,72 +136,40 @@ impl Bundle {
         };
         let mut bundle = Self::empty(settings);
         *expected = "modules";
-        let modules = get_all(from, get_module)?;
-        modules.into_iter().for_each(|m| {
-            bundle.modules.id(m);
-        });
+        bundle.modules.fill(get_all(from, get_module)?);
         *expected = "call paths";
-        let paths = get_all(from, |from| {
-            get_all(from, |from| Some(((from.number()? as u32).wrapping_sub(1), from.number()?)))
-        })?;
-        paths.into_iter().for_each(|p| {
-            bundle.paths.id(p);
-        });
+        let frame =
+            |from: &mut Cursor<'_>| Some(((from.number()? as u32).wrapping_sub(1), from.number()?));
+        bundle.paths.fill(get_all(from, |from| get_all(from, frame))?);
         *expected = "procedures";
-        let procedures = get_all(from, |from| get_procedure(from).map(|(_, p)| p))?;
-        procedures.into_iter().for_each(|p| {
-            bundle.procedures.id(p);
-        });
+        bundle.procedures.fill(get_all(from, |from| get_procedure(from).map(|(_, p)| p))?);
         *expected = "communicators";
-        let comms = get_all(from, |from| match Symbol::get(from)? {
+        bundle.comms.fill(get_all(from, |from| match Symbol::get(from)? {
             Symbol::Comm(comm) => Some(comm),
             _ => None,
-        })?;
-        comms.into_iter().for_each(|c| {
-            bundle.comms.id(c);
-        });
+        })?);
         *expected = "datatypes";
-        let datatypes = get_all(from, |from| Some((from.number()?, from.text()?)))?;
-        datatypes.into_iter().for_each(|d| {
-            bundle.datatypes.id(d);
-        });
+        bundle.datatypes.fill(get_all(from, |from| Some((from.number()?, from.text()?)))?);
         *expected = "operations";
-        get_all(from, |from| from.text())?.into_iter().for_each(|o| {
-            bundle.ops.id(o);
-        });
+        bundle.ops.fill(get_all(from, get_text)?);
         *expected = "texts";
-        get_all(from, |from| from.text())?.into_iter().for_each(|t| {
-            bundle.texts.id(t);
-        });
+        bundle.texts.fill(get_all(from, get_text)?);
         *expected = "lists";
-        get_all(from, |from| get_list(from))?.into_iter().for_each(|l| {
-            bundle.lists.id(l);
-        });
+        bundle.lists.fill(get_all(from, get_list)?);
         *expected = "streams";
-        let streams = get_all(from, |from| {
+        bundle.streams.fill(get_all(from, |from| {
             let length = usize::try_from(from.number()?).ok()?;
             from.take(length).map(<[u8]>::to_vec)
-        })?;
-        streams.into_iter().for_each(|s| {
-            bundle.streams.id(s);
-        });
+        })?);
         *expected = "lists of numbers";
-        get_all(from, |from| get_list(from))?.into_iter().for_each(|l| {
-            bundle.numbers.id(l);
-        });
+        bundle.numbers.fill(get_all(from, get_list)?);
         *expected = "graphs";
-        get_all(from, get_graph)?.into_iter().for_each(|g| {
-            bundle.graphs.id(g);
-        });
+        bundle.graphs.fill(get_all(from, get_graph)?);
         *expected = "argument tables";
-        let bodies = get_all(from, |from| {
+        bundle.bodies.fill(get_all(from, |from| {
             let graph = u32::try_from(from.number()?).ok()?;
-            let streams = get_all(from, |from| u32::try_from(from.number()?).ok())?;
-            Some(Body { graph, streams })
-        })?;
-        bodies.into_iter().for_each(|b| {
-            bundle.bodies.id(b);
-        });
+            Some(Body { graph, streams: get_all(from, |from| u32::try_from(from.number()?).ok())? })
+        })?);
         *expected = "processes";
         bundle.processes = get_processes(from)?;
         Some(bundle)
@@ -208,12 +177,23 @@ impl Bundle {
 }
 
 /// A list; each entry takes a byte at least, which bounds what is believed of its length.
-fn get_all<T>(from: &mut Cursor<'_>, mut get: impl FnMut(&mut Cursor<'_>) -> Option<T>) -> Option<Vec<T>> {
+fn get_all<T>(
+    from: &mut Cursor<'_>,
+    mut get: impl FnMut(&mut Cursor<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
     let length = from.number()?;
     if length > from.left() as u64 {
         return None;
     }
     (0..length).map(|_| get(from)).collect()
+}
+
+fn get_text(from: &mut Cursor<'_>) -> Option<String> {
+    from.text()
+}
+
+fn get_number(from: &mut Cursor<'_>) -> Option<u64> {
+    from.number()
 }
 
 fn get_graph(from: &mut Cursor<'_>) -> Option<Graph> {
@@ -274,11 +254,16 @@ fn put_processes(out: &mut Vec<u8>, processes: &[Process]) {
     put_column(out, threads().map(|t| i64::from(t.peers)));
     put_column(out, threads().map(|t| i64::from(t.counts)));
     // What only few have: its place, then the call that had not returned, and damage in words.
-    let few: Vec<(usize, &Process)> =
-        processes.iter().enumerate().filter(|(_, p)| p.open.is_some() || !p.damage.is_empty()).collect();
+    let few: Vec<(usize, &Process)> = processes
+        .iter()
+        .enumerate()
+        .filter(|(_, p)| p.open.is_some() || !p.damage.is_empty())
+        .collect();
     put_all(out, &few, |out, (place, process)| {
         put_number(out, *place as u64);
-        put_all(out, process.open.as_ref().map_or(&[][..], |o| &o[..]), |out, &n| put_number(out, n));
+        put_all(out, process.open.as_ref().map_or(&[][..], |o| &o[..]), |out, &n| {
+            put_number(out, n);
+        });
         put_all(out, &process.damage, |out, d| put_text(out, d));
     });
 }
@@ -336,8 +321,8 @@ fn get_processes(from: &mut Cursor<'_>) -> Option<Vec<Process>> {
     get_all(from, |from| {
         let place = usize::try_from(from.number()?).ok()?;
         let process = processes.get_mut(place)?;
-        process.open = get_all(from, |from| from.number())?.try_into().ok();
-        process.damage = get_all(from, |from| from.text())?;
+        process.open = get_all(from, get_number)?.try_into().ok();
+        process.damage = get_all(from, get_text)?;
         Some(())
     })?;
     Some(processes)

@@ -11,7 +11,9 @@ impl Bundle {
             .paths
             .values()
             .iter()
-            .map(|path| self.paths.id(path.iter().map(|&(m, offset)| (of(&modules, m), offset)).collect()))
+            .map(|path| {
+                self.paths.id(path.iter().map(|&(m, offset)| (of(&modules, m), offset)).collect())
+            })
             .collect();
         let procedures = self.procedures.absorb(&other.procedures);
         let comms = self.comms.absorb(&other.comms);
@@ -47,8 +49,11 @@ impl Bundle {
                 let nodes = other.graphs.get(body.graph).map_or(0, |g| g.nodes.len());
                 let columns = body.streams.len().saturating_sub(nodes);
                 let (columns, polls) = body.streams.split_at(columns);
-                let streams =
-                    columns.iter().map(|&id| of(&streams, id)).chain(polls.iter().map(|&id| behind(id))).collect();
+                let streams = columns
+                    .iter()
+                    .map(|&id| of(&streams, id))
+                    .chain(polls.iter().map(|&id| behind(id)))
+                    .collect();
                 self.bodies.id(Body { graph: of(&graphs, body.graph), streams })
             })
             .collect();
@@ -79,7 +84,12 @@ impl Bundle {
                 op_map: map(process.op_map, &ops, 1),
                 list_map: map(process.list_map, &lists, 1),
                 open: process.open.map(|[procedure, path, begin, polls]| {
-                    [u64::from(of(&procedures, procedure as u32)), u64::from(of(&paths, path as u32)), begin, polls]
+                    [
+                        u64::from(of(&procedures, procedure as u32)),
+                        u64::from(of(&paths, path as u32)),
+                        begin,
+                        polls,
+                    ]
                 }),
                 threads,
                 ..process.clone()

@@ -39,11 +39,15 @@ impl Bundle {
                 bundle.paths.id(path.iter().map(frame).collect())
             })
             .collect();
-        let procedures: Vec<u32> = live.procedures.iter().map(|(_, p)| bundle.procedures.id(p.clone())).collect();
-        let comms: Vec<i64> = live.comms.iter().map(|c| i64::from(bundle.comms.id(common(c)))).collect();
-        let datatypes: Vec<i64> = live.datatypes.iter().map(|d| i64::from(bundle.datatypes.id(d.clone()))).collect();
+        let procedures: Vec<u32> =
+            live.procedures.iter().map(|(_, p)| bundle.procedures.id(p.clone())).collect();
+        let comms: Vec<i64> =
+            live.comms.iter().map(|c| i64::from(bundle.comms.id(common(c)))).collect();
+        let datatypes: Vec<i64> =
+            live.datatypes.iter().map(|d| i64::from(bundle.datatypes.id(d.clone()))).collect();
         let ops: Vec<i64> = live.ops.iter().map(|o| i64::from(bundle.ops.id(o.clone()))).collect();
-        let lists: Vec<i64> = live.lists.iter().map(|l| i64::from(bundle.lists.id(l.clone()))).collect();
+        let lists: Vec<i64> =
+            live.lists.iter().map(|l| i64::from(bundle.lists.id(l.clone()))).collect();
         let numbers: Vec<u16> = live.procedures.iter().map(|(number, _)| *number).collect();
         let quantiser = Quantiser::new(settings.bound);
         let nominal = |ticks: u64| {
@@ -57,21 +61,25 @@ impl Bundle {
             readings: live
                 .syncs
                 .iter()
-                .flat_map(|s| [nominal(s.ticks) as i64, s.nanos.saturating_sub(header.start_nanos) as i64])
+                .flat_map(|s| {
+                    [nominal(s.ticks) as i64, s.nanos.saturating_sub(header.start_nanos) as i64]
+                })
                 .collect(),
         };
         let mut all_times = Vec::new();
         clock.put(&mut all_times);
         let mut threads = Vec::new();
         for thread in &live.threads {
-            let packed = pack_times(&thread.log, &thread.times, &thread.sums, live.times, &quantiser);
+            let packed =
+                pack_times(&thread.log, &thread.times, &thread.sums, live.times, &quantiser);
             put_number(&mut all_times, packed.len() as u64);
             all_times.extend_from_slice(&packed);
             threads.push(bundle.add_thread(thread, header.rank, &procedures, &paths, &numbers));
         }
         let open = super::unpack::open_of(live).map(|(node, ticks, polls)| {
             let signature = node.signature;
-            let procedure = procedures.get(usize::from(signature.procedure.0)).copied().unwrap_or(0);
+            let procedure =
+                procedures.get(usize::from(signature.procedure.0)).copied().unwrap_or(0);
             let path = paths.get(signature.path.0 as usize).copied().unwrap_or(0);
             [u64::from(procedure), u64::from(path), nominal(ticks), polls]
         });
@@ -98,14 +106,22 @@ impl Bundle {
         bundle
     }
 
-    fn add_thread(&mut self, live: &LiveThread, rank: i32, procedures: &[u32], paths: &[u32], numbers: &[u16]) -> Thread {
+    fn add_thread(
+        &mut self,
+        live: &LiveThread,
+        rank: i32,
+        procedures: &[u32],
+        paths: &[u32],
+        numbers: &[u16],
+    ) -> Thread {
         let mut streams = Vec::new();
         let mut poll_streams = Vec::new();
         let mut nodes = Vec::new();
         let mut peers = Vec::new();
         let last = live.log.walk().last().map_or(0, |n| n.0);
         for log in &live.log.nodes {
-            let procedure = procedures.get(usize::from(log.signature.procedure.0)).copied().unwrap_or(0);
+            let procedure =
+                procedures.get(usize::from(log.signature.procedure.0)).copied().unwrap_or(0);
             let kinds: Vec<ArgKind> =
                 self.procedures.get(procedure).map(kinds_of).unwrap_or_default();
             for (column, kind) in log.columns.iter().zip(&kinds) {
@@ -116,11 +132,16 @@ impl Bundle {
                 };
                 streams.push(self.streams.id(packed));
             }
-            let polls: Runs<i64> = log.polls.runs().iter().fold(Runs::new(), |mut all, &(value, count)| {
-                all.push(value as i64, count);
-                all
+            let polls: Runs<i64> =
+                log.polls.runs().iter().fold(Runs::new(), |mut all, &(value, count)| {
+                    all.push(value as i64, count);
+                    all
+                });
+            poll_streams.push(if polls.is_empty() {
+                0
+            } else {
+                self.streams.id(sequence::encode(&polls)) + 1
             });
-            poll_streams.push(if polls.is_empty() { 0 } else { self.streams.id(sequence::encode(&polls)) + 1 });
             nodes.push(Node {
                 procedure,
                 path: paths.get(log.signature.path.0 as usize).copied().unwrap_or(0),
@@ -180,7 +201,11 @@ fn common(comm: &CommSymbol) -> CommSymbol {
     if comm.name != "self" {
         return comm.clone();
     }
-    CommSymbol { leader: 0, members: Members::Range { first: 0, stride: 1, count: 1 }, ..comm.clone() }
+    CommSymbol {
+        leader: 0,
+        members: Members::Range { first: 0, stride: 1, count: 1 },
+        ..comm.clone()
+    }
 }
 
 fn choices_of(log: &NodeLog) -> Runs<i64> {
@@ -204,18 +229,20 @@ fn by_first_use(column: &Runs<i64>, rank: i32, peers: &mut Vec<i64>) -> Runs<i64
     }
     peers.push(seen.len() as i64);
     peers.extend(seen.iter().map(|&value| {
-        if value >= 0 {
-            (value - i64::from(rank)) * 2
-        } else {
-            value.wrapping_mul(2) | 1
-        }
+        if value >= 0 { (value - i64::from(rank)) * 2 } else { value.wrapping_mul(2) | 1 }
     }));
     out
 }
 
 /// Times of a thread: how many events have them, the packed cells, then for each node what its exact sums are more than the
 /// sums of its restored times.
-fn pack_times(log: &ThreadLog, live: &[u8], sums: &[NodeSums], mode: TimesMode, quantiser: &Quantiser) -> Vec<u8> {
+fn pack_times(
+    log: &ThreadLog,
+    live: &[u8],
+    sums: &[NodeSums],
+    mode: TimesMode,
+    quantiser: &Quantiser,
+) -> Vec<u8> {
     let mut from = Cursor::new(live);
     let mut walk = log.walk();
     let mut kept = 0_u64;
@@ -237,7 +264,11 @@ fn pack_times(log: &ThreadLog, live: &[u8], sums: &[NodeSums], mode: TimesMode, 
         TimesMode::Bounded => {
             let mut encoder = times::Encoder::new(|index| quantiser.extra_bits(index));
             while let Some((node, edge)) = walk.next_step() {
-                let (Some(gap), Some(duration)) = (cell(&mut from, quantiser), cell(&mut from, quantiser)) else { break };
+                let (Some(gap), Some(duration)) =
+                    (cell(&mut from, quantiser), cell(&mut from, quantiser))
+                else {
+                    break;
+                };
                 encoder.push(edge.map_or(0, |e| e + 1), gap, node.0, duration);
                 let sums = &mut restored[node.0 as usize];
                 sums[0] = sums[0].wrapping_add(quantiser.restore(gap).0);
@@ -274,5 +305,8 @@ pub(crate) fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell>
     let bytes = usize::from(bits).div_ceil(8);
     extra[..bytes].copy_from_slice(from.take(bytes)?);
     let mask = ((1_u64 << bits) - 1) as u32;
-    Some(Cell { index: index.min(Quantiser::CELLS as u16 - 1), extra: u32::from_le_bytes(extra) & mask })
+    Some(Cell {
+        index: index.min(Quantiser::CELLS as u16 - 1),
+        extra: u32::from_le_bytes(extra) & mask,
+    })
 }

@@ -28,6 +28,13 @@ impl<T: Clone + Eq + Hash> Table<T> {
         id
     }
 
+    /// Adds all of `values`.
+    pub(super) fn fill(&mut self, values: Vec<T>) {
+        for value in values {
+            self.id(value);
+        }
+    }
+
     pub(super) fn get(&self, id: u32) -> Option<&T> {
         self.values.get(id as usize)
     }

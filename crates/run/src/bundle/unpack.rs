@@ -5,7 +5,8 @@
 use talea_flow::codec::sequence;
 use talea_flow::log::{NodeLog, Runs, ThreadLog};
 use talea_model::{
-    ArgKind, Frame, Gap, GapKind, Gaps, Location, Nanos, NodeId, PathId, ProcedureId, Rank, Signature,
+    ArgKind, Frame, Gap, GapKind, Gaps, Location, Nanos, NodeId, PathId, ProcedureId, Rank,
+    Signature,
 };
 
 use super::{Bundle, Clock, Process, Thread};
@@ -45,7 +46,9 @@ impl Recording {
             }
         }
         let sizes = Sizes::default();
-        let Some(mut all) = all else { return Bundle::empty(super::Settings::default()).into_recording(&[], sizes) };
+        let Some(mut all) = all else {
+            return Bundle::empty(super::Settings::default()).into_recording(&[], sizes);
+        };
         let times = all.take_times();
         all.into_recording(&times, sizes)
     }
@@ -57,7 +60,8 @@ impl Bundle {
     pub fn into_recording(self, times: &[Vec<u8>], sizes: Sizes) -> Recording {
         let mut times: Vec<Cursor<'_>> = times.iter().map(|t| Cursor::new(t)).collect();
         times.resize(self.processes.len(), Cursor::new(&[]));
-        let clocks: Vec<Clock> = times.iter_mut().map(|t| Clock::get(t).unwrap_or_default()).collect();
+        let clocks: Vec<Clock> =
+            times.iter_mut().map(|t| Clock::get(t).unwrap_or_default()).collect();
         let mut worlds: Vec<(u64, u64)> = Vec::new();
         for (process, clock) in self.processes.iter().zip(&clocks) {
             match worlds.iter_mut().find(|(_, world)| *world == process.world) {
@@ -104,7 +108,10 @@ impl Bundle {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one place puts a process together from all its parts")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one place puts a process together from all its parts"
+    )]
     fn process(
         &self,
         process: &Process,
@@ -120,31 +127,22 @@ impl Bundle {
             .iter()
             .zip(0..)
             .map(|(thread, number)| {
-                let times = from.number().and_then(|length| from.take(usize::try_from(length).ok()?)).unwrap_or_default();
-                match self.thread(process, thread, number, decoded, times) {
-                    Some(thread) => {
-                        let events = thread.log.events;
-                        let untimed = events.saturating_sub(thread.times.kept);
-                        if untimed > 0 && self.settings.times != TimesMode::Statistics as u32 {
-                            gaps.note(Gap {
-                                kind: GapKind::MemoryBound,
-                                rank: Some(rank),
-                                detail: format!("rank {rank}: the last {untimed} of {events} calls have no times"),
-                                count: untimed,
-                            });
-                        }
-                        thread
-                    }
-                    None => {
-                        gaps.note(Gap {
-                            kind: GapKind::Damaged,
-                            rank: Some(rank),
-                            detail: format!("rank {rank}: the streams of thread {number} cannot be read"),
-                            count: 0,
-                        });
-                        recording::Thread::default()
-                    }
+                let times = from
+                    .number()
+                    .and_then(|length| from.take(usize::try_from(length).ok()?))
+                    .unwrap_or_default();
+                let Some(thread) = self.thread(process, thread, number, decoded, times) else {
+                    let what = format!("the streams of thread {number} cannot be read");
+                    gaps.note(gap_of(GapKind::Damaged, rank, &what, 0));
+                    return recording::Thread::default();
+                };
+                let events = thread.log.events;
+                let untimed = events.saturating_sub(thread.times.kept);
+                if untimed > 0 && self.settings.times != TimesMode::Statistics as u32 {
+                    let what = format!("the last {untimed} of {events} calls have no times");
+                    gaps.note(gap_of(GapKind::MemoryBound, rank, &what, untimed));
                 }
+                thread
             })
             .collect();
         recording::Process {
@@ -210,16 +208,27 @@ impl Bundle {
                 node_columns.push(match arg.kind {
                     ArgKind::Peer => {
                         let count = *peers.next()?;
-                        let meant: Vec<i64> = peers.by_ref().take(usize::try_from(count).ok()?).copied().collect();
+                        let meant: Vec<i64> =
+                            peers.by_ref().take(usize::try_from(count).ok()?).copied().collect();
                         map_runs(&column, |v| {
-                            let meant = usize::try_from(v).ok().and_then(|v| meant.get(v)).copied().unwrap_or(1);
-                            if meant & 1 == 0 { (meant >> 1) + i64::from(process.rank) } else { meant >> 1 }
+                            let meant = usize::try_from(v)
+                                .ok()
+                                .and_then(|v| meant.get(v))
+                                .copied()
+                                .unwrap_or(1);
+                            if meant & 1 == 0 {
+                                (meant >> 1) + i64::from(process.rank)
+                            } else {
+                                meant >> 1
+                            }
                         })
                     }
                     ArgKind::Comm => mapped(&column, map(process.comm_map)),
                     ArgKind::Datatype => mapped(&column, map(process.datatype_map)),
                     ArgKind::Op => mapped(&column, map(process.op_map)),
-                    ArgKind::List | ArgKind::Peers | ArgKind::Requests => mapped(&column, map(process.list_map)),
+                    ArgKind::List | ArgKind::Peers | ArgKind::Requests => {
+                        mapped(&column, map(process.list_map))
+                    }
                     _ => column,
                 });
             }
@@ -242,13 +251,21 @@ impl Bundle {
         }
         let counts = map(thread.counts)
             .chunks_exact(2)
-            .filter(|pair| usize::try_from(pair[0]).is_ok_and(|p| p < self.procedures.values().len()))
+            .filter(|pair| {
+                usize::try_from(pair[0]).is_ok_and(|p| p < self.procedures.values().len())
+            })
             .map(|pair| (ProcedureId(pair[0] as u16), pair[1].max(0) as u64))
             .collect();
         let statistics = self.settings.times == TimesMode::Statistics as u32;
         let times = read_times(times, nodes.len(), statistics);
         let sums = if statistics { times.corrections.clone() } else { Vec::new() };
-        Some(recording::Thread { number, log: ThreadLog { nodes, events: graph.events }, sums, counts, times })
+        Some(recording::Thread {
+            number,
+            log: ThreadLog { nodes, events: graph.events },
+            sums,
+            counts,
+            times,
+        })
     }
 }
 
@@ -340,28 +357,44 @@ impl Clock {
             pairs.map(|pair| SyncPoint { tick: pair[0].max(0) as u64, at: at(pair[1]) }).collect();
         if points.len() < 2 {
             // Killed before a second reading: the nominal rate has to do.
-            points = vec![SyncPoint { tick: 0, at: at(0) }, SyncPoint { tick: 1_000_000_000, at: at(1_000_000_000) }];
+            points = vec![
+                SyncPoint { tick: 0, at: at(0) },
+                SyncPoint { tick: 1_000_000_000, at: at(1_000_000_000) },
+            ];
         }
         ClockMap::new(points).unwrap_or_else(|_| ClockMap::identity())
     }
 }
 
 fn note_gaps(process: &Process, clock: &Clock, rank: Rank, gaps: &mut Gaps) {
-    let mut note = |kind, detail: String, count| gaps.note(Gap { kind, rank: Some(rank), detail, count });
+    let mut note =
+        |kind, detail: String, count| gaps.note(Gap { kind, rank: Some(rank), detail, count });
     if process.state == state::RECORDING {
-        let detail = format!("rank {rank} ended without MPI_Finalize; recorded up to its last moments");
+        let detail =
+            format!("rank {rank} ended without MPI_Finalize; recorded up to its last moments");
         note(GapKind::EndedEarly, detail, 0);
     }
     if clock.offset[2] > 0 {
-        let detail = format!("times of rank {rank} are from another clock, known to {}", Nanos(clock.offset[2] as u64));
+        let detail = format!(
+            "times of rank {rank} are from another clock, known to {}",
+            Nanos(clock.offset[2] as u64)
+        );
         note(GapKind::Estimated, detail, 0);
     }
     let [memory, disk, paused, threads] = process.lost;
     let lost = [
-        (memory, GapKind::MemoryBound, "calls were not recorded because the memory bound was reached"),
+        (
+            memory,
+            GapKind::MemoryBound,
+            "calls were not recorded because the memory bound was reached",
+        ),
         (disk, GapKind::DiskFull, "calls were not recorded because the disk was full"),
         (paused, GapKind::Paused, "calls were made while MPI_Pcontrol(0) was in force"),
-        (threads, GapKind::Unsupported, "calls were made by threads beyond the 256 that are recorded"),
+        (
+            threads,
+            GapKind::Unsupported,
+            "calls were made by threads beyond the 256 that are recorded",
+        ),
     ];
     for (count, kind, what) in lost {
         if count > 0 {
@@ -371,6 +404,10 @@ fn note_gaps(process: &Process, clock: &Clock, rank: Rank, gaps: &mut Gaps) {
     for damage in &process.damage {
         note(GapKind::Damaged, format!("rank {rank}: {damage}"), 0);
     }
+}
+
+fn gap_of(kind: GapKind, rank: Rank, what: &str, count: u64) -> Gap {
+    Gap { kind, rank: Some(rank), detail: format!("rank {rank}: {what}"), count }
 }
 
 /// Ranks of the first world that left no record.

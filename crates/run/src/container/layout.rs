@@ -92,11 +92,7 @@ impl Layout {
                 .filter(|&end| end <= largest)
                 .ok_or(LayoutError::TooLong { id, offset, length })?;
         }
-        Ok(Self {
-            kind,
-            placements,
-            end: offset,
-        })
+        Ok(Self { kind, placements, end: offset })
     }
 
     /// Where each section goes, in the order given.
@@ -159,6 +155,5 @@ impl Placement {
 }
 
 fn write_at(file: &File, offset: u64, bytes: &[u8]) -> Result<(), LayoutError> {
-    file.write_all_at(bytes, offset)
-        .map_err(|source| LayoutError::Io { offset, source })
+    file.write_all_at(bytes, offset).map_err(|source| LayoutError::Io { offset, source })
 }

@@ -74,10 +74,7 @@ pub struct SectionId {
 impl SectionId {
     /// A section of a kind, by number.
     pub const fn new(tag: [u8; 4], number: u32) -> Self {
-        Self {
-            tag: Tag(tag),
-            number,
-        }
+        Self { tag: Tag(tag), number }
     }
 }
 

@@ -93,26 +93,14 @@ impl<'a> Container<'a> {
     pub fn read(bytes: &'a [u8], kind: Tag, path: &Path) -> Result<Self, ReadError> {
         check_header(bytes, kind, path)?;
         let (entries, end) = directory(bytes, path)?;
-        let mut container = Self {
-            sections: Vec::with_capacity(entries.len()),
-            damage: Vec::new(),
-        };
+        let mut container =
+            Self { sections: Vec::with_capacity(entries.len()), damage: Vec::new() };
         let mut at = HEADER as u64;
-        for (
-            index,
-            &Entry {
-                id,
-                offset,
-                length,
-                checksum: expected,
-            },
-        ) in entries.iter().enumerate()
+        for (index, &Entry { id, offset, length, checksum: expected }) in entries.iter().enumerate()
         {
             // Sections lie one behind the other: nothing overlaps, and no byte is outside all
             // checksums.
-            let next = offset
-                .checked_add(length)
-                .filter(|&next| offset == at && next <= end);
+            let next = offset.checked_add(length).filter(|&next| offset == at && next <= end);
             let next = next.ok_or_else(|| ReadError::Damaged {
                 offset: end + (index * ENTRY) as u64,
                 expected: "a section that begins where the one before it ends",
@@ -120,11 +108,7 @@ impl<'a> Container<'a> {
             })?;
             let payload = &bytes[offset as usize..next as usize];
             if checksum(payload) == expected {
-                container.sections.push(Section {
-                    id,
-                    offset,
-                    bytes: payload,
-                });
+                container.sections.push(Section { id, offset, bytes: payload });
             } else {
                 container.damage.push(Damage { id, offset, length });
             }
@@ -147,18 +131,12 @@ impl<'a> Container<'a> {
 
     /// The intact section with this id.
     pub fn get(&self, id: SectionId) -> Option<Section<'a>> {
-        self.sections
-            .iter()
-            .find(|section| section.id == id)
-            .copied()
+        self.sections.iter().find(|section| section.id == id).copied()
     }
 
     /// All intact sections of a kind in the order of the file.
     pub fn all(&self, tag: Tag) -> impl Iterator<Item = Section<'a>> + '_ {
-        self.sections
-            .iter()
-            .filter(move |section| section.id.tag == tag)
-            .copied()
+        self.sections.iter().filter(move |section| section.id.tag == tag).copied()
     }
 
     /// The sections that were left out.
@@ -188,10 +166,7 @@ fn check_header(bytes: &[u8], kind: Tag, path: &Path) -> Result<(), ReadError> {
         return Err(ReadError::Magic { path: path() });
     }
     let Some(header) = bytes.get(..HEADER) else {
-        return Err(ReadError::Truncated {
-            offset: bytes.len() as u64,
-            path: path(),
-        });
+        return Err(ReadError::Truncated { offset: bytes.len() as u64, path: path() });
     };
     if checksum(&header[..20]) != word(header, 20) {
         return Err(ReadError::Damaged {
@@ -202,18 +177,11 @@ fn check_header(bytes: &[u8], kind: Tag, path: &Path) -> Result<(), ReadError> {
     }
     let found = word(header, 8);
     if found > VERSION {
-        return Err(ReadError::Newer {
-            found,
-            path: path(),
-        });
+        return Err(ReadError::Newer { found, path: path() });
     }
     let found = tag(header, 12);
     if found != kind {
-        return Err(ReadError::Kind {
-            found,
-            expected: kind,
-            path: path(),
-        });
+        return Err(ReadError::Kind { found, expected: kind, path: path() });
     }
     Ok(())
 }
@@ -227,10 +195,7 @@ fn directory(bytes: &[u8], path: &Path) -> Result<(Vec<Entry>, u64), ReadError> 
     };
     let at = bytes.len().saturating_sub(FOOTER);
     if at < HEADER || !bytes.ends_with(&END_MAGIC) {
-        return Err(ReadError::Truncated {
-            offset: at as u64,
-            path: path.to_owned(),
-        });
+        return Err(ReadError::Truncated { offset: at as u64, path: path.to_owned() });
     }
     let footer = &bytes[at..];
     if checksum(&footer[..20]) != word(footer, 20) {
@@ -238,25 +203,16 @@ fn directory(bytes: &[u8], path: &Path) -> Result<(Vec<Entry>, u64), ReadError> 
     }
     let (begin, count) = (long(footer, 0), u64::from(word(footer, 8)));
     if begin < HEADER as u64 || begin.checked_add(count * ENTRY as u64) != Some(at as u64) {
-        return Err(damaged(
-            at,
-            "a footer that points at the directory before it",
-        ));
+        return Err(damaged(at, "a footer that points at the directory before it"));
     }
     let directory = &bytes[begin as usize..at];
     if checksum(directory) != word(footer, 12) {
-        return Err(damaged(
-            begin as usize,
-            "a directory that matches its checksum",
-        ));
+        return Err(damaged(begin as usize, "a directory that matches its checksum"));
     }
     let entries: Vec<Entry> = directory
         .chunks_exact(ENTRY)
         .map(|entry| Entry {
-            id: SectionId {
-                tag: tag(entry, 0),
-                number: word(entry, 4),
-            },
+            id: SectionId { tag: tag(entry, 0), number: word(entry, 4) },
             offset: long(entry, 8),
             length: long(entry, 16),
             checksum: word(entry, 24),
@@ -265,10 +221,7 @@ fn directory(bytes: &[u8], path: &Path) -> Result<(Vec<Entry>, u64), ReadError> 
     let mut ids: Vec<SectionId> = entries.iter().map(|entry| entry.id).collect();
     ids.sort_unstable();
     if ids.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(damaged(
-            begin as usize,
-            "a directory that lists each section once",
-        ));
+        return Err(damaged(begin as usize, "a directory that lists each section once"));
     }
     Ok((entries, begin))
 }

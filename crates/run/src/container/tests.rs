@@ -33,9 +33,7 @@ fn any_sections() -> impl Strategy<Value = Vec<(SectionId, Vec<u8>)>> {
     let id = (any::<[u8; 4]>(), 0..4_u32);
     let payload = prop::collection::vec(any::<u8>(), 0..64);
     prop::collection::btree_map(id, payload, 0..8).prop_map(|all| {
-        all.into_iter()
-            .map(|((tag, n), payload)| (SectionId::new(tag, n), payload))
-            .collect()
+        all.into_iter().map(|((tag, n), payload)| (SectionId::new(tag, n), payload)).collect()
     })
 }
 
@@ -123,16 +121,10 @@ fn bytes_of(file: &File) -> Vec<u8> {
 #[test]
 fn errors_name_place_and_expectation() {
     let check = |bytes: &[u8], expected: &str| {
-        assert_eq!(
-            read(bytes).unwrap_err().to_string(),
-            format!("{expected}: `t.talea`")
-        );
+        assert_eq!(read(bytes).unwrap_err().to_string(), format!("{expected}: `t.talea`"));
     };
     let good = example();
-    check(
-        b"#!/bin/sh",
-        "not a Talea file: expected `TALEA` and three control bytes at offset 0",
-    );
+    check(b"#!/bin/sh", "not a Talea file: expected `TALEA` and three control bytes at offset 0");
     check(
         &good[..good.len() - 1],
         "file is incomplete: expected a footer at the end, offset 224; its writer was stopped or it \
@@ -150,10 +142,7 @@ fn errors_name_place_and_expectation() {
         "file is damaged at offset 129, expected a directory that matches its checksum",
     );
     let other = Container::read(&good, Tag(*b"JOB\n"), Path::new("t.talea")).unwrap_err();
-    assert_eq!(
-        other.to_string(),
-        "file is of kind `RUN `, expected `JOB\\n`: `t.talea`"
-    );
+    assert_eq!(other.to_string(), "file is of kind `RUN `, expected `JOB\\n`: `t.talea`");
 }
 
 #[test]
@@ -161,17 +150,8 @@ fn a_damaged_section_leaves_the_others() {
     let mut bytes = example();
     bytes[60] ^= 0x10;
     let container = read(&bytes).unwrap();
-    assert_eq!(
-        container.get(SectionId::new(*b"META", 0)).unwrap().bytes,
-        b"hello"
-    );
-    assert_eq!(
-        container
-            .all(Tag(*b"RANK"))
-            .map(|s| s.id.number)
-            .collect::<Vec<_>>(),
-        [1]
-    );
+    assert_eq!(container.get(SectionId::new(*b"META", 0)).unwrap().bytes, b"hello");
+    assert_eq!(container.all(Tag(*b"RANK")).map(|s| s.id.number).collect::<Vec<_>>(), [1]);
     assert_eq!(
         container.damage()[0].gap().detail,
         "section `RANK 0` at offset 29 does not match its checksum, 100 bytes are left out"
@@ -182,19 +162,14 @@ fn a_damaged_section_leaves_the_others() {
 fn a_section_may_come_in_pieces_but_only_once() {
     let id = SectionId::new(*b"RANK", 3);
     let mut writer = Writer::new(Vec::new(), Tag::RUN).unwrap();
-    writer
-        .stream(id, |to| (0..10).try_for_each(|i| to.write_all(&[i])))
-        .unwrap();
+    writer.stream(id, |to| (0..10).try_for_each(|i| to.write_all(&[i]))).unwrap();
     let error = writer.append(id, b"again").unwrap_err();
     assert_eq!(
         error.to_string(),
         "section `RANK 3` at offset 34 was written before, expected another tag or number"
     );
     let bytes = writer.finish().unwrap();
-    assert_eq!(
-        read(&bytes).unwrap().get(id).unwrap().bytes,
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    );
+    assert_eq!(read(&bytes).unwrap().get(id).unwrap().bytes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
 #[test]
@@ -202,10 +177,7 @@ fn a_layout_refuses_what_does_not_fit() {
     let id = SectionId::new(*b"RANK", 0);
     let other = SectionId::new(*b"RANK", 1);
     let check = |sections: &[(SectionId, u64)], expected: &str| {
-        assert_eq!(
-            Layout::new(Tag::RUN, sections).unwrap_err().to_string(),
-            expected
-        );
+        assert_eq!(Layout::new(Tag::RUN, sections).unwrap_err().to_string(), expected);
     };
     check(
         &[(id, 1), (id, 1)],
@@ -226,10 +198,6 @@ fn a_layout_refuses_what_does_not_fit() {
 #[test]
 fn the_first_version_stays_readable() {
     let bytes = include_bytes!("../../samples/container-1.talea");
-    assert_eq!(
-        bytes[..],
-        example()[..],
-        "the writer changed: raise VERSION and keep this sample"
-    );
+    assert_eq!(bytes[..], example()[..], "the writer changed: raise VERSION and keep this sample");
     assert_eq!(read(bytes).unwrap().sections().len(), 3);
 }

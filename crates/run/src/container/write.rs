@@ -42,14 +42,8 @@ pub enum WriteError {
 impl<W: Write> Writer<W> {
     /// Begins a container of a kind by writing its header.
     pub fn new(mut to: W, kind: Tag) -> Result<Self, WriteError> {
-        to.write_all(&header_bytes(kind))
-            .map_err(|source| WriteError::Io { offset: 0, source })?;
-        Ok(Self {
-            to,
-            offset: HEADER as u64,
-            entries: Vec::new(),
-            ids: BTreeSet::new(),
-        })
+        to.write_all(&header_bytes(kind)).map_err(|source| WriteError::Io { offset: 0, source })?;
+        Ok(Self { to, offset: HEADER as u64, entries: Vec::new(), ids: BTreeSet::new() })
     }
 
     /// Appends a section whose bytes are at hand.
@@ -69,19 +63,11 @@ impl<W: Write> Writer<W> {
         if !self.ids.insert(id) {
             return Err(WriteError::Repeated { id, offset });
         }
-        let mut counted = Counted {
-            to: &mut self.to,
-            length: 0,
-            checksum: crc32fast::Hasher::new(),
-        };
+        let mut counted =
+            Counted { to: &mut self.to, length: 0, checksum: crc32fast::Hasher::new() };
         produce(&mut counted).map_err(|source| WriteError::Io { offset, source })?;
         let (length, checksum) = (counted.length, counted.checksum.finalize());
-        self.entries.push(Entry {
-            id,
-            offset,
-            length,
-            checksum,
-        });
+        self.entries.push(Entry { id, offset, length, checksum });
         self.offset += length;
         Ok(())
     }
@@ -92,10 +78,7 @@ impl<W: Write> Writer<W> {
         self.to
             .write_all(&tail)
             .and_then(|()| self.to.flush())
-            .map_err(|source| WriteError::Io {
-                offset: self.offset,
-                source,
-            })?;
+            .map_err(|source| WriteError::Io { offset: self.offset, source })?;
         Ok(self.to)
     }
 }

@@ -24,10 +24,7 @@ pub struct WriteError {
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let temporary = beside(path);
     let write = || {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         file.write_all(bytes)?;
         // Without this a crash of the machine can leave the new name with no bytes behind it.
         file.sync_all()?;
@@ -35,11 +32,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     };
     write().map_err(|source| {
         let _ = fs::remove_file(&temporary);
-        WriteError {
-            length: bytes.len(),
-            source,
-            path: path.to_owned(),
-        }
+        WriteError { length: bytes.len(), source, path: path.to_owned() }
     })
 }
 
@@ -48,10 +41,6 @@ fn beside(path: &Path) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(
-        ".{}.{}.tmp",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    ));
+    name.push(format!(".{}.{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
     path.with_file_name(name)
 }

@@ -144,20 +144,10 @@ pub fn is_of_interest(variable: &str) -> bool {
         "TALEA_",
         "UCX_",
     ];
-    const SECRETS: [&str; 8] = [
-        "AUTH",
-        "CREDENTIAL",
-        "JWT",
-        "KEY",
-        "PASS",
-        "SECRET",
-        "TOKEN",
-        "COOKIE",
-    ];
+    const SECRETS: [&str; 8] =
+        ["AUTH", "CREDENTIAL", "JWT", "KEY", "PASS", "SECRET", "TOKEN", "COOKIE"];
     PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
-        && !SECRETS
-            .iter()
-            .any(|word| variable.to_ascii_uppercase().contains(word))
+        && !SECRETS.iter().any(|word| variable.to_ascii_uppercase().contains(word))
 }
 
 /// Indented JSON with a line feed at the end.
@@ -172,15 +162,10 @@ pub(crate) fn json_bytes<T: Serialize>(value: &T) -> Vec<u8> {
 
 /// Reads a JSON file of a run directory, its `format` first.
 pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, JsonError> {
-    let failed = |source| JsonError::Io {
-        source,
-        path: path.to_owned(),
-    };
+    let failed = |source| JsonError::Io { source, path: path.to_owned() };
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(failed(std::io::Error::other(
-            "expected a regular file below 1 GiB",
-        )));
+        return Err(failed(std::io::Error::other("expected a regular file below 1 GiB")));
     }
     let bytes = std::fs::read(path).map_err(failed)?;
     parse_json(&bytes, path)
@@ -191,16 +176,10 @@ fn parse_json<T: for<'a> Deserialize<'a>>(bytes: &[u8], path: &Path) -> Result<T
     struct Version {
         format: u64,
     }
-    let failed = |source| JsonError::Content {
-        source,
-        path: path.to_owned(),
-    };
+    let failed = |source| JsonError::Content { source, path: path.to_owned() };
     let version: Version = serde_json::from_slice(bytes).map_err(failed)?;
     if version.format > u64::from(FORMAT) {
-        return Err(JsonError::Newer {
-            found: version.format,
-            path: path.to_owned(),
-        });
+        return Err(JsonError::Newer { found: version.format, path: path.to_owned() });
     }
     serde_json::from_slice(bytes).map_err(failed)
 }
@@ -222,8 +201,7 @@ mod timestamp {
         from: D,
     ) -> Result<Option<Timestamp>, D::Error> {
         let text: Option<String> = Option::deserialize(from)?;
-        text.map(|text| text.parse().map_err(serde::de::Error::custom))
-            .transpose()
+        text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
     }
 }
 

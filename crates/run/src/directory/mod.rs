@@ -89,10 +89,8 @@ impl RunDirectory {
     pub fn create(out: Option<&Path>, default_name: &str) -> Result<Self, CreateError> {
         let wanted = out.map_or_else(|| PathBuf::from(default_name), Path::to_owned);
         // The program may change its working directory, and other processes need to find the place.
-        let wanted = std::path::absolute(&wanted).map_err(|source| CreateError::Io {
-            source,
-            path: wanted,
-        })?;
+        let wanted = std::path::absolute(&wanted)
+            .map_err(|source| CreateError::Io { source, path: wanted })?;
         let path = make_first_free(&wanted)?;
         let live = path.join("live");
         if let Err(error) = fs::create_dir(&live) {
@@ -187,18 +185,15 @@ fn make_first_free(wanted: &Path) -> Result<PathBuf, CreateError> {
             Err(error) => return Err(explain(error, &path)),
         }
     }
-    Err(CreateError::Crowded {
-        path: wanted.to_owned(),
-    })
+    Err(CreateError::Crowded { path: wanted.to_owned() })
 }
 
 fn explain(source: io::Error, path: &Path) -> CreateError {
     let path = path.to_owned();
     match source.raw_os_error() {
-        Some(libc::ENOENT) => CreateError::NoParent {
-            parent: path.parent().unwrap_or(&path).to_owned(),
-            path,
-        },
+        Some(libc::ENOENT) => {
+            CreateError::NoParent { parent: path.parent().unwrap_or(&path).to_owned(), path }
+        }
         Some(libc::ENOTDIR) => CreateError::NotADirectory { path },
         Some(libc::EACCES | libc::EPERM) => CreateError::Permission { path },
         Some(libc::EROFS) => CreateError::ReadOnly { path },
@@ -209,9 +204,8 @@ fn explain(source: io::Error, path: &Path) -> CreateError {
 
 /// The paths in a folder, sorted: the system's order differs between file systems.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = fs::read_dir(folder)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<io::Result<Vec<_>>>()?;
+    let mut paths =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
 }

@@ -58,10 +58,7 @@ impl RunDirectory {
         let owned = || path.to_owned();
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => OpenError::Missing { path: owned() },
-            _ => OpenError::Io {
-                source,
-                path: owned(),
-            },
+            _ => OpenError::Io { source, path: owned() },
         };
         let is_folder = std::fs::metadata(path).map_err(failed)?.is_dir();
         let absolute = std::path::absolute(path).map_err(failed)?;
@@ -70,24 +67,14 @@ impl RunDirectory {
         for candidate in candidates {
             let below = candidate != absolute && is_folder && !absolute.ends_with("live");
             if !below && is_run(candidate) {
-                return Ok(Self {
-                    path: candidate.to_owned(),
-                });
+                return Ok(Self { path: candidate.to_owned() });
             }
         }
         if is_folder {
             // Also tells a directory that may not be read from one that holds something else.
-            let below = entries(path)
-                .map_err(failed)?
-                .into_iter()
-                .filter(|p| is_run(p));
-            let names = below
-                .take(NAMED)
-                .filter_map(|p| Some(p.file_name()?.to_str()?.to_owned()));
-            return Err(OpenError::NotARun {
-                below: names.collect(),
-                path: owned(),
-            });
+            let below = entries(path).map_err(failed)?.into_iter().filter(|p| is_run(p));
+            let names = below.take(NAMED).filter_map(|p| Some(p.file_name()?.to_str()?.to_owned()));
+            return Err(OpenError::NotARun { below: names.collect(), path: owned() });
         }
         Err(OpenError::NotInARun { path: owned() })
     }

@@ -45,9 +45,7 @@ fn a_taken_name_gets_the_next_number() {
 fn errors_of_creation_say_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let check = |out: &Path, expected: &str| {
-        let error = RunDirectory::create(Some(out), "unused")
-            .unwrap_err()
-            .to_string();
+        let error = RunDirectory::create(Some(out), "unused").unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
         assert!(error.ends_with(&format!("`{}`", out.display())), "{error}");
     };
@@ -56,19 +54,13 @@ fn errors_of_creation_say_what_to_do() {
     check(&dir.path().join("file/R"), "a part of the path is a file");
     let path = Path::new("/x/R");
     for (errno, expected) in [
-        (
-            libc::EACCES,
-            "no permission to create the run directory here, name a place of your own",
-        ),
+        (libc::EACCES, "no permission to create the run directory here, name a place of your own"),
         (libc::ENOSPC, "no space left (disk or quota)"),
         (libc::EROFS, "read-only"),
         (libc::ENAMETOOLONG, "File name too long"),
     ] {
         let error = explain(io::Error::from_raw_os_error(errno), path).to_string();
-        assert!(
-            error.contains(expected) && error.ends_with("`/x/R`"),
-            "{error}"
-        );
+        assert!(error.contains(expected) && error.ends_with("`/x/R`"), "{error}");
     }
 }
 
@@ -79,11 +71,7 @@ fn a_run_is_opened_by_itself_or_by_a_file_inside() {
     run.write_metadata(&described()).unwrap();
     fs::write(run.live().join("a.live"), "").unwrap();
     for inside in ["", "run.json", "live", "live/a.live"] {
-        assert_eq!(
-            RunDirectory::open(&run.path().join(inside)).unwrap(),
-            run,
-            "{inside}"
-        );
+        assert_eq!(RunDirectory::open(&run.path().join(inside)).unwrap(), run, "{inside}");
     }
 }
 
@@ -95,10 +83,7 @@ fn what_is_no_run_is_refused_with_what_was_expected() {
         assert_eq!(error, format!("{expected}: `{}`", path.display()));
     };
     check(&dir.path().join("none"), "no such file or directory");
-    check(
-        dir.path(),
-        "not a run directory, expected one with `run.json` or `trace.talea`",
-    );
+    check(dir.path(), "not a run directory, expected one with `run.json` or `trace.talea`");
     fs::write(dir.path().join("notes.txt"), "").unwrap();
     check(
         &dir.path().join("notes.txt"),
@@ -126,12 +111,7 @@ fn traces_are_listed_by_world() {
         fs::write(run.trace(world), "").unwrap();
     }
     fs::write(run.path().join("trace.x.talea"), "").unwrap();
-    let worlds: Vec<_> = run
-        .traces()
-        .unwrap()
-        .into_iter()
-        .map(|(world, _)| world)
-        .collect();
+    let worlds: Vec<_> = run.traces().unwrap().into_iter().map(|(world, _)| world).collect();
     assert_eq!(worlds, [0, 2, 10]);
     fs::remove_dir(run.live()).unwrap();
     assert!(run.live_files().unwrap().is_empty());
@@ -147,15 +127,9 @@ fn the_description_comes_back_and_leaves_no_other_file() {
     let files = entries(run.path()).unwrap();
     assert_eq!(files, [run.live(), run.metadata_file()]);
     let text = fs::read_to_string(run.metadata_file()).unwrap();
-    assert!(
-        text.contains(r#""start": "2026-11-20T08:30:00.25Z""#),
-        "{text}"
-    );
+    assert!(text.contains(r#""start": "2026-11-20T08:30:00.25Z""#), "{text}");
     assert!(text.contains(r#""wall_seconds": 12.345678901"#), "{text}");
-    assert!(
-        text.contains("\"outcome\": {\n    \"signal\": 9\n  }"),
-        "{text}"
-    );
+    assert!(text.contains("\"outcome\": {\n    \"signal\": 9\n  }"), "{text}");
 }
 
 #[test]
@@ -169,10 +143,7 @@ fn the_schema_tolerates_more_and_less_but_not_newer() {
     let less = check(r#"{"format": 1, "host": "n1", "weather": "fine"}"#).unwrap();
     assert_eq!((less.host.as_str(), less.outcome), ("n1", None));
     let error = check(r#"{"format": 7, "host": ["changed"]}"#).unwrap_err();
-    let expected = format!(
-        "file has format 7, this build reads up to 1: `{}`",
-        path.display()
-    );
+    let expected = format!("file has format 7, this build reads up to 1: `{}`", path.display());
     assert_eq!(error, expected);
     let error = check(r#"{"format": 1, "host": 3}"#).unwrap_err();
     assert!(error.contains("line 1 column 23"), "{error}");

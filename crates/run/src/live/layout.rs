@@ -58,9 +58,7 @@ pub enum TimesMode {
 impl TimesMode {
     /// The mode that a file's number means.
     pub fn from_number(number: u32) -> Option<Self> {
-        [Self::Bounded, Self::Exact, Self::Statistics]
-            .into_iter()
-            .find(|m| *m as u32 == number)
+        [Self::Bounded, Self::Exact, Self::Statistics].into_iter().find(|m| *m as u32 == number)
     }
 }
 

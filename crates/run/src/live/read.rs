@@ -109,19 +109,14 @@ impl LiveProcess {
     /// Takes the file apart.
     pub fn read(bytes: &[u8]) -> Result<Self, LiveError> {
         if bytes.len() < 16 || bytes[..8] != MAGIC {
-            return Err(LiveError::NotLive {
-                found: bytes.iter().take(8).copied().collect(),
-            });
+            return Err(LiveError::NotLive { found: bytes.iter().take(8).copied().collect() });
         }
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
         if version != VERSION {
             return Err(LiveError::Version { found: version });
         }
         let Ok((header, _)) = Header::read_from_prefix(bytes) else {
-            return Err(LiveError::Header {
-                offset: bytes.len(),
-                what: "it ends early",
-            });
+            return Err(LiveError::Header { offset: bytes.len(), what: "it ends early" });
         };
         let times = TimesMode::from_number(header.times).ok_or(LiveError::Header {
             offset: std::mem::offset_of!(Header, times),
@@ -129,20 +124,18 @@ impl LiveProcess {
         })?;
         let mut damage = Vec::new();
         let file = File { bytes };
-        let mut all =
-            |stream: &Stream, what: &str, each: &mut dyn FnMut(&mut Cursor<'_>) -> Option<()>| {
-                let content = file.stream(stream);
-                let mut from = Cursor::new(&content);
-                while !from.is_done() {
-                    if each(&mut from).is_none() {
-                        damage.push(format!(
-                            "{what}: not readable from byte {} on",
-                            from.position()
-                        ));
-                        return;
-                    }
+        let mut all = |stream: &Stream,
+                       what: &str,
+                       each: &mut dyn FnMut(&mut Cursor<'_>) -> Option<()>| {
+            let content = file.stream(stream);
+            let mut from = Cursor::new(&content);
+            while !from.is_done() {
+                if each(&mut from).is_none() {
+                    damage.push(format!("{what}: not readable from byte {} on", from.position()));
+                    return;
                 }
-            };
+            }
+        };
         let (mut modules, mut lists, mut procedures) = (Vec::new(), Vec::new(), Vec::new());
         let (mut comms, mut datatypes, mut ops) = (Vec::new(), Vec::new(), Vec::new());
         all(&header.modules, "modules", &mut |from| {
@@ -241,10 +234,7 @@ impl File<'_> {
         damage: &mut Vec<String>,
         procedure_count: u32,
     ) -> LiveThread {
-        let mut log = ThreadLog {
-            nodes: Vec::new(),
-            events: thread.events,
-        };
+        let mut log = ThreadLog { nodes: Vec::new(), events: thread.events };
         let mut sums = Vec::new();
         let mut offset = thread.first_node;
         while let Some(node) = self.get::<Node>(offset) {
@@ -258,8 +248,7 @@ impl File<'_> {
                 min: node.duration_min,
                 max: node.duration_max,
             });
-            log.nodes
-                .push(self.node(&node, thread.events, procedures, paths, damage));
+            log.nodes.push(self.node(&node, thread.events, procedures, paths, damage));
             if node.next <= offset {
                 break;
             }
@@ -267,24 +256,13 @@ impl File<'_> {
         }
         let mut counts = Vec::new();
         for index in 0..u64::from(procedure_count.min(4096)) {
-            if let Some(count) = thread
-                .counts
-                .checked_add(8 * index)
-                .and_then(|o| self.get::<u64>(o))
-            {
-                if count > 0 && thread.counts != 0 {
-                    counts.push((index as u16, count));
-                }
+            let offset = thread.counts.checked_add(8 * index).filter(|_| thread.counts != 0);
+            if let Some(count) = offset.and_then(|o| self.get::<u64>(o)).filter(|&c| c > 0) {
+                counts.push((index as u16, count));
             }
         }
         let times = self.stream(&thread.times);
-        LiveThread {
-            thread,
-            log,
-            sums,
-            times,
-            counts,
-        }
+        LiveThread { thread, log, sums, times, counts }
     }
 
     fn node(
@@ -298,17 +276,13 @@ impl File<'_> {
         let path = node.path[..usize::from(node.path_len).min(MAX_CALLERS)].to_vec();
         let same = |p: &Vec<PathFrame>| {
             p.len() == path.len()
-                && p.iter()
-                    .zip(&path)
-                    .all(|(a, b)| a.module == b.module && a.offset == b.offset)
+                && p.iter().zip(&path).all(|(a, b)| a.module == b.module && a.offset == b.offset)
         };
         let path_id = paths.iter().position(same).unwrap_or_else(|| {
             paths.push(path);
             paths.len() - 1
         });
-        let procedure = procedures
-            .iter()
-            .position(|(number, _)| *number == node.procedure);
+        let procedure = procedures.iter().position(|(number, _)| *number == node.procedure);
         if procedure.is_none() {
             damage.push(format!(
                 "node {}: procedure {} is not in the table",
@@ -320,9 +294,7 @@ impl File<'_> {
             .map(NodeId)
             .collect();
         let mut choices = Runs::new();
-        self.symbols(&node.choices, false, events, |symbol, run, _| {
-            choices.push(symbol, run)
-        });
+        self.symbols(&node.choices, false, events, |symbol, run, _| choices.push(symbol, run));
 
         let columns_count = node.columns.min(64) as usize;
         let mut columns = vec![Runs::new(); columns_count];
@@ -413,11 +385,7 @@ impl File<'_> {
             visits = visits.saturating_add(run);
             new = symbol == 0;
             let next = if new {
-                let next = if slots {
-                    next_new % TUPLE_SLOTS
-                } else {
-                    next_new
-                };
+                let next = if slots { next_new % TUPLE_SLOTS } else { next_new };
                 next_new += 1;
                 next as usize
             } else {

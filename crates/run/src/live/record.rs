@@ -160,19 +160,11 @@ impl Members {
     /// The shortest form of a list of world ranks.
     pub fn of(ranks: &[i64]) -> Self {
         let first = ranks.first().copied().unwrap_or(0);
-        let stride = if ranks.len() > 1 {
-            ranks[1].wrapping_sub(first)
-        } else {
-            1
-        };
+        let stride = if ranks.len() > 1 { ranks[1].wrapping_sub(first) } else { 1 };
         let regular =
             |(i, &rank): (usize, &i64)| rank == first.wrapping_add(stride.wrapping_mul(i as i64));
         if ranks.iter().enumerate().all(regular) {
-            return Self::Range {
-                first,
-                stride,
-                count: ranks.len() as u64,
-            };
+            return Self::Range { first, stride, count: ranks.len() as u64 };
         }
         Self::List(ranks.to_vec())
     }
@@ -180,11 +172,7 @@ impl Members {
     /// World rank of a member; `None` outside the group and for processes of another world.
     pub fn world_rank(&self, member: i64) -> Option<i64> {
         let rank = match self {
-            Self::Range {
-                first,
-                stride,
-                count,
-            } => {
+            Self::Range { first, stride, count } => {
                 if member < 0 || member as u64 >= *count {
                     return None;
                 }
@@ -219,11 +207,7 @@ impl Symbol {
                 put_number(out, u64::from(comm.leader));
                 out.push(u8::from(comm.inter));
                 match &comm.members {
-                    Members::Range {
-                        first,
-                        stride,
-                        count,
-                    } => {
+                    Members::Range { first, stride, count } => {
                         out.push(0);
                         put_signed(out, *first);
                         put_signed(out, *stride);
@@ -263,17 +247,9 @@ impl Symbol {
                     1 => Members::List(get_list(from)?),
                     _ => return None,
                 };
-                Self::Comm(CommSymbol {
-                    name,
-                    leader,
-                    members,
-                    inter,
-                })
+                Self::Comm(CommSymbol { name, leader, members, inter })
             }
-            1 => Self::Datatype {
-                size: from.number()?,
-                name: from.text()?,
-            },
+            1 => Self::Datatype { size: from.number()?, name: from.text()? },
             2 => Self::Op { name: from.text()? },
             _ => return None,
         })
@@ -313,10 +289,7 @@ pub fn put_module(out: &mut Vec<u8>, module: &Module) {
 
 /// Reads a module.
 pub fn get_module(from: &mut Cursor<'_>) -> Option<Module> {
-    Some(Module {
-        path: from.text()?,
-        build_id: from.text()?,
-    })
+    Some(Module { path: from.text()?, build_id: from.text()? })
 }
 
 /// Kinds in the order of their numbers in a record; only ever appended to.
@@ -360,10 +333,7 @@ pub fn get_procedure(from: &mut Cursor<'_>) -> Option<(u16, ProcedureSpec)> {
     let args = (0..count)
         .map(|_| {
             let kind = *KINDS.get(usize::from(from.byte()?))?;
-            Some(ArgSpec {
-                name: from.text()?,
-                kind,
-            })
+            Some(ArgSpec { name: from.text()?, kind })
         })
         .collect::<Option<Vec<_>>>()?;
     Some((number, ProcedureSpec { name, args }))
@@ -410,14 +380,7 @@ mod tests {
     #[test]
     fn regular_groups_are_ranges() {
         let even = Members::of(&[0, 2, 4]);
-        assert_eq!(
-            even,
-            Members::Range {
-                first: 0,
-                stride: 2,
-                count: 3
-            }
-        );
+        assert_eq!(even, Members::Range { first: 0, stride: 2, count: 3 });
         assert_eq!(even.world_rank(2), Some(4));
         assert_eq!(even.world_rank(3), None);
         assert_eq!(Members::of(&[3, 1, 2]).world_rank(0), Some(3));

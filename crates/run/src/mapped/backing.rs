@@ -45,10 +45,7 @@ pub(super) struct Backing {
 impl Backing {
     /// Creates the file, `len` bytes long without any data.
     pub(super) fn create(path: &Path, len: usize) -> Result<Self, MapError> {
-        let failed = |source| MapError::Create {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| MapError::Create { path: path.to_owned(), source };
         check_limit(path, len)?;
         // The program may change its working directory before the path is needed again.
         let path = std::path::absolute(path).map_err(failed)?;
@@ -124,12 +121,7 @@ impl Backing {
         for _ in 0..INTERRUPTIONS {
             // SAFETY: the descriptor is ours; mode 0 changes no byte of the file.
             let result = unsafe {
-                libc::fallocate(
-                    descriptor,
-                    0,
-                    from as libc::off_t,
-                    (target - from) as libc::off_t,
-                )
+                libc::fallocate(descriptor, 0, from as libc::off_t, (target - from) as libc::off_t)
             };
             if result == 0 {
                 return Ok(());
@@ -153,9 +145,7 @@ impl Backing {
         let Some(_turn) = self.turn(reserved, upto)? else {
             return Ok(());
         };
-        let descriptor = self
-            .own_descriptor()
-            .map_err(|e| Self::error(e, reserved, upto))?;
+        let descriptor = self.own_descriptor().map_err(|e| Self::error(e, reserved, upto))?;
         let page = super::page();
         let mut error = libc::EIO;
         let mut at = reserved.load(Ordering::Acquire);
@@ -193,10 +183,7 @@ impl Backing {
         // function.
         let me = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
         for _ in 0..PATIENCE {
-            match self
-                .zeroing
-                .compare_exchange(0, me, Ordering::Acquire, Ordering::Acquire)
-            {
+            match self.zeroing.compare_exchange(0, me, Ordering::Acquire, Ordering::Acquire) {
                 Ok(_) => {
                     let turn = Turn(&self.zeroing);
                     let done = reserved.load(Ordering::Acquire) >= upto;
@@ -245,10 +232,9 @@ impl Backing {
 
     fn error(error: i32, reserved: &AtomicUsize, wanted: usize) -> ReserveError {
         match error {
-            libc::ENOSPC | libc::EDQUOT => ReserveError::NoSpace {
-                wanted,
-                reserved: reserved.load(Ordering::Acquire),
-            },
+            libc::ENOSPC | libc::EDQUOT => {
+                ReserveError::NoSpace { wanted, reserved: reserved.load(Ordering::Acquire) }
+            }
             libc::EBADF => ReserveError::Lost,
             other => ReserveError::Io(io::Error::from_raw_os_error(other)),
         }
@@ -283,10 +269,7 @@ fn raised(file: File) -> RawFd {
 }
 
 fn check_limit(path: &Path, wanted: usize) -> Result<(), MapError> {
-    let mut limit = libc::rlimit {
-        rlim_cur: libc::RLIM_INFINITY,
-        rlim_max: libc::RLIM_INFINITY,
-    };
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: limit is ours to fill; on failure it stays unlimited.
     unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
     if limit.rlim_cur < wanted as u64 {
@@ -300,7 +283,5 @@ fn check_limit(path: &Path, wanted: usize) -> Result<(), MapError> {
 }
 
 fn errno() -> i32 {
-    io::Error::last_os_error()
-        .raw_os_error()
-        .unwrap_or(libc::EIO)
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }

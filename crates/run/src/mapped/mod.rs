@@ -120,18 +120,12 @@ impl MappedRegion {
         let len = pages(max.max(1));
         let backing = Backing::create(&dir.join(name), len)?;
         match map(len, Some(&backing)) {
-            Ok(start) => Ok(Self {
-                start,
-                len,
-                reserved: AtomicUsize::new(0),
-                backing: Some(backing),
-            }),
+            Ok(start) => {
+                Ok(Self { start, len, reserved: AtomicUsize::new(0), backing: Some(backing) })
+            }
             Err(source) => {
                 backing.remove();
-                Err(MapError::Map {
-                    wanted: len,
-                    source,
-                })
+                Err(MapError::Map { wanted: len, source })
             }
         }
     }
@@ -139,17 +133,9 @@ impl MappedRegion {
     /// Private memory of the same shape, for where no file can be made: lost when the process ends.
     pub fn anonymous(max: usize) -> Result<Self, MapError> {
         let len = pages(max.max(1));
-        let start = map(len, None).map_err(|source| MapError::Map {
-            wanted: len,
-            source,
-        })?;
+        let start = map(len, None).map_err(|source| MapError::Map { wanted: len, source })?;
         // The kernel provides each page at first touch; there is no disk to run out of.
-        Ok(Self {
-            start,
-            len,
-            reserved: AtomicUsize::new(len),
-            backing: None,
-        })
+        Ok(Self { start, len, reserved: AtomicUsize::new(len), backing: None })
     }
 
     /// Makes the bytes `0..upto` safe to read and write.
@@ -192,10 +178,7 @@ impl MappedRegion {
     #[cold]
     fn grow(&self, upto: usize) -> Result<(), ReserveError> {
         if upto > self.len {
-            return Err(ReserveError::Full {
-                wanted: upto,
-                max: self.len,
-            });
+            return Err(ReserveError::Full { wanted: upto, max: self.len });
         }
         let Some(backing) = &self.backing else {
             return Ok(());
@@ -219,11 +202,7 @@ impl MappedRegion {
 /// apart.
 pub fn live_name(host: &str, pid: u32, start: Nanos) -> String {
     let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
-            c
-        } else {
-            '_'
-        }
+        if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' }
     };
     // Host names have at most 64 characters on Linux; a file name has room for 255.
     let host: String = host.chars().take(64).map(plain).collect();
@@ -263,18 +242,13 @@ fn page() -> usize {
 
 /// `bytes` rounded up to whole pages.
 fn pages(bytes: usize) -> usize {
-    bytes
-        .checked_next_multiple_of(page())
-        .unwrap_or(usize::MAX - (page() - 1))
+    bytes.checked_next_multiple_of(page()).unwrap_or(usize::MAX - (page() - 1))
 }
 
 fn map(len: usize, backing: Option<&Backing>) -> io::Result<NonNull<u8>> {
     let (flags, descriptor) = match backing {
         Some(backing) => (libc::MAP_SHARED, backing.descriptor()),
-        None => (
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-        ),
+        None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1),
     };
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
     let start = unsafe {

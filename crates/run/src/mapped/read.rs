@@ -48,40 +48,24 @@ pub enum ReadLiveError {
 ///
 /// The file may be in use: the bytes are those of the time of reading.
 pub fn read_live(path: &Path) -> Result<Vec<u8>, ReadLiveError> {
-    let at = |offset| {
-        move |source| ReadLiveError::Io {
-            offset,
-            source,
-            path: path.to_owned(),
-        }
-    };
+    let at = |offset| move |source| ReadLiveError::Io { offset, source, path: path.to_owned() };
     let metadata = std::fs::metadata(path).map_err(at(0))?;
     // Before opening, because opening a pipe would wait for its writer.
     if !metadata.is_file() {
-        return Err(ReadLiveError::NotAFile {
-            path: path.to_owned(),
-        });
+        return Err(ReadLiveError::NotAFile { path: path.to_owned() });
     }
     let mut file = File::open(path).map_err(at(0))?;
     let mut bytes = Vec::new();
     let mut offset = 0;
     while let Some((begin, end)) = next_data(&file, offset, metadata.len()) {
-        let too_large = || ReadLiveError::TooLarge {
-            length: end,
-            path: path.to_owned(),
-        };
+        let too_large = || ReadLiveError::TooLarge { length: end, path: path.to_owned() };
         if end > LARGEST {
             return Err(too_large());
         }
-        bytes
-            .try_reserve(end as usize - bytes.len())
-            .map_err(|_| too_large())?;
+        bytes.try_reserve(end as usize - bytes.len()).map_err(|_| too_large())?;
         bytes.resize(begin as usize, 0);
         file.seek(SeekFrom::Start(begin)).map_err(at(begin))?;
-        let read = (&file)
-            .take(end - begin)
-            .read_to_end(&mut bytes)
-            .map_err(at(begin))? as u64;
+        let read = (&file).take(end - begin).read_to_end(&mut bytes).map_err(at(begin))? as u64;
         if read < end - begin {
             // Someone shortened the file; what was read stands.
             break;
@@ -119,10 +103,7 @@ fn next_data(file: &File, offset: u64, length: u64) -> Option<(u64, u64)> {
 /// executables and libraries are such.
 pub fn map_file(path: &Path) -> io::Result<Mmap> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "expected a regular file",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a regular file"));
     }
     let file = File::open(path)?;
     // SAFETY: read-only, and the kind of file is not changed in place by anyone who plays by the

@@ -23,11 +23,7 @@ fn bytes_written_are_in_the_file_without_any_call() {
     region.reserve(3 * MIB).unwrap();
     store(&region, 3 * MIB - 3, b"end");
     let read = read_live(region.path().unwrap()).unwrap();
-    assert!(
-        read.len() <= 4 * MIB,
-        "holes at the end are not read, got {}",
-        read.len()
-    );
+    assert!(read.len() <= 4 * MIB, "holes at the end are not read, got {}", read.len());
     assert_eq!(&read[..12], b"0123456789\0\0");
     assert_eq!(&read[3 * MIB - 3..3 * MIB], b"end");
 }
@@ -46,10 +42,7 @@ fn a_name_is_taken_once_and_a_missing_folder_is_named() {
 
 #[test]
 fn a_live_name_is_one_plain_file_name() {
-    assert_eq!(
-        live_name("n017.cluster", 42, Nanos(7)),
-        "n017.cluster-42-7.live"
-    );
+    assert_eq!(live_name("n017.cluster", 42, Nanos(7)), "n017.cluster-42-7.live");
     assert_eq!(live_name("../ü", 42, Nanos(7)), "..__-42-7.live");
 }
 
@@ -60,10 +53,7 @@ fn more_than_the_region_is_refused() {
     store(&region, MIB - 1, b"x");
     assert!(region.path().is_none());
     let error = region.reserve(MIB + 1).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "1048577 bytes are more than the region's 1048576"
-    );
+    assert_eq!(error.to_string(), "1048577 bytes are more than the region's 1048576");
 }
 
 #[test]
@@ -73,14 +63,9 @@ fn zeros_written_in_place_of_fallocate_keep_what_is_stored() {
     let backing = region.backing.as_ref().unwrap();
     backing.write_zeros(&region.reserved, 5000, 8192).unwrap();
     store(&region, 8000, b"kept");
-    backing
-        .write_zeros(&region.reserved, 8192 + 1, MIB)
-        .unwrap();
+    backing.write_zeros(&region.reserved, 8192 + 1, MIB).unwrap();
     assert_eq!(region.reserved(), MIB);
-    assert_eq!(
-        &read_live(region.path().unwrap()).unwrap()[8000..8004],
-        b"kept"
-    );
+    assert_eq!(&read_live(region.path().unwrap()).unwrap()[8000..8004], b"kept");
 }
 
 #[test]
@@ -109,10 +94,7 @@ fn threads_reserve_together() {
     });
     let read = read_live(region.path().unwrap()).unwrap();
     for (slot, bytes) in read[..4_000_000].chunks(1000).enumerate() {
-        assert!(
-            bytes.iter().all(|&b| usize::from(b) == slot % 4 + 1),
-            "slot {slot}"
-        );
+        assert!(bytes.iter().all(|&b| usize::from(b) == slot % 4 + 1), "slot {slot}");
     }
 }
 
@@ -129,10 +111,7 @@ fn a_closed_descriptor_is_replaced_and_a_stranger_s_file_left_alone() {
     region.reserve(MIB).unwrap();
     store(&region, MIB - 4, b"tail");
     assert_eq!(stranger.metadata().unwrap().len(), 0);
-    assert_eq!(
-        &read_live(region.path().unwrap()).unwrap()[MIB - 4..MIB],
-        b"tail"
-    );
+    assert_eq!(&read_live(region.path().unwrap()).unwrap()[MIB - 4..MIB], b"tail");
     // SAFETY: closes the test's own duplicate, which the region rightly does not touch.
     unsafe { libc::close(number) };
     std::fs::remove_file(region.path().unwrap()).unwrap();
@@ -173,12 +152,7 @@ fn a_full_disk_is_an_error_and_never_sigbus() {
     };
     for zeros in [false, true] {
         let region = MappedRegion::create(disk.0.path(), "a.live", 64 * MIB).unwrap();
-        region
-            .backing
-            .as_ref()
-            .unwrap()
-            .has_fallocate
-            .store(!zeros, Ordering::Relaxed);
+        region.backing.as_ref().unwrap().has_fallocate.store(!zeros, Ordering::Relaxed);
         let mut upto = 0;
         let error = loop {
             upto += 10_000;
@@ -189,17 +163,10 @@ fn a_full_disk_is_an_error_and_never_sigbus() {
         };
         assert!(matches!(error, ReserveError::NoSpace { .. }), "{error}");
         // Nearly all of the disk could be used, and what was promised holds.
-        assert!(
-            region.reserved() > 900_000 && region.reserved() <= MIB,
-            "{}",
-            region.reserved()
-        );
+        assert!(region.reserved() > 900_000 && region.reserved() <= MIB, "{}", region.reserved());
         let rest = region.reserved() - (upto - 10_000);
         store(&region, upto - 10_000, &vec![8; rest]);
-        assert!(matches!(
-            region.reserve(64 * MIB),
-            Err(ReserveError::NoSpace { .. })
-        ));
+        assert!(matches!(region.reserve(64 * MIB), Err(ReserveError::NoSpace { .. })));
         std::fs::remove_file(region.path().unwrap()).unwrap();
     }
 }
@@ -222,18 +189,11 @@ fn a_killed_process_leaves_what_it_wrote() {
     child.kill().unwrap();
     child.wait().unwrap();
     let read = read_live(&dir.path().join("child.live")).unwrap();
-    let values: Vec<u64> = read
-        .chunks_exact(8)
-        .map(|b| u64::from_le_bytes(b.try_into().unwrap()))
-        .collect();
+    let values: Vec<u64> =
+        read.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap())).collect();
     let last = values.iter().position(|&v| v == 0).unwrap_or(values.len());
     assert!(last >= 100_000);
-    assert!(
-        values[..last]
-            .iter()
-            .zip(1..)
-            .all(|(&value, expected)| value == expected)
-    );
+    assert!(values[..last].iter().zip(1..).all(|(&value, expected)| value == expected));
 }
 
 /// Counts into the file until killed; says when it has come far enough.

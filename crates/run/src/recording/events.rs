@@ -46,7 +46,6 @@ fn step<T: Copy + PartialEq>(runs: &Runs<T>, at: &mut At) -> Option<T> {
 type ExtraBits = Box<dyn Fn(u16) -> u8>;
 
 /// The decoder of a thread's times.
-#[expect(clippy::large_enum_variant, reason = "there is one for each thread that is read")]
 enum Reader<'a> {
     Bounded(times::Decoder<'a, ExtraBits>, Box<Quantiser>),
     Exact(times::exact::Decoder<'a>),
@@ -82,7 +81,10 @@ impl<'a> Events<'a> {
                     let quantiser = recording.quantiser();
                     let bits = quantiser.clone();
                     let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));
-                    Reader::Bounded(times::Decoder::new(&thread.times.cells, bits), Box::new(quantiser))
+                    Reader::Bounded(
+                        times::Decoder::new(&thread.times.cells, bits),
+                        Box::new(quantiser),
+                    )
                 }
                 TimesMode::Exact => Reader::Exact(times::exact::Decoder::new(&thread.times.cells)),
                 TimesMode::Statistics => Reader::None,
@@ -109,7 +111,11 @@ impl<'a> Events<'a> {
         for (column, at) in log.columns.iter().zip(&mut self.columns[index]) {
             self.args.push(step(column, at)?);
         }
-        let polls = if log.polls.is_empty() { 1 } else { step(&log.polls, &mut self.polls[index]).unwrap_or(1) };
+        let polls = if log.polls.is_empty() {
+            1
+        } else {
+            step(&log.polls, &mut self.polls[index]).unwrap_or(1)
+        };
         let times = self.next_times(edge.map_or(0, |e| e + 1), node.0);
         Some(Event {
             node,

@@ -7,7 +7,9 @@ pub mod events;
 
 use talea_flow::log::ThreadLog;
 use talea_flow::times::{Bound, Quantiser};
-use talea_model::{ArgKind, Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, ProcedureSpec, Rank};
+use talea_model::{
+    ArgKind, Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, ProcedureSpec, Rank,
+};
 
 pub use events::{Event, Events};
 
@@ -156,8 +158,11 @@ impl Recording {
     /// A peer or root of a call on communicator `comm` as a rank of the world; `None` for `MPI_PROC_NULL`, wild cards, and
     /// processes of another world.
     pub fn world_rank(&self, process: &Process, comm: Option<i64>, peer: i64) -> Option<Rank> {
-        let rank = match comm.and_then(|c| usize::try_from(c).ok()).and_then(|c| self.comms.get(c)) {
-            Some(comm) if comm.name == "self" && peer == 0 => Some(i64::from(process.location.rank.0)),
+        let rank = match comm.and_then(|c| usize::try_from(c).ok()).and_then(|c| self.comms.get(c))
+        {
+            Some(comm) if comm.name == "self" && peer == 0 => {
+                Some(i64::from(process.location.rank.0))
+            }
             Some(comm) => comm.members.world_rank(peer),
             None => (peer >= 0).then_some(peer),
         };
@@ -174,7 +179,10 @@ impl Recording {
             match arg.kind {
                 ArgKind::Count => count = Some(value.max(0) as u64),
                 ArgKind::Datatype => {
-                    let size = usize::try_from(value).ok().and_then(|v| self.datatypes.get(v)).map_or(0, |d| d.0);
+                    let size = usize::try_from(value)
+                        .ok()
+                        .and_then(|v| self.datatypes.get(v))
+                        .map_or(0, |d| d.0);
                     sum = sum.saturating_add(count.take().unwrap_or(0).saturating_mul(size));
                 }
                 _ => {}
@@ -198,7 +206,9 @@ impl Process {
         if recording.times == TimesMode::Statistics {
             return sums;
         }
-        sums.iter_mut().for_each(|s| (s.min, s.max) = (u64::MAX, 0));
+        for sums in &mut sums {
+            (sums.min, sums.max) = (u64::MAX, 0);
+        }
         let mut events = Events::new(recording, self, thread);
         while let Some((node, gap, duration)) = events.next_nominal() {
             let sums = &mut sums[node.0 as usize];

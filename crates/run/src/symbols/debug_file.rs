@@ -29,18 +29,14 @@ pub(super) fn find_supplement(path: &Path, roots: &[PathBuf]) -> Option<PathBuf>
     let elf = Elf::parse(&*bytes).ok()?;
     let (name, build_id) = elf.gnu_debugaltlink().ok().flatten()?;
     let beside = path.parent()?.join(os_path(name));
-    matching(&beside, build_id)
-        .or_else(|| by_build_id(build_id, roots))
-        .map(|(found, _)| found)
+    matching(&beside, build_id).or_else(|| by_build_id(build_id, roots)).map(|(found, _)| found)
 }
 
 fn by_build_id(build_id: &[u8], roots: &[PathBuf]) -> Option<(PathBuf, Mmap)> {
     let digits = hexadecimal(build_id);
     let (folder, rest) = digits.split_at_checked(2)?;
     let name = format!(".build-id/{folder}/{rest}.debug");
-    roots
-        .iter()
-        .find_map(|root| matching(&root.join(&name), build_id))
+    roots.iter().find_map(|root| matching(&root.join(&name), build_id))
 }
 
 fn by_link(

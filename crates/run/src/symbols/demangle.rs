@@ -20,11 +20,7 @@ pub fn demangled(name: &str) -> String {
 pub(super) fn demangled_as(name: &str, language: Option<DwLang>) -> String {
     let fortran = language.is_some_and(is_fortran);
     let (base, clone) = without_clone(name);
-    let readable = if clone.is_empty() {
-        None
-    } else {
-        Some(base.to_owned())
-    };
+    let readable = if clone.is_empty() { None } else { Some(base.to_owned()) };
     rust(name)
         .or_else(|| cpp(base))
         .or_else(|| gfortran(base))
@@ -38,19 +34,9 @@ pub(super) fn demangled_as(name: &str, language: Option<DwLang>) -> String {
 
 /// Splits off what gcc appends to a function's specialised copies: `solve.constprop.0` is `solve`.
 fn without_clone(name: &str) -> (&str, &str) {
-    const MARKS: [&str; 6] = [
-        ".constprop.",
-        ".isra.",
-        ".part.",
-        ".cold",
-        ".lto_priv.",
-        ".localalias",
-    ];
-    let at = MARKS
-        .iter()
-        .filter_map(|mark| name.find(mark))
-        .min()
-        .unwrap_or(name.len());
+    const MARKS: [&str; 6] =
+        [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".localalias"];
+    let at = MARKS.iter().filter_map(|mark| name.find(mark)).min().unwrap_or(name.len());
     name.split_at(at)
 }
 
@@ -84,9 +70,7 @@ fn flang(name: &str) -> Option<String> {
     // Modules, submodules, host procedures, then the procedure; names are in lower case.
     let mut parts = Vec::new();
     while let Some(tail) = rest.strip_prefix(['M', 'S', 'F', 'P']) {
-        let end = tail
-            .find(|c: char| c.is_ascii_uppercase())
-            .unwrap_or(tail.len());
+        let end = tail.find(|c: char| c.is_ascii_uppercase()).unwrap_or(tail.len());
         parts.push(&tail[..end]);
         rest = &tail[end..];
     }
@@ -142,10 +126,7 @@ mod tests {
         check("main", "main");
         check("MPI_Send", "MPI_Send");
         check("_ZN2ns1SIiE1fEi", "ns::S<int>::f(int)");
-        check(
-            "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
-            "core::fmt::Write::write_fmt",
-        );
+        check("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
         check("_RNvCs1234_7mycrate3foo", "mycrate::foo");
         check("__heat_MOD_step", "heat::step");
         check("__heat_MOD_step.constprop.0.isra.1", "heat::step");
@@ -156,10 +137,7 @@ mod tests {
         check("solve.part.3", "solve");
         // Without knowledge of the language this may be a C function of that name.
         check("outer_", "outer_");
-        assert_eq!(
-            demangled_as("outer_", Some(gimli::DW_LANG_Fortran08)),
-            "outer"
-        );
+        assert_eq!(demangled_as("outer_", Some(gimli::DW_LANG_Fortran08)), "outer");
         // Names that only look mangled.
         check("_Zebra", "_Zebra");
         check("_Queue", "_Queue");
@@ -176,10 +154,7 @@ mod tests {
             }
             name
         };
-        assert_eq!(
-            demangled(&name(1)),
-            "f(A<int, int>, A<A<int, int>, A<int, int> >)"
-        );
+        assert_eq!(demangled(&name(1)), "f(A<int, int>, A<A<int, int>, A<int, int> >)");
         assert_eq!(demangled(&name(30)), name(30));
     }
 

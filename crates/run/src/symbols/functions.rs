@@ -46,21 +46,12 @@ impl Functions {
             }
             let begin = symbol.address();
             let sized = symbol.size() > 0;
-            let end = if sized {
-                begin.saturating_add(symbol.size())
-            } else {
-                end_of(elf, &symbol)
-            };
+            let end =
+                if sized { begin.saturating_add(symbol.size()) } else { end_of(elf, &symbol) };
             let from = self.names.len();
             self.names.push_str(&String::from_utf8_lossy(name));
             let name = (from, self.names.len());
-            self.all.push(Function {
-                begin,
-                end,
-                sized,
-                global: symbol.is_global(),
-                name,
-            });
+            self.all.push(Function { begin, end, sized, global: symbol.is_global(), name });
         }
     }
 
@@ -86,9 +77,7 @@ impl Functions {
 
     /// The mangled name of the function that contains `address`.
     pub(super) fn containing(&self, address: u64) -> Option<&str> {
-        let behind = self
-            .all
-            .partition_point(|function| function.begin <= address);
+        let behind = self.all.partition_point(|function| function.begin <= address);
         let nearest = self.all[..behind].iter().rev().take(NESTED);
         nearest
             .filter(|function| address < function.end)
@@ -98,10 +87,6 @@ impl Functions {
 }
 
 fn end_of<'data>(elf: &Elf<'data>, symbol: &impl ObjectSymbol<'data>) -> u64 {
-    let section = symbol
-        .section_index()
-        .and_then(|index| elf.section_by_index(index).ok());
-    section.map_or(0, |section| {
-        section.address().saturating_add(section.size())
-    })
+    let section = symbol.section_index().and_then(|index| elf.section_by_index(index).ok());
+    section.map_or(0, |section| section.address().saturating_add(section.size()))
 }

@@ -49,10 +49,7 @@ impl Resolver {
 
     /// A resolver that looks for separate debug files in these folders, in this order.
     pub fn with_debug_roots(debug_roots: Vec<PathBuf>) -> Self {
-        Self {
-            modules: BTreeMap::new(),
-            debug_roots,
-        }
+        Self { modules: BTreeMap::new(), debug_roots }
     }
 
     /// The source places of a recorded return address: the innermost inlined function first, and
@@ -64,12 +61,7 @@ impl Resolver {
     pub fn resolve(&mut self, module: &Module, offset: u64) -> Vec<ResolvedFrame> {
         if !self.modules.contains_key(module) {
             let file = ModuleFile::open(module, &self.debug_roots);
-            let known = Known {
-                file,
-                asked: 0,
-                unnamed: 0,
-                without_line: 0,
-            };
+            let known = Known { file, asked: 0, unnamed: 0, without_line: 0 };
             self.modules.insert(module.clone(), known);
         }
         let known = self.modules.get_mut(module).expect("inserted above");
@@ -77,10 +69,7 @@ impl Resolver {
         // The call is what precedes the return address, and may be the last instruction of its line
         // or function.
         let call = offset.saturating_sub(1);
-        let mut frames = known
-            .file
-            .as_ref()
-            .map_or_else(|_| Vec::new(), |file| file.frames(call));
+        let mut frames = known.file.as_ref().map_or_else(|_| Vec::new(), |file| file.frames(call));
         if frames.is_empty() {
             frames.push(ResolvedFrame::default());
         }
@@ -100,12 +89,7 @@ impl Resolver {
     pub fn gaps(&self) -> Gaps {
         let mut gaps = Gaps::default();
         let mut note = |detail, count| {
-            gaps.note(Gap {
-                kind: GapKind::Unresolved,
-                rank: None,
-                detail,
-                count,
-            });
+            gaps.note(Gap { kind: GapKind::Unresolved, rank: None, detail, count });
         };
         for (module, known) in &self.modules {
             let path = &module.path;
@@ -116,10 +100,7 @@ impl Resolver {
                 ),
                 Ok(file) => {
                     if let Some(damage) = file.damage() {
-                        note(
-                            format!("debug information is damaged ({damage}): `{path}`"),
-                            0,
-                        );
+                        note(format!("debug information is damaged ({damage}): `{path}`"), 0);
                     }
                     if known.unnamed > 0 {
                         let count = known.unnamed;
@@ -161,10 +142,8 @@ pub(crate) fn bare_address(module: &Module, offset: u64) -> String {
 /// Lower-case hexadecimal digits of `bytes`.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    bytes
-        .iter()
-        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

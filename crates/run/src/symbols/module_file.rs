@@ -48,11 +48,7 @@ impl ModuleFile {
         // A module without a recorded id cannot be checked; one that has lost its id is another.
         if !module.build_id.is_empty() && hexadecimal(build_id) != module.build_id {
             return Err(OpenError::OtherBuild {
-                found: if build_id.is_empty() {
-                    "none".into()
-                } else {
-                    hexadecimal(build_id)
-                },
+                found: if build_id.is_empty() { "none".into() } else { hexadecimal(build_id) },
                 expected: module.build_id.clone(),
             });
         }
@@ -74,11 +70,7 @@ impl ModuleFile {
                 .map_err(|error| damage = Some(error.to_string()))
                 .ok()
         });
-        Ok(Self {
-            lines,
-            functions,
-            damage: RefCell::new(damage),
-        })
+        Ok(Self { lines, functions, damage: RefCell::new(damage) })
     }
 
     /// The frames at the address of a call, innermost first, without their addresses; empty if
@@ -101,10 +93,7 @@ impl ModuleFile {
                 }
             }
             (None, Some(symbol)) => {
-                frames.push(ResolvedFrame {
-                    function: Some(symbol),
-                    ..ResolvedFrame::default()
-                });
+                frames.push(ResolvedFrame { function: Some(symbol), ..ResolvedFrame::default() });
             }
             (_, None) => {}
         }

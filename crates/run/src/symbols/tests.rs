@@ -22,16 +22,9 @@ int main(void) { return outer(1); }
 ";
 
 fn run(program: &str, arguments: &[&str], folder: &Path) {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .output();
+    let output = Command::new(program).args(arguments).current_dir(folder).output();
     let output = output.unwrap_or_else(|error| panic!("{program} is needed: {error}"));
-    assert!(
-        output.status.success(),
-        "{program}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A folder with the program `p`, and the folder's path.
@@ -48,32 +41,21 @@ fn module(path: &Path) -> Module {
     let bytes = fs::read(path).unwrap();
     let elf = object::File::parse(&*bytes).unwrap();
     let build_id = hexadecimal(elf.build_id().unwrap().unwrap_or_default());
-    Module {
-        path: path.to_str().unwrap().to_owned(),
-        build_id,
-    }
+    Module { path: path.to_str().unwrap().to_owned(), build_id }
 }
 
 fn address(path: &Path, name: &str) -> u64 {
     let bytes = fs::read(path).unwrap();
     let elf = object::File::parse(&*bytes).unwrap();
-    elf.symbols()
-        .find(|s| s.name() == Ok(name))
-        .expect("the symbol")
-        .address()
+    elf.symbols().find(|s| s.name() == Ok(name)).expect("the symbol").address()
 }
 
 /// The return address of the one call in `outer`: where some later offset first has `middle` as its
 /// call.
 fn return_address(path: &Path) -> u64 {
-    let (begin, mut resolver) = (
-        address(path, "outer"),
-        Resolver::with_debug_roots(Vec::new()),
-    );
+    let (begin, mut resolver) = (address(path, "outer"), Resolver::with_debug_roots(Vec::new()));
     let inside = |offset: &u64| resolver.resolve(&module(path), *offset).len() == 2;
-    (begin + 1..begin + 64)
-        .find(inside)
-        .expect("an inlined call")
+    (begin + 1..begin + 64).find(inside).expect("an inlined call")
 }
 
 /// One line a frame: `function file:line`, with the file's last part.
@@ -95,11 +77,7 @@ fn lines_and_inlined_calls_with_and_without_position_independence() {
         let at = return_address(&path);
         let mut resolver = Resolver::with_debug_roots(Vec::new());
         let frames = resolver.resolve(&module(&path), at);
-        assert_eq!(
-            text(&frames),
-            ["middle p.c:2", "outer p.c:4"],
-            "{options:?}"
-        );
+        assert_eq!(text(&frames), ["middle p.c:2", "outer p.c:4"], "{options:?}");
         assert_eq!(frames[0].address, format!("p+{at:#x}"));
         assert!(resolver.gaps().is_empty());
     }
@@ -139,29 +117,16 @@ fn stripped_programs_lose_lines_then_names() {
     run("strip", &["p"], dir.path());
     let mut resolver = Resolver::with_debug_roots(Vec::new());
     let frames = resolver.resolve(&module(&path), at);
-    assert_eq!(
-        frames,
-        [ResolvedFrame {
-            address: format!("p+{at:#x}"),
-            ..Default::default()
-        }]
-    );
+    assert_eq!(frames, [ResolvedFrame { address: format!("p+{at:#x}"), ..Default::default() }]);
     let gap = resolver.gaps().iter().next().unwrap().detail.clone();
-    assert!(
-        gap.starts_with("1 addresses lie in no function that has a symbol"),
-        "{gap}"
-    );
+    assert!(gap.starts_with("1 addresses lie in no function that has a symbol"), "{gap}");
 }
 
 #[test]
 fn separate_debug_files_are_found_by_build_id_and_by_link() {
     let (dir, path) = compiled(&[]);
     let at = return_address(&path);
-    run(
-        "objcopy",
-        &["--only-keep-debug", "p", "p.debug"],
-        dir.path(),
-    );
+    run("objcopy", &["--only-keep-debug", "p", "p.debug"], dir.path());
     run("strip", &["p"], dir.path());
     let root = dir.path().join("root");
     let check = |expected: &[&str]| {
@@ -179,23 +144,11 @@ fn separate_debug_files_are_found_by_build_id_and_by_link() {
     fs::copy(other, &place).unwrap();
     check(&["-"]);
     // Without a build id the link's checksum decides.
-    run(
-        "objcopy",
-        &["--remove-section=.note.gnu.build-id", "p"],
-        dir.path(),
-    );
-    run(
-        "objcopy",
-        &["--remove-section=.note.gnu.build-id", "p.debug"],
-        dir.path(),
-    );
+    run("objcopy", &["--remove-section=.note.gnu.build-id", "p"], dir.path());
+    run("objcopy", &["--remove-section=.note.gnu.build-id", "p.debug"], dir.path());
     run("objcopy", &["--add-gnu-debuglink=p.debug", "p"], dir.path());
     fs::create_dir(dir.path().join(".debug")).unwrap();
-    fs::rename(
-        dir.path().join("p.debug"),
-        dir.path().join(".debug/p.debug"),
-    )
-    .unwrap();
+    fs::rename(dir.path().join("p.debug"), dir.path().join(".debug/p.debug")).unwrap();
     check(&["middle p.c:2", "outer p.c:4"]);
     fs::write(dir.path().join(".debug/p.debug"), "changed").unwrap();
     check(&["-"]);
@@ -205,10 +158,7 @@ fn separate_debug_files_are_found_by_build_id_and_by_link() {
 fn another_build_or_no_file_is_never_resolved() {
     let (dir, path) = compiled(&[]);
     let at = return_address(&path);
-    let recorded = Module {
-        build_id: "00ff".into(),
-        ..module(&path)
-    };
+    let recorded = Module { build_id: "00ff".into(), ..module(&path) };
     let check = |module: &Module, expected: &str| {
         let mut resolver = Resolver::new();
         let frames = resolver.resolve(module, at);
@@ -216,40 +166,19 @@ fn another_build_or_no_file_is_never_resolved() {
         assert_eq!((&frames[0].function, frames[0].line), (&None, None));
         let gap = resolver.gaps().iter().next().unwrap().clone();
         assert_eq!((gap.kind, gap.count), (GapKind::Unresolved, 1));
-        assert_eq!(
-            gap.detail,
-            format!("1 addresses stay numbers: {expected}: `{}`", module.path)
-        );
+        assert_eq!(gap.detail, format!("1 addresses stay numbers: {expected}: `{}`", module.path));
     };
     let found = module(&path).build_id;
-    check(
-        &recorded,
-        &format!("the file has build id {found}, the one that ran had 00ff"),
-    );
-    let missing = Module {
-        path: "/no/such/file".into(),
-        build_id: String::new(),
-    };
-    check(
-        &missing,
-        "the file cannot be read here (No such file or directory (os error 2))",
-    );
+    check(&recorded, &format!("the file has build id {found}, the one that ran had 00ff"));
+    let missing = Module { path: "/no/such/file".into(), build_id: String::new() };
+    check(&missing, "the file cannot be read here (No such file or directory (os error 2))");
     // A pipe would keep the reader waiting.
     let pipe = dir.path().join("pipe");
     run("mkfifo", &["pipe"], dir.path());
-    let pipe = Module {
-        path: pipe.to_str().unwrap().into(),
-        build_id: String::new(),
-    };
-    check(
-        &pipe,
-        "the file cannot be read here (expected a regular file)",
-    );
+    let pipe = Module { path: pipe.to_str().unwrap().into(), build_id: String::new() };
+    check(&pipe, "the file cannot be read here (expected a regular file)");
     fs::write(&path, SOURCE).unwrap();
-    let text = Module {
-        build_id: String::new(),
-        ..recorded
-    };
+    let text = Module { build_id: String::new(), ..recorded };
     check(&text, "not an ELF file (Unknown file magic)");
 }
 
@@ -279,26 +208,16 @@ program p
 end program
 ";
     fs::write(dir.path().join("p.f90"), source).unwrap();
-    run(
-        "gfortran",
-        &["-g", "-O0", "-Wl,--build-id", "-o", "p", "p.f90"],
-        dir.path(),
-    );
+    run("gfortran", &["-g", "-O0", "-Wl,--build-id", "-o", "p", "p.f90"], dir.path());
     let path = dir.path().join("p");
     let names = |resolver: &mut Resolver, symbols: &[&str], from: &Path| -> Vec<String> {
-        let mut name = |s: &&str| {
-            resolver.resolve(&module(&path), address(from, s) + 1)[0]
-                .function
-                .clone()
-        };
+        let mut name =
+            |s: &&str| resolver.resolve(&module(&path), address(from, s) + 1)[0].function.clone();
         symbols.iter().map(|s| name(s).unwrap()).collect()
     };
     let symbols = ["__heat_MOD_step", "drive_", "MAIN__"];
     let mut resolver = Resolver::with_debug_roots(Vec::new());
-    assert_eq!(
-        names(&mut resolver, &symbols, &path),
-        ["heat::step", "drive", "p"]
-    );
+    assert_eq!(names(&mut resolver, &symbols, &path), ["heat::step", "drive", "p"]);
 }
 
 /// Asks a damaged copy about addresses inside and outside its code; any answer will do.
@@ -306,10 +225,7 @@ fn ask(bytes: &[u8], at: u64) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("p");
     fs::write(&path, bytes).unwrap();
-    let module = Module {
-        path: path.to_str().unwrap().into(),
-        build_id: String::new(),
-    };
+    let module = Module { path: path.to_str().unwrap().into(), build_id: String::new() };
     let mut resolver = Resolver::with_debug_roots(Vec::new());
     for offset in [at, 0, 1, u64::MAX, at + 40] {
         let frames = resolver.resolve(&module, offset);
@@ -328,10 +244,7 @@ fn damaged_files_never_panic() {
     let flips = prop::collection::vec((0..length, 0..8_u8), 1..20);
     // A quarter of the cases are cut, too.
     let cut = prop::option::weighted(0.25, 0..length);
-    let cases = std::env::var("TALEA_TEST_CASES")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(300);
+    let cases = std::env::var("TALEA_TEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
     proptest!(ProptestConfig::with_cases(cases), |(flips in flips, cut in cut)| {
         let mut bytes = good.clone();
         for (place, bit) in flips {

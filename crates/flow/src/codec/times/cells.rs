@@ -120,21 +120,13 @@ impl Cells {
     fn index<B: Bits>(&mut self, coder: &mut B, kind: usize, at: usize, index: u16) -> u16 {
         let place = &mut self.places[at];
         let pair = if place.is_unknown() {
-            first(
-                &mut self.first[kind * usize::from(PAIRS)..],
-                coder,
-                index >> 1,
-            )
+            first(&mut self.first[kind * usize::from(PAIRS)..], coder, index >> 1)
         } else {
             let by_kind = kind * (STEP_MAX as usize + 1) + place.step as usize;
             let offset = class5(place.level.median - (place.anchor << 8), 128 << place.step);
             let spread = place.level.spread;
             let motion = class5(place.last, spread) * 5 + class5(place.trend, spread / 2);
-            let last = if place.is_due() {
-                3
-            } else {
-                class3(place.last, spread)
-            };
+            let last = if place.is_due() { 3 } else { class3(place.last, spread) };
             let view = View {
                 own: &mut place.own,
                 shape: &mut self.shape[by_kind * 5 + offset],
@@ -215,11 +207,8 @@ impl View<'_> {
         }
         let far = found == ZONES;
         let lane = side * ZONES as usize + found.min(ZONES - 1) as usize;
-        let zone = if far {
-            ZONES + self.far(coder, side, zone.saturating_sub(ZONES))
-        } else {
-            found
-        };
+        let zone =
+            if far { ZONES + self.far(coder, side, zone.saturating_sub(ZONES)) } else { found };
         let mut node = 1;
         for i in (0..step).rev() {
             let bit = distance >> i & 1 == 1;

@@ -16,10 +16,7 @@ fn split(time: u64) -> (u16, u32) {
         return (time as u16, 0);
     }
     let rest = time.ilog2() - FINE;
-    (
-        (((rest + 1) << FINE) + ((time >> rest) as u32 & ((1 << FINE) - 1))) as u16,
-        rest,
-    )
+    ((((rest + 1) << FINE) + ((time >> rest) as u32 & ((1 << FINE) - 1))) as u16, rest)
 }
 
 /// First time of a cell, and how many digits follow; none if no time has it.
@@ -49,12 +46,10 @@ impl Encoder {
     /// Appends the times of an event in nanoseconds, each with its context, an edge and a node.
     pub fn push(&mut self, gap_context: u32, gap: u64, duration_context: u32, duration: u64) {
         let (index, rest) = split(gap);
-        self.cells
-            .gap(&mut self.coder, gap_context, duration_context, index);
+        self.cells.gap(&mut self.coder, gap_context, duration_context, index);
         self.coder.raw(rest, gap);
         let (index, rest) = split(duration);
-        self.cells
-            .duration(&mut self.coder, duration_context, index);
+        self.cells.duration(&mut self.coder, duration_context, index);
         self.coder.raw(rest, duration);
     }
 
@@ -74,10 +69,7 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// Begins to read what [`Encoder::finish`] returned.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            coder: range::Decoder::new(bytes),
-            cells: Cells::new(),
-        }
+        Self { coder: range::Decoder::new(bytes), cells: Cells::new() }
     }
 
     /// Gap and duration of the next event, whose contexts are those it was pushed with.
@@ -86,9 +78,7 @@ impl<'a> Decoder<'a> {
         gap_context: u32,
         duration_context: u32,
     ) -> Result<(u64, u64), DecodeError> {
-        let gap = self
-            .cells
-            .gap(&mut self.coder, gap_context, duration_context, 0);
+        let gap = self.cells.gap(&mut self.coder, gap_context, duration_context, 0);
         let gap = self.time(gap)?;
         let duration = self.cells.duration(&mut self.coder, duration_context, 0);
         let duration = self.time(duration)?;
@@ -105,11 +95,7 @@ impl<'a> Decoder<'a> {
 
     /// Checks, after the last event, that all bytes were used.
     pub fn finish(&self) -> Result<(), DecodeError> {
-        if self.coder.at_end() {
-            Ok(())
-        } else {
-            Err(DecodeError::Trailing)
-        }
+        if self.coder.at_end() { Ok(()) } else { Err(DecodeError::Trailing) }
     }
 }
 

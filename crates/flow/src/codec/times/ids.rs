@@ -12,10 +12,7 @@ pub(super) struct Ids {
 
 impl Ids {
     pub(super) fn new() -> Self {
-        Self {
-            slots: vec![(0, 0); 64],
-            used: 0,
-        }
+        Self { slots: vec![(0, 0); 64], used: 0 }
     }
 
     /// The number of an id below `u64::MAX`; a new id gets the number of ids before it.

@@ -29,11 +29,7 @@ pub(super) struct Level {
 impl Level {
     /// Nothing seen yet; `spread` is what other contexts have.
     pub(super) const fn unknown(spread: i32) -> Self {
-        Self {
-            median: 0,
-            spread,
-            visits: 0,
-        }
+        Self { median: 0, spread, visits: 0 }
     }
 
     /// Takes one more into account, and returns its deviation. Outliers count as less far out than they are.
