@@ -202,8 +202,13 @@ unsafe fn control(entry: &Entry, call: Call) -> usize {
 unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Call) -> usize {
     // SAFETY: see `dispatch`; pointers to nodes are valid for the life of the process.
     unsafe {
-        if entry.local && !state.process.calls_all {
-            return state.count(entry, call);
+        if entry.local {
+            if PROCEDURES[usize::from(entry.procedure)].class == Class::Pcontrol {
+                return control(entry, call);
+            }
+            if !state.process.calls_all {
+                return state.count(entry, call);
+            }
         }
         let node = state.find(entry, index, call);
         if node.is_null() {

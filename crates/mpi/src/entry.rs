@@ -28,7 +28,7 @@ pub struct Entry {
     pub procedure: u16,
     /// How its arguments are passed.
     pub binding: Binding,
-    /// True for procedures that are only counted.
+    /// True for procedures that are only counted, and for `MPI_Pcontrol`.
     pub local: bool,
     /// True where arguments go on the stack.
     pub long: bool,
@@ -44,7 +44,7 @@ impl Entry {
             Binding::C => described.params.len() > 6,
             Binding::Fortran => described.params.len() > 3,
         };
-        let local = matches!(described.class, Class::Local);
+        let local = matches!(described.class, Class::Local | Class::Pcontrol);
         Self { real: AtomicUsize::new(0), procedure, binding, local, long, name }
     }
 
