@@ -266,7 +266,7 @@ impl LoopTimes {
     }
 }
 
-fn durations(iterations: &[Iteration]) -> Durations {
+pub(crate) fn durations(iterations: &[Iteration]) -> Durations {
     let mut sorted: Vec<u64> = iterations.iter().map(|iteration| iteration.duration.0).collect();
     sorted.sort_unstable();
     let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {

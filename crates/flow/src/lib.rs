@@ -13,6 +13,7 @@ pub mod log;
 pub mod loops;
 pub mod matrix;
 pub mod stats;
+pub mod steps;
 pub mod structure;
 pub mod times;
 

@@ -1,1 +1,57 @@
-fn main() {}
+//! `talea`: performance introspection for parallel programs, from the command line.
+//!
+//! Owns nothing but the way from the command line to a command and from its result to an exit code. Definitions
+//! are in [`cli`], each command in the file of its name, what they have in common in [`analysis`].
+
+mod analysis;
+mod cli;
+mod completions;
+mod doctor;
+mod events;
+mod exit;
+mod load;
+mod procedures;
+mod recorder;
+mod report;
+mod requests;
+mod show;
+mod table;
+mod terminal;
+
+use std::process::ExitCode;
+
+use cli::Task;
+use exit::{Exit, Expected};
+
+fn main() -> ExitCode {
+    let task = cli::parse();
+    std::panic::set_hook(Box::new(terminal::say_bug));
+    // The program's own exit code must not get lost in a bug of ours, so that `run` catches its own.
+    let exit = std::panic::catch_unwind(|| perform(task));
+    exit.unwrap_or_else(|_| Exit::Bug.into())
+}
+
+fn perform(task: Task) -> ExitCode {
+    match task {
+        Task::Run(options) => match recorder::run(&options) {
+            Ok(code) => code.into(),
+            Err(error) => exit::report(&error).into(),
+        },
+        Task::Report(options) => code(report::report(&options)),
+        Task::Show(options) => code(show::show(&options)),
+        Task::Events(options) => code(events::events(&options)),
+        Task::Doctor { json } => match doctor::doctor(json) {
+            Ok(exit) => exit.into(),
+            Err(error) => exit::report(&error).into(),
+        },
+        Task::Completions(shell) => code(completions::completions(shell)),
+        Task::Man(options) => code(completions::man(&options)),
+    }
+}
+
+fn code<E: Expected>(result: Result<(), E>) -> ExitCode {
+    match result {
+        Ok(()) => Exit::Done.into(),
+        Err(error) => exit::report(&error).into(),
+    }
+}

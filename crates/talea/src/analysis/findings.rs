@@ -1,0 +1,337 @@
+//! What matters about a run, in plain sentences with figures.
+//!
+//! Owns the wording and the order: the loop, what an iteration takes, what waits, who is uneven, what ended early.
+//! Each sentence has the place of its evidence. A finding is left out rather than said without a figure behind it.
+
+use std::fmt::Write as _;
+
+use talea_model::Nanos;
+use talea_report::data::{Category, Finding, Target, TreeKind, TreeNode};
+use talea_run::recording::{Ended, Process};
+
+use super::Analysis;
+use super::classes::ranges;
+use super::rank::part;
+use super::tree::{NUMBERS, graph_loop, tree};
+
+/// Fewer iterations have no typical duration.
+const FEW: usize = 10;
+/// Iterations that are slower than the median by this factor are slow.
+const SLOW: f64 = 1.2;
+/// A rank that computes longer than the mean by this factor stands out.
+const UNEVEN: f64 = 1.1;
+
+/// All findings, most important first.
+pub(crate) fn findings(analysis: &Analysis<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(ended_early(analysis));
+    found.extend(dominant(analysis));
+    found.extend(iterations(analysis));
+    found.extend((!analysis.ranks.is_empty()).then(|| waiting(analysis)));
+    found.extend(uneven(analysis));
+    found.extend(largest(analysis));
+    found.extend(classes(analysis));
+    found
+}
+
+/// `98.8 %`, with as many digits as mean something.
+pub(crate) fn percent(part: f64) -> String {
+    let percent = part * 100.0;
+    match percent {
+        99.5..100.0 => format!("{:.1} %", percent.min(99.9)),
+        9.95.. => format!("{percent:.0} %"),
+        0.0 => "0 %".to_owned(),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+/// How a process ended, in words.
+pub(crate) fn end(process: &Process, last: Nanos) -> String {
+    match process.ended {
+        Ended::Finalized => "finished".to_owned(),
+        Ended::Aborted(code) => format!("MPI_Abort({code}) after {last}"),
+        Ended::Exited => format!("exit without MPI_Finalize after {last}"),
+        Ended::Killed => format!("killed or crashed after {last}"),
+    }
+}
+
+/// Part of a loop's time from which on a loop inside it is told as well.
+const NEARLY_ALL: f64 = 0.9;
+
+/// The sentence on the loop that takes most time, by the structure of the largest class.
+pub(crate) fn dominant(analysis: &Analysis<'_>) -> Option<Finding> {
+    let class = analysis.classes.first()?;
+    let thread = analysis.process(class.representative).threads.first()?;
+    let tree = tree(analysis, thread, &class.shown, 0);
+    let outer = largest_loop(&tree)?;
+    if outer.time == Nanos(0) {
+        return None;
+    }
+    let mut text = format!("{} of the time is one loop of {}", percent(outer.share), what(outer));
+    // The loop that the program's steps are may stand inside one that reads its input.
+    let mut inner = outer;
+    while let Some(next) = largest_loop(inner)
+        && next.time.0 as f64 >= NEARLY_ALL * inner.time.0 as f64
+    {
+        inner = next;
+    }
+    if inner.id != outer.id {
+        let _ = write!(text, "; nearly all of that is a loop inside it of {}", what(inner));
+    }
+    text.push('.');
+    Some(Finding { text, target: Target::Loop { id: inner.loop_id? } })
+}
+
+/// The outermost loop below a node that takes most time.
+fn largest_loop(node: &TreeNode) -> Option<&TreeNode> {
+    let below = node.children.iter().filter_map(|child| match child.kind {
+        TreeKind::Loop => Some(child),
+        TreeKind::Sequence => largest_loop(child),
+        TreeKind::Root | TreeKind::Call => None,
+    });
+    below.max_by_key(|found| (found.time, std::cmp::Reverse(found.id)))
+}
+
+/// How often a loop turns and where it begins.
+fn what(node: &TreeNode) -> String {
+    let count = node.count.map_or_else(|| node.range.clone(), |count| count.to_string());
+    let plural = if count == "1" { "" } else { "s" };
+    let mut first = node;
+    while let Some(child) = first.children.first() {
+        first = child;
+    }
+    format!("{count} iteration{plural}, from `{}`", first.label)
+}
+
+/// What an iteration of the main loop takes, and which are slower: in a period, or single ones.
+fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
+    let class = analysis.classes.first()?;
+    let study = &analysis.ranks[class.representative];
+    let main = study.main()?;
+    let durations: Vec<f64> = study.iterations.iter().map(|one| one.duration.0 as f64).collect();
+    let median = main.durations.median;
+    if durations.len() < FEW || median.0 == 0 {
+        return None;
+    }
+    let id = graph_loop(0, main.index);
+    let slow: Vec<usize> =
+        (0..durations.len()).filter(|&at| durations[at] > SLOW * median.0 as f64).collect();
+    let mean_of = |places: &[usize]| {
+        let sum: f64 = places.iter().map(|&at| durations[at]).sum();
+        Nanos((sum / places.len().max(1) as f64) as u64)
+    };
+    if let Some(period) = period(&slow, durations.len()) {
+        let text = format!(
+            "An iteration takes {median}; every {} takes {}.",
+            ordinal(period),
+            mean_of(&slow)
+        );
+        return Some(Finding { text, target: Target::Loop { id } });
+    }
+    let worst = (0..durations.len())
+        .max_by(|&a, &b| durations[a].total_cmp(&durations[b]).then(b.cmp(&a)))?;
+    let mut text = format!("An iteration takes {median}");
+    if durations[worst] > SLOW * median.0 as f64 {
+        let _ = write!(
+            text,
+            "; the longest, number {worst} on rank {}, took {}",
+            study.rank, study.iterations[worst].duration
+        );
+        let target = Target::Iteration { id, iteration: worst as u64 };
+        return Some(Finding { text: text + ".", target });
+    }
+    let _ = write!(text, ", none longer than {}", main.durations.max);
+    Some(Finding { text: text + ".", target: Target::Loop { id } })
+}
+
+/// The distance of slow iterations where nearly all of them are equally far apart.
+fn period(slow: &[usize], iterations: usize) -> Option<usize> {
+    let gaps: Vec<usize> = slow.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut sorted = gaps.clone();
+    sorted.sort_unstable();
+    let period = *sorted.get(sorted.len() / 2)?;
+    let regular = gaps.iter().filter(|&&gap| gap == period).count();
+    let expected = iterations / period.max(1);
+    (period >= 2
+        && gaps.len() >= 3
+        && regular * 5 >= gaps.len() * 4
+        && slow.len() * 5 >= expected * 4)
+        .then_some(period)
+}
+
+fn ordinal(number: usize) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+/// How much waits, and where.
+fn waiting(analysis: &Analysis<'_>) -> Finding {
+    let all = analysis.time_of_all();
+    let mpi: Nanos = analysis.ranks.iter().map(|rank| rank.mpi).sum();
+    let sites = analysis.calls.sites();
+    let waiting =
+        |site: &&super::calls::CallSite| site.category == Category::Waiting && !site.bracket;
+    let waits: Nanos = sites.iter().filter(waiting).map(|site| site.stats.time).sum();
+    if part(mpi, all) < 0.005 {
+        return Finding {
+            text: format!("Only {} of the time is spent in MPI.", percent(part(mpi, all))),
+            target: Target::Run,
+        };
+    }
+    let order = analysis.calls.by_time();
+    let most = order.iter().find(|&&at| waiting(&&sites[at as usize]));
+    let (Some(&most), true) = (most, part(waits, all) >= 0.005) else {
+        return Finding {
+            text: format!(
+                "{} of the time is spent in MPI, next to nothing of it waits for messages.",
+                percent(part(mpi, all))
+            ),
+            target: Target::Run,
+        };
+    };
+    let site = &sites[most as usize];
+    let here = part(site.stats.time, waits);
+    let how = if here > 0.9 { "nearly all of it".to_owned() } else { percent(here) + " of that" };
+    Finding {
+        text: format!(
+            "{} of the time is spent in MPI; {} waits for messages, {how} in `{}`.",
+            percent(part(mpi, all)),
+            percent(part(waits, all)),
+            analysis.places.label(site.signature)
+        ),
+        target: Target::Site { id: most },
+    }
+}
+
+/// The rank that computes longest.
+fn uneven(analysis: &Analysis<'_>) -> Option<Finding> {
+    let compute: Vec<Nanos> = analysis.ranks.iter().map(|rank| rank.run - rank.mpi).collect();
+    let finished = |&at: &usize| analysis.process(at).ended == Ended::Finalized;
+    let places: Vec<usize> = (0..compute.len()).filter(finished).collect();
+    if places.len() < 2 {
+        return None;
+    }
+    let most = *places.iter().max_by_key(|&&at| (compute[at], std::cmp::Reverse(at)))?;
+    let rest: Nanos = places.iter().filter(|&&at| at != most).map(|&at| compute[at]).sum();
+    let mean = rest.0 as f64 / (places.len() - 1) as f64;
+    let factor = compute[most].0 as f64 / mean.max(1.0);
+    let significant = part(compute[most], analysis.ranks[most].run) > 0.02;
+    (factor >= UNEVEN && significant).then(|| {
+        let rank = analysis.ranks[most].rank;
+        let more = percent(factor - 1.0);
+        Finding {
+            text: format!("Rank {rank} computes {more} longer than the mean of the others."),
+            target: Target::Rank { rank },
+        }
+    })
+}
+
+/// The call sites with most time beside the one that waits.
+fn largest(analysis: &Analysis<'_>) -> Option<Finding> {
+    let all = analysis.time_of_all();
+    let sites = analysis.calls.sites();
+    let order: Vec<u32> = analysis
+        .calls
+        .by_time()
+        .into_iter()
+        .filter(|&at| {
+            !sites[at as usize].bracket && part(sites[at as usize].stats.time, all) >= 0.01
+        })
+        .take(3)
+        .collect();
+    let first = *order.first()?;
+    let each: Vec<String> = order
+        .iter()
+        .map(|&at| {
+            let site = &sites[at as usize];
+            format!(
+                "`{}` {}",
+                analysis.places.label(site.signature),
+                percent(part(site.stats.time, all))
+            )
+        })
+        .collect();
+    Some(Finding {
+        text: format!("Most time in MPI goes to {}.", each.join(", ")),
+        target: Target::Site { id: first },
+    })
+}
+
+fn classes(analysis: &Analysis<'_>) -> Option<Finding> {
+    let count = analysis.classes.len();
+    if count < 2 || count > analysis.ranks.len() / 2 {
+        return None;
+    }
+    let smallest = analysis.classes.last()?;
+    let ranks = ranges(smallest.members.iter().map(|&at| analysis.ranks[at].rank.0));
+    Some(Finding {
+        text: format!(
+            "The ranks fall into {count} classes by structure; rank {ranks} is the smallest."
+        ),
+        target: Target::Class { id: count as u32 - 1 },
+    })
+}
+
+/// Ranks that did not reach the end.
+fn ended_early(analysis: &Analysis<'_>) -> Vec<Finding> {
+    let early: Vec<usize> = (0..analysis.ranks.len())
+        .filter(|&at| analysis.process(at).ended != Ended::Finalized)
+        .collect();
+    let one = |&at: &usize| {
+        let (process, study) = (analysis.process(at), &analysis.ranks[at]);
+        let mut text = format!("Rank {}: {}", study.rank, end(process, study.end - study.begin));
+        if let Some(open) = process.open {
+            let signature = talea_model::Signature { procedure: open.procedure, path: open.path };
+            let _ = write!(text, ", inside `{}`", analysis.places.label(signature));
+        }
+        Finding { text: text + ".", target: Target::Rank { rank: study.rank } }
+    };
+    if early.len() <= 3 {
+        return early.iter().map(one).collect();
+    }
+    // The first to end is the likeliest cause.
+    let first = early.iter().min_by_key(|&&at| (analysis.ranks[at].end, at));
+    let rest = Finding {
+        text: format!(
+            "{} of {} ranks did not reach MPI_Finalize.",
+            early.len(),
+            analysis.ranks.len()
+        ),
+        target: Target::Run,
+    };
+    first.map(one).into_iter().chain([rest]).collect()
+}
+
+/// The number where the loops of a class begin.
+pub(crate) fn numbers(class: usize) -> u32 {
+    class as u32 * NUMBERS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_iterations_have_a_period_only_if_they_are_regular() {
+        let every = |n: usize| (0..100).filter(|at| at % n == n - 1).collect::<Vec<_>>();
+        assert_eq!(period(&every(20), 100), Some(20));
+        assert_eq!(period(&every(5), 100), Some(5));
+        assert_eq!(period(&[3, 17, 19, 60], 100), None);
+        assert_eq!(period(&[10, 20, 30, 40], 100), None);
+        assert_eq!(period(&[], 100), None);
+    }
+
+    #[test]
+    fn figures_in_sentences() {
+        let texts: Vec<String> = [0.0, 0.0123, 0.31, 0.999, 1.0].into_iter().map(percent).collect();
+        assert_eq!(texts, ["0 %", "1.2 %", "31 %", "99.9 %", "100 %"]);
+        let ordinals: Vec<String> = [2, 3, 11, 20, 21, 101].into_iter().map(ordinal).collect();
+        assert_eq!(ordinals, ["2nd", "3rd", "11th", "20th", "21st", "101st"]);
+    }
+}

@@ -1,0 +1,455 @@
+//! The command line: every command, option and help text of `talea`, in this one file.
+//!
+//! Owns the definitions, from which help, man pages and completions are made, and their conversion into the option
+//! structs of the commands. It does no work and looks at no file. How values such as `200ms` are read is [`values`]'.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+mod values;
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use talea_flow::times::Bound;
+use talea_model::{Bytes, Nanos, Rank};
+
+use crate::{completions, events, recorder, report, show};
+
+/// What to do, with its options.
+#[derive(Debug)]
+pub(crate) enum Task {
+    /// `talea run`
+    Run(recorder::Options),
+    /// `talea report`
+    Report(report::Options),
+    /// `talea show`
+    Show(show::Options),
+    /// `talea events`
+    Events(events::Options),
+    /// `talea doctor`
+    Doctor {
+        /// JSON instead of text.
+        json: bool,
+    },
+    /// `talea completions`
+    Completions(clap_complete::Shell),
+    /// `talea man`
+    Man(completions::ManOptions),
+}
+
+/// Reads the command line of this process; wrong use ends it with code 2, `--help` and `--version` with 0.
+pub(crate) fn parse() -> Task {
+    Cli::parse().command.into()
+}
+
+/// The definitions, for help that is made elsewhere.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+#[derive(Debug, Parser)]
+#[command(name = "talea", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    about = "Finds the pattern that a parallel program repeats, and explains where its time goes"
+)]
+#[command(long_about = "\
+Finds the pattern that a parallel program repeats, and explains where its time goes.
+
+Talea records every MPI call of a program at the cost of a profile, and finds its loops, its phases, its \
+behaviour inside one iteration, and the calls and ranks that the others wait for.")]
+#[command(after_long_help = "\
+Examples:
+  talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
+  talea show talea-app structure          its loops, as a tree with times
+  talea events talea-app --rank 0         every call of rank 0 with its arguments
+  talea doctor                            what works on this machine, and how to get the rest
+
+Exit codes: 0 done; 1 the answer is \"no\"; 2 wrong use or bad input; 3 the machine lacks something;
+70 a bug in talea. `talea run` exits with the program's own code.
+
+Environment: NO_COLOR switches colours off; TALEA_MPI_LIBRARY is the path of libtalea_mpi.so.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(RunArgs),
+    Report(ReportArgs),
+    Show(ShowArgs),
+    Events(EventsArgs),
+    Doctor(DoctorArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Run an MPI program and record it
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Run an MPI program and record it.
+
+Put `talea run --` before the command as you would start it, with its launcher. The program needs no change and \
+no recompilation; C and Fortran, Open MPI and MPICH work alike. Input, output and signals pass through, and \
+talea exits with the program's own code. What was recorded survives a crash and a `kill -9`.")]
+#[command(after_long_help = "\
+Examples:
+  talea run -- mpirun -n 4 ./app input.dat
+  talea run --out runs/first -- srun -n 128 ./app
+  talea run --times exact -- mpirun -n 4 ./app       every time to the nanosecond; more bytes
+  talea run --callers 6 -- mpirun -n 4 ./app         tell calls through deep wrappers apart
+  talea run --live-dir /dev/shm -- mpirun -n 4 ./app     record into memory of one node, copy afterwards
+
+The run directory is `talea-PROGRAM`, then `talea-PROGRAM.1` and so on; it holds run.json, report.html,
+sites.json and the record itself. All ranks must see it, unless --live-dir is given.")]
+struct RunArgs {
+    /// Run directory to create; if it exists, DIR.1, DIR.2 ... is used
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    /// How times are kept
+    #[arg(long, value_enum, default_value_t = Times::Bounded)]
+    times: Times,
+    /// Largest relative error of a recorded time: 2%, 0.5% [with --times bounded]
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent, default_value = "2%")]
+    bound_relative: u32,
+    /// Error allowed where the relative one is smaller: 100ns, 1us [with --times bounded]
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "100ns")]
+    bound_absolute: Nanos,
+    /// Largest error of an absolute time, however long the run: 10us [with --times bounded]
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "10us")]
+    bound_drift: Nanos,
+    /// Which calls are events: `mpi` counts local calls (MPI_Comm_rank ...) and folds unsuccessful polls in a row
+    /// into one event; `all` records each
+    #[arg(long, value_enum, default_value_t = Calls::Mpi)]
+    calls: Calls,
+    /// Frames of a call path that tell calls apart: 1 is the direct caller
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=8))]
+    callers: u8,
+    /// Most memory that the record of one process may take: 64M, 1G
+    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]
+    memory: Bytes,
+    /// Folder on the node's own disk or memory for the record while the program runs; copied to the run directory
+    /// afterwards
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    live_dir: Option<PathBuf>,
+    /// Only record: no analysis, no report
+    #[arg(long)]
+    no_report: bool,
+    /// The program with its launcher and arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND",
+          value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<std::ffi::OsString>,
+}
+
+/// How times are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Times {
+    /// Begin and duration of every event within the stated bounds
+    Bounded,
+    /// Begin and duration of every event to the nanosecond
+    Exact,
+    /// Sum, least and most of each call site only
+    Statistics,
+}
+
+/// Which calls are events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Calls {
+    /// Calls that communicate
+    Mpi,
+    /// Every call
+    All,
+}
+
+/// Write the report of a run again
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Write the report of a run again: one HTML file that needs nothing but a browser.
+
+`talea run` does this at the end. Use it after a run was killed together with talea, or after an update.")]
+#[command(after_long_help = "\
+Examples:
+  talea report talea-app                       writes talea-app/report.html
+  talea report talea-app --out /tmp/app.html
+  talea report talea-app --out - > app.html")]
+struct ReportArgs {
+    /// Run directory, or a file in it
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    run: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out: Option<PathBuf>,
+}
+
+/// Print one view of a run
+#[derive(Debug, Args)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    subcommand_value_name = "VIEW"
+)]
+#[command(override_usage = "talea show RUN VIEW [OPTIONS]")]
+#[command(long_about = "\
+Print one view of a run. Every view has --json, whose keys are listed in its own help \
+(`talea show RUN stats --help`).")]
+#[command(after_long_help = "\
+Examples:
+  talea show talea-app structure               loops and calls as a tree, with times
+  talea show talea-app calls                   call sites by time
+  talea show talea-app graph --svg graph.svg   the event flow graph as a picture
+  talea show talea-app stats --json            sizes and counts for scripts
+  talea show talea-app matrix                  who sends to whom")]
+struct ShowArgs {
+    /// Run directory, or a file in it
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    run: PathBuf,
+    #[command(subcommand)]
+    view: View,
+}
+
+#[derive(Debug, Subcommand)]
+enum View {
+    /// Loops, sequences and calls as a tree, with times
+    #[command(after_long_help = "\
+Times are those of the rank that is shown; shares are of its run without MPI_Init and MPI_Finalize. A guard in
+brackets says on which iterations something runs, counted from 0: `first,last,stride,blocksize`, parts joined by |.
+
+JSON: {ranks, representative, run_ns, tree}; a node of the tree is {kind: root|sequence|loop|call|mixed, label,
+count, range, guard, time_ns, share, mpi_share, events, site, children}.")]
+    Structure(OneRankArgs),
+    /// The event flow graph
+    #[command(after_long_help = "\
+Without --dot, --svg and --json: nodes and edges as text, chains of three or more calls drawn as one.
+
+JSON: {rank, stats: {nodes, edges, events, cardinality}, graph: {nodes, edges, loops}}; the graph is that of the
+report: nodes {id, label, procedure, site, visits, time, loop_id, category, calls}, edges {from, to, transitions,
+gap, label, back}, loops {id, parent, iterations, label}; times in ns.")]
+    Graph(GraphArgs),
+    /// Counts and sizes of the recording
+    #[command(after_long_help = "\
+JSON keys:
+  ranks                 processes that left a record
+  calls                 all MPI calls, local ones and each single poll included
+  events                events of the graphs: local calls left out, unsuccessful polls in a row are one
+  nodes, edges          of a rank's graph, mean over the ranks (numbers with a fraction)
+  cardinality           events for each node, mean over the ranks
+  bytes_total           of the record on disk
+  bytes_sequence        of these: graphs, order and arguments of all calls
+  bytes_times           of these: begin and duration of all calls
+  classes               groups of ranks with the same structure
+  dominant_loop_share   part of the run's time in the outermost loop with most time, 0 to 1, mean over the ranks;
+                        null where there is none or times were not kept
+  gaps                  what is missing: [{kind, rank, detail, count}]")]
+    Stats(JsonArgs),
+    /// Call sites over all ranks, by time
+    #[command(after_long_help = "\
+JSON: [{id, procedure, category, function, file, line, address, path, count, time, share, bytes, min, median, max,
+imbalance, rank_min, rank_max, rank_times, rank_counts}]; times in ns, share of the time of all ranks without
+MPI_Init and MPI_Finalize. The median is within 0.8 %, and within the bound that times were kept with.")]
+    Calls(JsonArgs),
+    /// Who sends to whom
+    #[command(after_long_help = "\
+JSON: {ranks, what, cells: [[from, to, bytes, messages]], collectives: [{procedure, calls, bytes}]}; bytes of
+collectives are what each rank contributes as its arguments say.")]
+    Matrix(JsonArgs),
+    /// Ranks that behave alike
+    #[command(after_long_help = "\
+JSON: [{id, name, ranks, count, representative, exact_classes, events, nodes, edges}]; ranks of a class have
+structure trees of the same shape; those of an exact class make the same calls in the same order.")]
+    Classes(JsonArgs),
+}
+
+#[derive(Debug, Args)]
+struct JsonArgs {
+    /// JSON with stable keys instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct OneRankArgs {
+    /// JSON with stable keys instead of text
+    #[arg(long)]
+    json: bool,
+    /// Show this rank instead of one of each class
+    #[arg(long, value_name = "N", value_parser = values::rank)]
+    rank: Option<Rank>,
+}
+
+#[derive(Debug, Args)]
+struct GraphArgs {
+    /// JSON with stable keys instead of text
+    #[arg(long, conflicts_with = "dot")]
+    json: bool,
+    /// Graphviz's language: `talea show RUN graph --dot | dot -Tpdf -o graph.pdf`
+    #[arg(long)]
+    dot: bool,
+    /// Draw it into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+    /// The graph of this rank instead of that of the largest class
+    #[arg(long, value_name = "N", value_parser = values::rank)]
+    rank: Option<Rank>,
+}
+
+/// Print the calls of one rank in order
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Print the calls of one rank in order, with times and arguments.
+
+Ranks and roots are those of MPI_COMM_WORLD whatever the communicator; requests are numbered in the order in which \
+the thread made them.")]
+#[command(after_long_help = "\
+Examples:
+  talea events talea-app --rank 3 --from 1.5s --to 1.6s
+  talea events talea-app --rank 0 --json-lines | jq 'select(.call == \"MPI_Waitall\") | .duration_ns'
+
+JSON: one object a line with the keys
+  begin_ns      begin since the start of the run; null where times were not kept
+  duration_ns   null where times were not kept
+  call          the procedure's name in C, also for Fortran
+  args          by their names in the standard; ranks are numbers or MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT; tags
+                numbers or MPI_ANY_TAG; communicators by how they came to be (world, self, world.split0);
+                datatypes by name or `type#3(24 B)`; requests as `r17`, null where it is not known which one;
+                status.source and status.tag only where a wild card received, and for calls that complete several
+                requests `statuses`: [[position in the list, source, tag]]; absent where they have no value
+  polls         unsuccessful polls that this event stands for; 0 for any other call
+  site          where it is called, file:line")]
+struct EventsArgs {
+    /// Run directory, or a file in it
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    run: PathBuf,
+    /// Rank in MPI_COMM_WORLD
+    #[arg(long, value_name = "N", value_parser = values::rank)]
+    rank: Rank,
+    /// Thread of that rank; 0 is the one that initialised MPI
+    #[arg(long, value_name = "T", default_value_t = 0)]
+    thread: u32,
+    /// World: 0 is what was started first, 1 and so on what MPI_Comm_spawn started
+    #[arg(long, value_name = "W", default_value_t = 0)]
+    world: u32,
+    /// Leave out what ends before: 1.5s, 200ms, or nanoseconds since the start
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    from: Option<Nanos>,
+    /// Leave out what begins after
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    to: Option<Nanos>,
+    /// One JSON object a line
+    #[arg(long)]
+    json_lines: bool,
+}
+
+/// Say what works on this machine, what does not, and the command that would make it work
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Exit code 0 if programs can be recorded here, 3 if something that this needs is missing.
+
+JSON: [{check, state: ok|limited|missing, found, remedy}]")]
+struct DoctorArgs {
+    /// JSON with stable keys instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  talea completions bash > /etc/bash_completion.d/talea
+  talea completions zsh > ~/.zfunc/_talea
+  talea completions fish > ~/.config/fish/completions/talea.fish")]
+struct CompletionsArgs {
+    /// Which shell
+    shell: clap_complete::Shell,
+}
+
+/// Print the manual page, or write the pages of all commands
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  talea man | man -l -
+  talea man --out /usr/local/share/man/man1")]
+struct ManArgs {
+    /// Write talea.1, talea-run.1 and so on into this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+}
+
+impl From<Command> for Task {
+    fn from(command: Command) -> Self {
+        match command {
+            Command::Run(args) => Self::Run(args.into()),
+            Command::Report(ReportArgs { run, out }) => Self::Report(report::Options { run, out }),
+            Command::Show(ShowArgs { run, view }) => {
+                Self::Show(show::Options { run, view: view.into() })
+            }
+            Command::Events(args) => Self::Events(events::Options {
+                run: args.run,
+                world: args.world,
+                rank: args.rank,
+                thread: args.thread,
+                from: args.from,
+                to: args.to,
+                format: if args.json_lines {
+                    events::Format::JsonLines
+                } else {
+                    events::Format::Text
+                },
+            }),
+            Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
+            Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
+            Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),
+        }
+    }
+}
+
+impl From<RunArgs> for recorder::Options {
+    fn from(args: RunArgs) -> Self {
+        Self {
+            out: args.out,
+            times: args.times,
+            bound: Bound {
+                relative_ppm: args.bound_relative,
+                absolute: args.bound_absolute,
+                drift: args.bound_drift,
+            },
+            calls: args.calls,
+            callers: args.callers,
+            memory: args.memory,
+            live_dir: args.live_dir,
+            after: if args.no_report { recorder::After::Nothing } else { recorder::After::Report },
+            command: args.command,
+        }
+    }
+}
+
+impl From<View> for show::View {
+    fn from(view: View) -> Self {
+        let format = |json| if json { show::Format::Json } else { show::Format::Text };
+        match view {
+            View::Structure(args) => Self::Structure { rank: args.rank, format: format(args.json) },
+            View::Graph(args) => Self::Graph {
+                rank: args.rank,
+                svg: args.svg,
+                format: if args.dot {
+                    show::GraphFormat::Dot
+                } else {
+                    show::GraphFormat::Other(format(args.json))
+                },
+            },
+            View::Stats(args) => Self::Stats { format: format(args.json) },
+            View::Calls(args) => Self::Calls { format: format(args.json) },
+            View::Matrix(args) => Self::Matrix { format: format(args.json) },
+            View::Classes(args) => Self::Classes { format: format(args.json) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definitions_are_sound() {
+        super::command().debug_assert();
+    }
+}

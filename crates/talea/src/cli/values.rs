@@ -1,0 +1,92 @@
+//! Times, sizes and percentages as people write them.
+//!
+//! Owns their reading; each message names what was expected.
+
+use talea_model::{Bytes, Nanos, Rank};
+
+/// `1.5s`, `200ms`, `10us`, `100ns`, or plain nanoseconds.
+pub(super) fn time(text: &str) -> Result<Nanos, String> {
+    const UNITS: [(&str, f64); 7] =
+        [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("min", 6e10), ("s", 1e9), ("", 1.0)];
+    number_with_unit(text, &UNITS)
+        .filter(|nanos| *nanos < u64::MAX as f64)
+        .map(|nanos| Nanos(nanos.round() as u64))
+        .ok_or_else(|| "expected a time such as 1.5s, 200ms, 10us or 100ns".to_owned())
+}
+
+/// `64M`, `1GiB`, `500kB`, or plain bytes; `M` and `MiB` are powers of two, `MB` of ten.
+pub(super) fn size(text: &str) -> Result<Bytes, String> {
+    const UNITS: [(&str, f64); 11] = [
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("K", 1024.0),
+        ("k", 1024.0),
+        ("M", 1_048_576.0),
+        ("G", 1_073_741_824.0),
+        ("", 1.0),
+    ];
+    let bytes = number_with_unit(text, &UNITS).map(|bytes| bytes.round() as u64);
+    match bytes {
+        Some(bytes @ 1_048_576..=0x4_0000_0000) => Ok(Bytes(bytes)),
+        Some(_) => Err("expected a size between 1M and 16G".to_owned()),
+        None => Err("expected a size such as 64M, 1GiB or 500MB".to_owned()),
+    }
+}
+
+/// `2%` or `2` as millionths.
+pub(super) fn percent(text: &str) -> Result<u32, String> {
+    number_with_unit(text, &[("%", 1e4), ("", 1e4)])
+        .filter(|ppm| (10.0..=1e6).contains(ppm))
+        .map(|ppm| ppm.round() as u32)
+        .ok_or_else(|| "expected a percentage from 0.001% to 100%".to_owned())
+}
+
+/// A rank.
+pub(super) fn rank(text: &str) -> Result<Rank, String> {
+    text.parse().map(Rank).map_err(|_| "expected a rank, counted from 0".to_owned())
+}
+
+/// The number before the first unit that fits, times what the unit stands for.
+fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let text = text.trim();
+    let (number, factor) =
+        units.iter().find_map(|&(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    let number: f64 = number.trim_end().parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_people_write_them() {
+        let check = |text, expected: Option<u64>| {
+            assert_eq!(time(text).ok(), expected.map(Nanos), "{text}");
+        };
+        check("1.5s", Some(1_500_000_000));
+        check("200ms", Some(200_000_000));
+        check("10 us", Some(10_000));
+        check("10µs", Some(10_000));
+        check("2min", Some(120_000_000_000));
+        check("77", Some(77));
+        for wrong in ["", "s", "-1s", "1.5h", "nan", "inf", "1e30s"] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn sizes_and_percentages() {
+        assert_eq!(size("64M"), Ok(Bytes(64 << 20)));
+        assert_eq!(size("64MB"), Ok(Bytes(64_000_000)));
+        assert_eq!(size("1GiB"), Ok(Bytes(1 << 30)));
+        assert!(size("1").is_err() && size("20G").is_err() && size("M").is_err());
+        assert_eq!(percent("2%"), Ok(20_000));
+        assert_eq!(percent("0.5"), Ok(5_000));
+        assert!(percent("0").is_err() && percent("101%").is_err() && percent("two").is_err());
+    }
+}

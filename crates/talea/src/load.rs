@@ -1,0 +1,88 @@
+//! From a path that the user named to a recording.
+//!
+//! Owns opening a run directory and reading what its processes left. A file that cannot be read is a gap of the
+//! recording, not an error: the other ranks are still there.
+
+use std::path::Path;
+
+use talea_model::{Gap, GapKind};
+use talea_run::directory::{JsonError, OpenError};
+use talea_run::recording::Recording;
+use talea_run::{Metadata, RunDirectory, SiteTable, trace};
+
+use crate::exit::{Exit, Expected};
+
+/// A run and everything that is known of it.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// Where it lies.
+    pub(crate) directory: RunDirectory,
+    /// What was run; without `run.json` this is empty.
+    pub(crate) metadata: Metadata,
+    /// What was recorded.
+    pub(crate) recording: Recording,
+    /// Its addresses in the source.
+    pub(crate) sites: SiteTable,
+}
+
+/// Why a run cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    /// No run directory.
+    #[error("{0}")]
+    Open(#[from] OpenError),
+    /// Written by a newer Talea, or no JSON.
+    #[error("{0}")]
+    Json(#[from] JsonError),
+    /// The folder of records.
+    #[error("cannot list the records: {source}: `{}`", path.display())]
+    List {
+        /// What the system said.
+        source: std::io::Error,
+        /// The folder.
+        path: std::path::PathBuf,
+    },
+}
+
+impl Expected for LoadError {
+    fn exit(&self) -> Exit {
+        Exit::Input
+    }
+}
+
+/// Opens the run at `path` and reads its records.
+pub(crate) fn load(path: &Path) -> Result<Run, LoadError> {
+    let directory = RunDirectory::open(path)?;
+    let metadata = match directory.metadata() {
+        Err(JsonError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Metadata { talea: String::new(), ..Metadata::default() }
+        }
+        other => other?,
+    };
+    let mut recording = recording(&directory)?;
+    let sites = match SiteTable::read(&directory.sites()) {
+        Ok(sites) => sites,
+        Err(JsonError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            resolve(&recording)
+        }
+        Err(error) => {
+            let detail = format!("call sites were resolved again: {error}");
+            recording.gaps.note(Gap { kind: GapKind::Damaged, rank: None, detail, count: 0 });
+            resolve(&recording)
+        }
+    };
+    recording.gaps.merge(sites.gaps.clone());
+    Ok(Run { directory, metadata, recording, sites })
+}
+
+/// Reads what the processes of a run left.
+pub(crate) fn recording(directory: &RunDirectory) -> Result<Recording, LoadError> {
+    trace::load(directory)
+        .map_err(|source| LoadError::List { source, path: directory.path().to_owned() })
+}
+
+/// Looks up all addresses of a recording in the files that are on this machine now.
+pub(crate) fn resolve(recording: &Recording) -> SiteTable {
+    let frames = recording.paths.iter().flatten().copied();
+    SiteTable::resolve(&recording.modules, frames, &mut talea_run::Resolver::new())
+}

@@ -1,0 +1,142 @@
+//! What `talea run` does when the program has ended: call sites, report, and a summary of a few lines.
+//!
+//! Owns the words of the summary and the warnings about runs that cannot be what was meant. Whatever fails here is
+//! said and changes nothing about the program's exit code.
+
+use talea_model::{Bytes, Nanos};
+use talea_run::recording::Recording;
+use talea_run::{Metadata, Outcome, RunDirectory};
+
+use super::After;
+use crate::analysis::rank::{RankStudy, part};
+use crate::analysis::{Analysis, findings};
+use crate::load::{self, Run};
+use crate::report;
+use crate::terminal::{Progress, say};
+
+/// Explains a run that has ended.
+pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, after: After) {
+    let mut progress = Progress::new();
+    // What ranks did not bring together themselves, because they never came to MPI_Finalize.
+    if let Err(error) = talea_run::trace::pack_left_behind(directory) {
+        say(&format!("warning: {error}"));
+    }
+    let recording = match load::recording(directory) {
+        Ok(recording) => recording,
+        Err(error) => return say(&format!("warning: {error}")),
+    };
+    warn(&recording, metadata);
+    if after == After::Nothing {
+        drop(progress);
+        return say(&format!("recorded {}", directory.path().display()));
+    }
+    progress.step("resolving call sites");
+    let sites = load::resolve(&recording);
+    if let Err(error) = sites.write(&directory.sites()) {
+        say(&format!("warning: {error}"));
+    }
+    let mut run =
+        Run { directory: directory.clone(), metadata: metadata.clone(), recording, sites };
+    run.recording.gaps.merge(run.sites.gaps.clone());
+    let analysis = Analysis::new(&run, &mut progress);
+    progress.step("writing the report");
+    let written = report::write(&analysis, &directory.report());
+    drop(progress);
+    summary(&analysis);
+    match written {
+        Ok(()) => say(&format!("report   {}", directory.report().display())),
+        Err(error) => say(&format!("warning: {error}")),
+    }
+}
+
+/// Says what was recorded in about six lines.
+fn summary(analysis: &Analysis<'_>) {
+    let run = &analysis.run;
+    let recording = &run.recording;
+    let wall = run.metadata.wall.unwrap_or(analysis.wall);
+    let outcome = match run.metadata.outcome {
+        Some(Outcome::ExitCode(0)) | None => String::new(),
+        Some(Outcome::ExitCode(code)) => format!(", exit code {code}"),
+        Some(Outcome::Signal(signal)) => format!(", ended by signal {signal}"),
+    };
+    if analysis.ranks.is_empty() {
+        return say(&format!("time     {wall}{outcome}"));
+    }
+    let size = recording.sizes.total;
+    say(&format!(
+        "time     {wall}, {} ranks{outcome}; {} events recorded in {}",
+        analysis.ranks.len(),
+        grouped(recording.events()),
+        if size == Bytes(0) { "memory".to_owned() } else { size.to_string() }
+    ));
+    if let Some(finding) = findings::dominant(analysis) {
+        say(&format!("loop     {}", finding.text.replace('`', "")));
+    }
+    let all = analysis.time_of_all();
+    if all > Nanos(0) {
+        let mut shares: Vec<f64> = analysis.ranks.iter().map(RankStudy::mpi_share).collect();
+        shares.sort_by(f64::total_cmp);
+        let mpi: Nanos = analysis.ranks.iter().map(|rank| rank.mpi).sum();
+        say(&format!(
+            "in MPI   {} of the time (ranks {} to {})",
+            findings::percent(part(mpi, all)),
+            findings::percent(shares[0]),
+            findings::percent(shares[shares.len() - 1])
+        ));
+    }
+    let mut gaps = recording.gaps.iter();
+    match (gaps.next(), gaps.count()) {
+        (None, _) => say("gaps     none"),
+        (Some(first), 0) => say(&format!("gaps     {}", first.detail)),
+        (Some(first), more) => say(&format!("gaps     {} (and {more} more)", first.detail)),
+    }
+}
+
+/// A number in groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Runs that cannot be what was meant.
+fn warn(recording: &Recording, metadata: &Metadata) {
+    let processes = &recording.processes;
+    if processes.is_empty() {
+        if recording.gaps.is_empty() {
+            say(
+                "no process of the program initialised MPI; programs that do not use it, that link it statically, or that clear LD_PRELOAD cannot be recorded",
+            );
+        } else {
+            say("no record of the program can be read");
+        }
+        return;
+    }
+    let alone = processes.iter().all(|process| process.world_size <= 1);
+    if alone && processes.len() > 1 {
+        let library = &processes[0].library;
+        let launcher = metadata.argv.first().map_or("", String::as_str);
+        say(&format!(
+            "warning: {} processes ran as {} programs of one rank each: the launcher `{launcher}` and the program's library ({library}) belong to different MPIs",
+            processes.len(),
+            processes.len()
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn digits_in_groups() {
+        let texts: Vec<String> = [0, 999, 1000, 1_234_567].into_iter().map(grouped).collect();
+        assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
+    }
+}

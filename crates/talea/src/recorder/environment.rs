@@ -1,0 +1,106 @@
+//! What the recording library inside the ranks is told, and where it writes.
+//!
+//! Owns the variables of the library and the folder for its files on a node's own disk. See the crate `talea-mpi`
+//! for what each variable means.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use talea_run::RunDirectory;
+use talea_run::live::read::LiveProcess;
+use talea_run::mapped::read_live;
+
+use super::Options;
+use crate::cli::{Calls, Times};
+
+/// Variables to set for the program.
+#[derive(Debug)]
+pub(crate) struct Variables(Vec<(&'static str, OsString)>);
+
+impl Variables {
+    /// Their names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
+    /// Names and values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &OsStr)> + '_ {
+        self.0.iter().map(|(name, value)| (*name, value.as_os_str()))
+    }
+}
+
+/// The library's name for a way to keep times.
+pub(super) fn times(times: Times) -> &'static str {
+    match times {
+        Times::Bounded => "bounded",
+        Times::Exact => "exact",
+        Times::Statistics => "statistics",
+    }
+}
+
+/// All variables for a recording that lies in `live` while it grows, and in `directory` when it is complete.
+pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Path) -> Variables {
+    let number = |value: u64| OsString::from(value.to_string());
+    let calls = if options.calls == Calls::All { "all" } else { "mpi" };
+    Variables(vec![
+        ("LD_PRELOAD", preload(library, std::env::var_os("LD_PRELOAD").as_deref())),
+        ("TALEA_LIVE", live.into()),
+        ("TALEA_OUT", out.into()),
+        ("TALEA_TIMES", times(options.times).into()),
+        ("TALEA_BOUND_RELATIVE", number(options.bound.relative_ppm.into())),
+        ("TALEA_BOUND_ABSOLUTE", number(options.bound.absolute.0)),
+        ("TALEA_BOUND_DRIFT", number(options.bound.drift.0)),
+        ("TALEA_CALLS", calls.into()),
+        ("TALEA_CALLERS", number(options.callers.into())),
+        ("TALEA_MEMORY", number(options.memory.0)),
+    ])
+}
+
+/// The library before what is preloaded already.
+fn preload(library: &Path, others: Option<&OsStr>) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
+        list.push(":");
+        list.push(others);
+    }
+    list
+}
+
+/// A folder for this run alone inside one that the user named.
+pub(super) fn node_local(folder: &Path, directory: &RunDirectory) -> io::Result<PathBuf> {
+    let name = directory.path().file_name().unwrap_or_default().to_string_lossy();
+    let path = std::path::absolute(folder)?.join(format!("{name}-{}.live", std::process::id()));
+    std::fs::create_dir_all(&path)?;
+    Ok(path)
+}
+
+/// Copies what the ranks of this node wrote into the run directory, without the part of each file that is not in
+/// use, and removes the folder.
+pub(super) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()> {
+    for entry in std::fs::read_dir(live)? {
+        let from = entry?.path();
+        let Some(name) = from.file_name() else { continue };
+        let bytes = read_live(&from).map_err(io::Error::other)?;
+        // A damaged file is copied whole: its reader says what is wrong with it.
+        let used =
+            LiveProcess::read(&bytes).map_or(bytes.len(), |process| process.header.used as usize);
+        std::fs::write(directory.live().join(name), &bytes[..used.min(bytes.len())])?;
+    }
+    std::fs::remove_dir_all(live)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_preloads_stay() {
+        let check = |others: Option<&str>, expected: &str| {
+            assert_eq!(preload(Path::new("/a/t.so"), others.map(OsStr::new)), OsStr::new(expected));
+        };
+        check(None, "/a/t.so");
+        check(Some(""), "/a/t.so");
+        check(Some("/b.so:/c.so"), "/a/t.so:/b.so:/c.so");
+    }
+}

@@ -1,0 +1,132 @@
+//! MPI launchers: which one a command starts with, and how it is told to hand variables on.
+//!
+//! Owns what each does with the environment. Children on the same host inherit it under all of them; on other hosts
+//! Open MPI hands on only what `-x` names (mpirun(1)), while MPICH's and Intel's hydra, and Slurm's srun with its default
+//! `--export=ALL`, hand on everything.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::environment::Variables;
+
+/// A launcher that should answer `--version` within this time.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What starts the ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Launcher {
+    /// Open MPI's mpirun, or prterun of PRRTE behind it.
+    OpenMpi,
+    /// Hydra of MPICH, MVAPICH and Intel MPI.
+    Hydra,
+    /// Slurm.
+    Srun,
+    /// Another one, a script, or the program itself.
+    Other,
+}
+
+/// Whether a name is that of a launcher; Debian adds the MPI's name after a dot.
+pub(crate) fn is_launcher(program: &Path) -> bool {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    matches!(stem, "mpirun" | "mpiexec" | "orterun" | "prterun" | "srun")
+}
+
+/// Which launcher a program is, if any.
+pub(crate) fn detect(program: &Path) -> Launcher {
+    if !is_launcher(program) {
+        return Launcher::Other;
+    }
+    version(program).map_or(Launcher::Other, |text| Launcher::of_version(&text))
+}
+
+/// What a launcher says about its version; absent where it says nothing in time.
+pub(crate) fn version(program: &Path) -> Option<String> {
+    let mut child = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let begin = Instant::now();
+    let ended = loop {
+        match child.try_wait() {
+            Ok(Some(_)) => break true,
+            Ok(None) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(2)),
+            _ => break false,
+        }
+    };
+    if !ended {
+        let _ = child.kill();
+        let _ = child.wait();
+        return None;
+    }
+    let mut text = String::new();
+    // A version longer than a pipe holds would have kept it from ending.
+    child.stdout.take()?.take(1 << 16).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+impl Launcher {
+    fn of_version(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        if says(&["open mpi", "openrte", "open-mpi", "prrte", "prte"]) {
+            Self::OpenMpi
+        } else if says(&["hydra", "intel(r) mpi", "mpich", "mvapich"]) {
+            Self::Hydra
+        } else if says(&["slurm"]) {
+            Self::Srun
+        } else {
+            Self::Other
+        }
+    }
+
+    /// The command with what makes the launcher hand the variables on to other hosts.
+    pub(crate) fn with_exports(self, command: &[OsString], variables: &Variables) -> Vec<OsString> {
+        let mut words = command.to_vec();
+        // Open MPI refuses -x together with its own list of variables.
+        let listed = std::env::var_os("OMPI_MCA_mca_base_env_list").is_some();
+        if self == Self::OpenMpi && !listed {
+            let exports =
+                variables.names().flat_map(|name| [OsString::from("-x"), OsString::from(name)]);
+            words.splice(1..1, exports);
+        }
+        words
+    }
+
+    /// Name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OpenMpi => "Open MPI",
+            Self::Hydra => "hydra (MPICH, Intel MPI)",
+            Self::Srun => "Slurm",
+            Self::Other => "unknown launcher",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_by_name_and_version() {
+        for name in ["mpirun", "/usr/bin/mpiexec.hydra", "mpirun.openmpi", "srun", "prterun"] {
+            assert!(is_launcher(Path::new(name)), "{name}");
+        }
+        assert!(!is_launcher(Path::new("./halo")));
+        let check = |text, expected| assert_eq!(Launcher::of_version(text), expected);
+        check("mpirun (Open MPI) 4.1.4\n\nReport bugs to ...", Launcher::OpenMpi);
+        check("mpirun (Open MPI) 5.0.8\n", Launcher::OpenMpi);
+        check("prterun (PRRTE) 3.0.2", Launcher::OpenMpi);
+        check("HYDRA build details:\n    Version:  4.0.2", Launcher::Hydra);
+        check("Intel(R) MPI Library for Linux* OS, Version 2021.9", Launcher::Hydra);
+        check("slurm 23.11.4", Launcher::Srun);
+        check("", Launcher::Other);
+    }
+}

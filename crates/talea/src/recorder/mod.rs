@@ -1,0 +1,282 @@
+//! `talea run`: start a program so that it is recorded, wait for it, and explain it.
+//!
+//! Owns the order of things: everything that can be wrong is found before the program starts, and nothing that goes
+//! wrong afterwards changes the program's exit code. What reaches the ranks is [`environment`]'s, how the launcher is
+//! told is [`launcher`]'s, waiting and signals are [`child`]'s.
+
+mod after;
+mod child;
+mod environment;
+pub(crate) mod launcher;
+pub(crate) mod library;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use jiff::Timestamp;
+use serde_json::json;
+use talea_flow::times::Bound;
+use talea_model::{Bytes, Nanos};
+use talea_run::directory::{CreateError, WriteError, is_of_interest};
+use talea_run::{Metadata, Outcome, RunDirectory};
+
+use crate::cli::{Calls, Times};
+use crate::exit::{Exit, Expected};
+use crate::terminal::say;
+
+/// What to run and how to record it.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Run directory to create.
+    pub(crate) out: Option<PathBuf>,
+    /// How times are kept.
+    pub(crate) times: Times,
+    /// How far they may be from the truth.
+    pub(crate) bound: Bound,
+    /// Which calls are events.
+    pub(crate) calls: Calls,
+    /// Frames of a call path.
+    pub(crate) callers: u8,
+    /// Most memory for the record of a process.
+    pub(crate) memory: Bytes,
+    /// Folder for the record while the program runs.
+    pub(crate) live_dir: Option<PathBuf>,
+    /// What to do when the program has ended.
+    pub(crate) after: After,
+    /// The program with its arguments; never empty.
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What to do when the program has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Resolve call sites, write the report, print a summary.
+    Report,
+    /// Leave the record as it is.
+    Nothing,
+}
+
+/// Why the program was not started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// Not the name of a program.
+    #[error(
+        "no program of this name in the folders of PATH; give its path, such as ./{0}, or install it: `{0}`"
+    )]
+    NotInPath(String),
+    /// No such file.
+    #[error("the program does not exist: `{}`", .0.display())]
+    NoProgram(PathBuf),
+    /// A folder, or a file without permission to execute it.
+    #[error("{why}: `{}`", path.display())]
+    NotExecutable {
+        /// What is in the way.
+        why: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system refused to start it.
+    #[error("cannot start the program: {source}: `{}`", path.display())]
+    Start {
+        /// What the system said.
+        source: std::io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// No recording library.
+    #[error("{0}")]
+    Library(#[from] library::LibraryError),
+    /// No run directory.
+    #[error("{0}")]
+    Create(#[from] CreateError),
+    /// No folder for live files.
+    #[error("cannot create a folder for the record in the one that --live-dir names: {source}: `{}`", path.display())]
+    LiveDir {
+        /// What the system said.
+        source: std::io::Error,
+        /// The folder.
+        path: PathBuf,
+    },
+    /// run.json.
+    #[error("{0}")]
+    Write(#[from] WriteError),
+}
+
+impl Expected for RunError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Create(error) => error.exit(),
+            Self::Library(_) | Self::Write(_) => Exit::Lacking,
+            _ => Exit::Input,
+        }
+    }
+}
+
+/// Runs and records the program. The exit code is the program's own, 128 + N where signal N ended it.
+pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
+    let program = find_program(&options.command[0])?;
+    let library = library::find()?;
+    let launcher = launcher::detect(&program);
+    let directory = RunDirectory::create(options.out.as_deref(), &default_name(&options.command))?;
+    let live = match &options.live_dir {
+        Some(folder) => environment::node_local(folder, &directory)
+            .map_err(|source| RunError::LiveDir { source, path: folder.clone() })?,
+        None => directory.live(),
+    };
+    let variables = environment::variables(options, &library, &live, directory.path());
+    let mut metadata = describe(options);
+    directory.write_metadata(&metadata)?;
+    let begin = Instant::now();
+    let command = launcher.with_exports(&options.command, &variables);
+    let started = child::start(&program, &command, &variables);
+    let outcome = match started {
+        Ok(child) => child.wait(),
+        Err(source) => {
+            // Nothing was recorded: leave no empty run behind.
+            let _ = std::fs::remove_dir_all(directory.path());
+            return Err(RunError::Start { source, path: program });
+        }
+    };
+    metadata.wall = Some(Nanos(begin.elapsed().as_nanos().min(u128::from(u64::MAX)) as u64));
+    metadata.outcome = Some(outcome);
+    if let Err(error) = directory.write_metadata(&metadata) {
+        say(&format!("warning: {error}"));
+    }
+    if let Some(folder) = &options.live_dir
+        && let Err(error) = environment::bring_back(&live, &directory)
+    {
+        say(&format!(
+            "warning: cannot copy the record from --live-dir: {error}: `{}`",
+            folder.display()
+        ));
+    }
+    // Neither an error nor a bug in what follows may hide how the program ended.
+    let _ = std::panic::catch_unwind(|| after::explain(&directory, &metadata, options.after));
+    Ok(match outcome {
+        Outcome::ExitCode(code) => code.clamp(0, 255) as u8,
+        Outcome::Signal(signal) => 128_u8.saturating_add(signal.clamp(0, 127) as u8),
+    })
+}
+
+/// The file that a command's first word means, as a shell would find it.
+fn find_program(word: &OsString) -> Result<PathBuf, RunError> {
+    let path = Path::new(word);
+    if path.components().count() > 1 || path.is_absolute() {
+        return executable(path).map(|()| path.to_owned());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates = std::env::split_paths(&folders).map(|folder| folder.join(path));
+    candidates
+        .find(|candidate| executable(candidate).is_ok())
+        .ok_or_else(|| RunError::NotInPath(word.to_string_lossy().into_owned()))
+}
+
+fn executable(path: &Path) -> Result<(), RunError> {
+    let not = |why| RunError::NotExecutable { why, path: path.to_owned() };
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(not("no permission to look at the program"))
+        }
+        Err(_) => Err(RunError::NoProgram(path.to_owned())),
+        Ok(found) if found.is_dir() => Err(not("this is a folder, not a program")),
+        Ok(_) => rustix::fs::access(path, rustix::fs::Access::EXEC_OK)
+            .map_err(|_| not("the program may not be executed, try `chmod +x`")),
+    }
+}
+
+/// `talea-PROGRAM`, by the program that a launcher starts.
+fn default_name(command: &[OsString]) -> String {
+    let program = |word: &&OsString| {
+        let text = word.to_string_lossy();
+        !text.starts_with('-') && !text.contains('=') && find_program(word).is_ok()
+    };
+    let first = &command[0];
+    let wraps = launcher::is_launcher(Path::new(first)) || is_wrapper(Path::new(first));
+    let wrapper = |word: &&OsString| is_wrapper(Path::new(word));
+    let named =
+        if wraps { command[1..].iter().filter(program).find(|word| !wrapper(word)) } else { None };
+    let name = Path::new(named.unwrap_or(first)).file_name().unwrap_or_default().to_string_lossy();
+    let harmless = |c: char| if c.is_ascii_alphanumeric() || "._-+".contains(c) { c } else { '_' };
+    format!("talea-{}", name.chars().map(harmless).take(60).collect::<String>())
+}
+
+/// Programs that only set something up for the one behind them.
+fn is_wrapper(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    matches!(&*name, "env" | "time" | "nice" | "taskset" | "numactl" | "timeout" | "stdbuf")
+}
+
+fn describe(options: &Options) -> Metadata {
+    let words: Vec<String> =
+        options.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Metadata {
+        command: words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        argv: words,
+        start: Some(Timestamp::now()),
+        host,
+        user: ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()),
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| is_of_interest(name))
+            .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
+            .collect(),
+        options: [
+            ("times", json!(environment::times(options.times))),
+            ("bound_relative_ppm", json!(options.bound.relative_ppm)),
+            ("bound_absolute_ns", json!(options.bound.absolute.0)),
+            ("bound_drift_ns", json!(options.bound.drift.0)),
+            ("calls", json!(if options.calls == Calls::All { "all" } else { "mpi" })),
+            ("callers", json!(options.callers)),
+            ("memory_bytes", json!(options.memory.0)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into(),
+        ..Metadata::default()
+    }
+}
+
+/// A word as one would type it into a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-+=./,:@%^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_named_after_what_the_launcher_starts() {
+        let check = |words: &[&str], expected: &str| {
+            let words: Vec<OsString> = words.iter().map(Into::into).collect();
+            assert_eq!(default_name(&words), expected);
+        };
+        check(&["/bin/sh", "-c", "true"], "talea-sh");
+        check(&["mpirun", "-n", "4", "--oversubscribe", "/bin/ls", "-l"], "talea-ls");
+        check(&["mpirun", "-n", "4", "env", "A=1", "ls"], "talea-ls");
+        check(&["mpirun", "nothing-that-exists"], "talea-mpirun");
+    }
+
+    #[test]
+    fn programs_are_found_or_refused_with_a_reason() {
+        let find = |word: &str| find_program(&word.into());
+        assert!(find("sh").is_ok());
+        assert!(find("/bin/sh").is_ok());
+        assert!(matches!(find("no-such-program-here"), Err(RunError::NotInPath(_))));
+        assert!(matches!(find("./no-such-program-here"), Err(RunError::NoProgram(_))));
+        assert!(matches!(find("/usr"), Err(RunError::NotExecutable { .. })));
+        assert!(matches!(find("/etc/passwd"), Err(RunError::NotExecutable { .. })));
+    }
+
+    #[test]
+    fn commands_can_be_typed_again() {
+        assert_eq!(quoted("--mca=a/b,c"), "--mca=a/b,c");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,251 @@
+//! `talea report`: a run's data in the shape that the report shows, and the file.
+//!
+//! Owns filling [`ReportData`] from an analysis: title, rows of sites and ranks, classes, matrix. What is drawn over
+//! time is [`time`]'s. Every view that has a `--json` takes its keys from here, so that they agree with the report.
+
+pub(crate) mod time;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use talea_model::{Nanos, Rank};
+use talea_report::ReportData;
+use talea_report::data::{Cell, Matrix, RankClass, RankRow, RunInfo, SiteRow};
+use talea_run::Outcome;
+use talea_run::directory::{WriteError, replace};
+use talea_run::live::layout::TimesMode;
+use talea_run::recording::Ended;
+
+use crate::analysis::calls::CallSite;
+use crate::analysis::classes::{Class, ranges};
+use crate::analysis::findings::{end, findings, numbers};
+use crate::analysis::rank::part;
+use crate::analysis::{Analysis, graph, tree};
+use crate::exit::{Exit, Expected};
+use crate::load::{self, LoadError};
+use crate::terminal::{Progress, say};
+
+/// What to write.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Run directory, or a file in it.
+    pub(crate) run: PathBuf,
+    /// Where to; `-` is standard output, without it `report.html` in the run directory.
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReportError {
+    /// The run.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// The file.
+    #[error("{0}")]
+    Write(#[from] WriteError),
+    /// Standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Expected for ReportError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Load(error) => error.exit(),
+            Self::Write(_) => Exit::Input,
+            Self::Output(error) => Exit::of_output(error),
+        }
+    }
+}
+
+/// Writes the report of a run.
+pub(crate) fn report(options: &Options) -> Result<(), ReportError> {
+    let mut progress = Progress::new();
+    progress.step("reading");
+    let run = load::load(&options.run)?;
+    let analysis = Analysis::new(&run, &mut progress);
+    if options.out.as_deref() == Some(Path::new("-")) {
+        let page = talea_report::html(&data(&analysis));
+        drop(progress);
+        return Ok(io::stdout().write_all(page.as_bytes())?);
+    }
+    let path = options.out.clone().unwrap_or_else(|| run.directory.report());
+    write(&analysis, &path)?;
+    drop(progress);
+    say(&format!("report   {}", path.display()));
+    Ok(())
+}
+
+/// Writes the report of an analysed run to a file.
+pub(crate) fn write(analysis: &Analysis<'_>, path: &Path) -> Result<(), WriteError> {
+    replace(path, talea_report::html(&data(analysis)).as_bytes())
+}
+
+/// Ranks on a side up to which a matrix has a cell for each.
+const CELLS: u32 = 256;
+
+/// Everything that the report shows.
+pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
+    ReportData {
+        run: info(analysis),
+        gaps: analysis.run.recording.gaps.clone(),
+        findings: findings(analysis),
+        classes: (0..)
+            .zip(&analysis.classes)
+            .map(|(id, class)| rank_class(analysis, id, class))
+            .collect(),
+        sites: site_rows(analysis),
+        ranks: rank_rows(analysis),
+        timelines: time::timelines(analysis),
+        iterations: time::series(analysis),
+        matrices: if analysis.matrix.is_empty() { Vec::new() } else { vec![matrix(analysis)] },
+    }
+}
+
+fn info(analysis: &Analysis<'_>) -> RunInfo {
+    let (metadata, recording) = (&analysis.run.metadata, &analysis.run.recording);
+    let mut hosts: Vec<String> = Vec::new();
+    for process in &recording.processes {
+        if !hosts.contains(&process.host) {
+            hosts.push(process.host.clone());
+        }
+    }
+    let (times_mode, times_bound) = match recording.times {
+        TimesMode::Exact => ("exact", String::new()),
+        TimesMode::Statistics => ("sums", "times of single calls were not kept".to_owned()),
+        TimesMode::Bounded => {
+            let bound = recording.bound;
+            let relative = f64::from(bound.relative_ppm) / 1e4;
+            (
+                "bounded",
+                format!(
+                    "at most {} or {relative} %, absolute times {}",
+                    bound.absolute, bound.drift
+                ),
+            )
+        }
+    };
+    let early = recording.processes.iter().any(|process| process.ended != Ended::Finalized);
+    RunInfo {
+        command: metadata.command.clone(),
+        hosts,
+        ranks: recording.processes.len() as u32,
+        wall: metadata.wall.unwrap_or(analysis.wall),
+        started: metadata.start.map(|start| start.to_string()).unwrap_or_default(),
+        mpi: recording.processes.first().map(|process| process.library.clone()).unwrap_or_default(),
+        talea: metadata.talea.clone(),
+        times_mode: times_mode.to_owned(),
+        times_bound,
+        exit: match metadata.outcome {
+            Some(Outcome::ExitCode(code)) => format!("exit code {code}"),
+            Some(Outcome::Signal(signal)) => format!("signal {signal}"),
+            None => "unknown".to_owned(),
+        },
+        ok: metadata.outcome.is_none_or(|outcome| outcome == Outcome::ExitCode(0)) && !early,
+    }
+}
+
+fn rank_class(analysis: &Analysis<'_>, id: u32, class: &Class) -> RankClass {
+    let thread = &analysis.process(class.representative).threads[0];
+    let first = numbers(id as usize);
+    RankClass {
+        id,
+        name: class.name.clone(),
+        ranks: ranges(class.members.iter().map(|&at| analysis.ranks[at].rank.0)),
+        count: class.members.len() as u32,
+        representative: analysis.ranks[class.representative].rank,
+        tree: tree::tree(analysis, thread, &class.shown, first),
+        graph: graph::graph(analysis, thread, &class.shown, first),
+    }
+}
+
+/// Rows of all call sites by number.
+pub(crate) fn site_rows(analysis: &Analysis<'_>) -> Vec<SiteRow> {
+    let all = analysis.time_of_all();
+    let sites = analysis.calls.sites().iter();
+    (0..).zip(sites).map(|(id, site)| site_row(analysis, id, site, all)).collect()
+}
+
+fn site_row(analysis: &Analysis<'_>, id: u32, site: &CallSite, all: Nanos) -> SiteRow {
+    let (stats, path) = (&site.stats, site.signature.path);
+    let frames = analysis.places.frames(path);
+    let first = frames.first();
+    let of_rank = |rank: Rank| {
+        stats.ranks.binary_search_by_key(&rank, |(rank, _)| *rank).ok().map(|at| stats.ranks[at].1)
+    };
+    let (rank_min, rank_max) = stats.extremes().unwrap_or((Rank(0), Rank(0)));
+    let each = || analysis.ranks.iter().map(|study| of_rank(study.rank).unwrap_or_default());
+    SiteRow {
+        id,
+        procedure: site.procedure.clone(),
+        category: site.category,
+        function: first.and_then(|frame| frame.function.clone()).unwrap_or_default(),
+        file: first.and_then(|frame| frame.file.clone()).unwrap_or_default(),
+        line: first.and_then(|frame| frame.line).unwrap_or(0),
+        address: first.map(|frame| frame.address.clone()).unwrap_or_default(),
+        path: frames
+            .iter()
+            .map(|frame| match &frame.function {
+                Some(function) => format!("{function} {}", frame.short()),
+                None => frame.short(),
+            })
+            .collect(),
+        count: stats.calls,
+        time: stats.time,
+        share: if site.bracket { 0.0 } else { part(stats.time, all) },
+        bytes: stats.bytes,
+        min: stats.durations.min(),
+        median: stats.durations.median().unwrap_or_default(),
+        max: stats.durations.max(),
+        imbalance: stats.imbalance(),
+        rank_min,
+        rank_max,
+        rank_times: each().map(|sum| sum.time).collect(),
+        rank_counts: each().map(|sum| sum.events).collect(),
+    }
+}
+
+fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
+    let mut class_of = vec![0; analysis.ranks.len()];
+    for (id, class) in (0..).zip(&analysis.classes) {
+        class.members.iter().for_each(|&at| class_of[at] = id);
+    }
+    let rows = analysis.ranks.iter().enumerate().map(|(at, study)| {
+        let process = analysis.process(at);
+        RankRow {
+            rank: study.rank,
+            host: process.host.clone(),
+            class: class_of[at],
+            wall: study.end - study.begin,
+            mpi: study.mpi,
+            compute: study.run - study.mpi,
+            bytes: study.bytes,
+            events: study.events,
+            end: end(process, study.end - study.begin),
+            ok: process.ended == Ended::Finalized,
+        }
+    });
+    rows.collect()
+}
+
+/// The communication matrix, folded where there are many ranks.
+pub(crate) fn matrix(analysis: &Analysis<'_>) -> Matrix {
+    let shown = analysis.ranks.iter().map(|study| study.rank.0);
+    let cells = analysis.matrix.cells().map(|(from, to, _)| from.0.max(to.0));
+    let ranks = shown.chain(cells).max().map_or(0, |last| last + 1);
+    let block = ranks.div_ceil(CELLS).max(1);
+    let cell = |(from, to, cell): (Rank, Rank, talea_flow::matrix::Cell)| Cell {
+        from: from.0,
+        to: to.0,
+        bytes: cell.bytes,
+        messages: cell.messages,
+    };
+    Matrix {
+        loop_id: None,
+        site: None,
+        ranks,
+        block,
+        what: "messages and one-sided transfers; collective operations are not in it".to_owned(),
+        cells: analysis.matrix.folded(block).cells().map(cell).collect(),
+    }
+}

@@ -1,0 +1,83 @@
+//! `talea show RUN graph`: the event flow graph as text, DOT, SVG or JSON.
+//!
+//! Owns the text form: a line for each node, with where it goes from there.
+
+use std::path::Path;
+
+use serde_json::json;
+use talea_report::{graph_dot, graph_svg};
+use talea_run::directory::{WriteError, replace};
+
+use super::{Format, GraphFormat, joined, json};
+use crate::analysis::classes::Shown;
+use crate::analysis::{Analysis, graph};
+use crate::table::{Column, Table};
+use crate::terminal::{clean, say};
+
+/// The view's text; a picture is written to `svg`.
+pub(super) fn show(
+    analysis: &Analysis<'_>,
+    rank: Option<usize>,
+    svg: Option<&Path>,
+    format: GraphFormat,
+) -> Result<String, WriteError> {
+    let at =
+        rank.or_else(|| analysis.classes.first().map(|class| class.representative)).unwrap_or(0);
+    let (recording, process) = (&analysis.run.recording, analysis.process(at));
+    let Some(thread) = process.threads.first() else { return Ok(String::new()) };
+    let shown = Shown::new(recording, process, thread);
+    let graph = graph::graph(analysis, thread, &shown, 0);
+    let study = &analysis.ranks[at];
+    if let Some(path) = svg {
+        replace(path, graph_svg(&graph).as_bytes())?;
+        say(&format!("graph    {}", path.display()));
+    }
+    let stats = study.graph;
+    Ok(match format {
+        GraphFormat::Dot => graph_dot(&graph),
+        GraphFormat::Other(Format::Json) => json(&json!({
+            "rank": study.rank,
+            "stats": stats,
+            "graph": graph,
+        })),
+        GraphFormat::Other(Format::Text) if svg.is_some() => String::new(),
+        GraphFormat::Other(Format::Text) => {
+            let mut lines = vec![
+                format!(
+                    "rank {}: {} events, {} nodes, {} edges, {:.1} events a node",
+                    study.rank, stats.events, stats.nodes, stats.edges, stats.cardinality
+                ),
+                format!(
+                    "with chains drawn as one: {} nodes, {} edges",
+                    graph.nodes.len(),
+                    graph.edges.len()
+                ),
+                String::new(),
+            ];
+            let mut table = Table::new(&[
+                ("node", Column::Right),
+                ("call", Column::Yields),
+                ("visits", Column::Right),
+                ("time", Column::Right),
+                ("then node (times)", Column::Left),
+            ]);
+            for node in &graph.nodes {
+                let next: Vec<String> = graph
+                    .edges
+                    .iter()
+                    .filter(|edge| edge.from == node.id)
+                    .map(|edge| format!("{} ({}x)", edge.to, edge.transitions))
+                    .collect();
+                table.row([
+                    node.id.to_string(),
+                    node.label.clone(),
+                    node.visits.to_string(),
+                    node.time.to_string(),
+                    clean(&next.join(", "), 40),
+                ]);
+            }
+            lines.extend(table.lines());
+            joined(lines.into_iter().map(|line| clean(&line, 100)))
+        }
+    })
+}

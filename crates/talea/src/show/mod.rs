@@ -1,0 +1,198 @@
+//! `talea show`: one view of a run in the terminal, or as JSON.
+//!
+//! Owns the way from a run to a view and how it is printed; each view is in a file of its name. JSON keys are
+//! documented in the help of each view and do not change.
+
+mod calls;
+mod classes;
+mod graph;
+mod matrix;
+mod stats;
+mod structure;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde::Serialize;
+use talea_model::Rank;
+use talea_run::directory::WriteError;
+
+use crate::analysis::Analysis;
+use crate::exit::{Exit, Expected};
+use crate::load::{self, LoadError};
+use crate::terminal::Progress;
+
+/// What to show.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Run directory, or a file in it.
+    pub(crate) run: PathBuf,
+    /// Which view.
+    pub(crate) view: View,
+}
+
+/// The views.
+#[derive(Debug)]
+pub(crate) enum View {
+    /// Loops and calls as a tree.
+    Structure {
+        /// This rank instead of one of each class.
+        rank: Option<Rank>,
+        /// Text or JSON.
+        format: Format,
+    },
+    /// The flow graph.
+    Graph {
+        /// This rank instead of the largest class.
+        rank: Option<Rank>,
+        /// A picture.
+        svg: Option<PathBuf>,
+        /// Text, JSON or DOT.
+        format: GraphFormat,
+    },
+    /// Counts and sizes.
+    Stats {
+        /// Text or JSON.
+        format: Format,
+    },
+    /// Call sites.
+    Calls {
+        /// Text or JSON.
+        format: Format,
+    },
+    /// Who sends to whom.
+    Matrix {
+        /// Text or JSON.
+        format: Format,
+    },
+    /// Ranks that behave alike.
+    Classes {
+        /// Text or JSON.
+        format: Format,
+    },
+}
+
+/// How a view is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How the graph is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GraphFormat {
+    /// The language of Graphviz.
+    Dot,
+    /// As the other views.
+    Other(Format),
+}
+
+/// Why a view cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ShowError {
+    /// The run.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// Nothing was recorded.
+    #[error("the run has no record of any process, so there is nothing to show{why}: `{}`", path.display())]
+    Empty {
+        /// What is known of the cause.
+        why: String,
+        /// The run.
+        path: PathBuf,
+    },
+    /// No such rank.
+    #[error("no record of rank {rank}; the run has ranks {known}: `{}`", path.display())]
+    Rank {
+        /// Asked for.
+        rank: Rank,
+        /// What there is.
+        known: String,
+        /// The run.
+        path: PathBuf,
+    },
+    /// The picture.
+    #[error("{0}")]
+    Write(#[from] WriteError),
+    /// Standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Expected for ShowError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Output(error) => Exit::of_output(error),
+            _ => Exit::Input,
+        }
+    }
+}
+
+/// Shows a view.
+pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
+    let mut progress = Progress::new();
+    progress.step("reading");
+    let run = load::load(&options.run)?;
+    let analysis = Analysis::new(&run, &mut progress);
+    drop(progress);
+    let counts = matches!(options.view, View::Stats { .. });
+    if analysis.ranks.is_empty() && !counts {
+        let why = run.recording.gaps.iter().next().map(|gap| format!(" ({})", gap.detail));
+        return Err(ShowError::Empty { why: why.unwrap_or_default(), path: options.run.clone() });
+    }
+    let rank = |rank: Option<Rank>| match rank {
+        None => Ok(None),
+        Some(rank) => analysis.rank(rank).map(Some).ok_or_else(|| ShowError::Rank {
+            rank,
+            known: crate::analysis::classes::ranges(
+                analysis.ranks.iter().map(|study| study.rank.0),
+            ),
+            path: options.run.clone(),
+        }),
+    };
+    let text = match &options.view {
+        View::Structure { rank: wanted, format } => {
+            structure::show(&analysis, rank(*wanted)?, *format)
+        }
+        View::Graph { rank: wanted, svg, format } => {
+            graph::show(&analysis, rank(*wanted)?, svg.as_deref(), *format)?
+        }
+        View::Stats { format } => stats::show(&analysis, *format),
+        View::Calls { format } => calls::show(&analysis, *format),
+        View::Matrix { format } => matrix::show(&analysis, *format),
+        View::Classes { format } => classes::show(&analysis, *format),
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Indented JSON with a line feed.
+fn json(value: &impl Serialize) -> String {
+    // Keys are texts and numbers are finite, which is all that could fail.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+/// Lines of text as one.
+fn joined(lines: impl IntoIterator<Item = String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// What is missing, one line each.
+fn gaps(analysis: &Analysis<'_>) -> Vec<String> {
+    const SHOWN: usize = 8;
+    let gaps = &analysis.run.recording.gaps;
+    let mut lines: Vec<String> = gaps
+        .iter()
+        .take(SHOWN)
+        .map(|gap| format!("gap: {}", crate::terminal::clean(&gap.detail, 94)))
+        .collect();
+    let more = gaps.iter().count().saturating_sub(SHOWN);
+    if more > 0 {
+        lines.push(format!("gap: and {more} more, see `talea show RUN stats --json`"));
+    }
+    lines
+}

@@ -1,0 +1,161 @@
+//! What the terminal is told: short messages on standard error, progress of long work, colours of LOOK.
+//!
+//! Owns the prefix `talea:`, the two seconds before progress is shown, and when colours are off. Standard output
+//! belongs to results and is written by the commands.
+
+use std::io::{IsTerminal, Write};
+use std::panic::PanicHookInfo;
+use std::time::{Duration, Instant};
+
+use talea_report::data::Category;
+
+/// No line of output is longer.
+pub(crate) const WIDTH: usize = 100;
+
+/// One message for people.
+pub(crate) fn say(message: &str) {
+    // Nobody is left to be told that standard error is gone.
+    let _ = writeln!(std::io::stderr(), "talea: {message}");
+}
+
+/// The panic hook: a bug, what to do about it, and where it is.
+pub(crate) fn say_bug(info: &PanicHookInfo<'_>) {
+    let what = info.payload_as_str().unwrap_or("unknown panic");
+    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    say(&format!("bug: {what} ({place}); please report it with the command that you used"));
+}
+
+/// Work in steps that tells a waiting person which step it is at.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    begin: Instant,
+    shown: bool,
+    terminal: bool,
+}
+
+impl Progress {
+    /// Work begins.
+    pub(crate) fn new() -> Self {
+        Self { begin: Instant::now(), shown: false, terminal: std::io::stderr().is_terminal() }
+    }
+
+    /// The next step begins.
+    pub(crate) fn step(&mut self, what: &str) {
+        const QUIET: Duration = Duration::from_secs(2);
+        if self.terminal && self.begin.elapsed() >= QUIET {
+            self.shown = true;
+            let _ = write!(std::io::stderr(), "\r\x1b[Ktalea: {what} ...");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// Whether and how text on standard output is coloured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Palette {
+    on: bool,
+}
+
+impl Palette {
+    /// For standard output.
+    pub(crate) fn stdout() -> Self {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dumb = set("TERM").is_some_and(|term| term == "dumb");
+        Self { on: std::io::stdout().is_terminal() && set("NO_COLOR").is_none() && !dumb }
+    }
+
+    /// Text in the colour of what its time is spent on.
+    pub(crate) fn category(self, category: Category, text: &str) -> String {
+        // The nearest of the 256 to the report's colours.
+        let colour = match category {
+            Category::Computation => 32,
+            Category::Waiting => 214,
+            Category::Transfer => 36,
+            Category::Collective => 175,
+            Category::Io => 137,
+            Category::Setup => return self.faint(text),
+        };
+        self.code(&format!("38;5;{colour}"), text)
+    }
+
+    /// Text of less weight.
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.code("2", text)
+    }
+
+    /// Text of more weight.
+    pub(crate) fn strong(self, text: &str) -> String {
+        self.code("1", text)
+    }
+
+    fn code(self, code: &str, text: &str) -> String {
+        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A bar of `width` columns for a part from 0 to 1, in eighth blocks.
+pub(crate) fn bar(part: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (part.clamp(0.0, 1.0) * (width * 8) as f64).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// Text from outside without what a terminal would obey, cut to `width` columns; the cut is seen.
+pub(crate) fn clean(text: &str, width: usize) -> String {
+    let mut out: String =
+        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(width + 1).collect();
+    if out.chars().count() > width {
+        out = out.chars().take(width.saturating_sub(1)).collect();
+        out.push('…');
+    }
+    out
+}
+
+/// Text from outside in lines of at most `width` columns, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = clean(word, width);
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_break_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefgh i", 4), ["abc…", "i"]);
+    }
+
+    #[test]
+    fn bars_have_eighths() {
+        assert_eq!(bar(0.5, 4), "██");
+        assert_eq!(bar(0.25 + 1.0 / 32.0, 4), "█▏");
+        assert_eq!(bar(7.0, 2), "██");
+        assert_eq!(bar(f64::NAN, 2), "");
+    }
+
+    #[test]
+    fn text_from_outside_cannot_command_the_terminal() {
+        assert_eq!(clean("a\x1b[2Jb", 10), "a\u{fffd}[2Jb");
+        assert_eq!(clean("abcdef", 4), "abc…");
+        assert_eq!(clean("abcd", 4), "abcd");
+    }
+}

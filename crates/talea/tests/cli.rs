@@ -1,0 +1,19 @@
+//! Drives the real program in temporary directories: records, shows, compares with an independent witness, and breaks
+//! things on purpose.
+//!
+//! Owns nothing but the order of its parts. A test that needs MPI or the built programs is skipped with a printed
+//! reason where they are missing, and fails there if `CI` is set.
+
+// A test says what went wrong by the line that it stopped at, and why it did nothing on standard error.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod compare;
+
+mod cli {
+    mod agrees;
+    mod bench;
+    mod hostile;
+    mod record;
+    mod show;
+    mod survive;
+}

@@ -1,0 +1,177 @@
+//! What the tests stand on: the built program, its library, the MPIs of this machine, and a folder of one's own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// An MPI with the demonstration programs built for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mpi {
+    /// Folder of its programs below `apps/bin`.
+    pub(super) name: &'static str,
+    launcher: &'static str,
+}
+
+const MPIS: [Mpi; 2] = [
+    Mpi { name: "openmpi", launcher: "mpirun.openmpi" },
+    Mpi { name: "mpich", launcher: "mpirun.mpich" },
+];
+
+/// A temporary folder with what is needed to record in it.
+#[derive(Debug)]
+pub(super) struct Bench {
+    folder: tempfile::TempDir,
+    library: PathBuf,
+}
+
+/// The recording library, which cargo builds beside this crate's program.
+fn library() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_BIN_EXE_talea")).parent()?;
+    let named = std::env::var_os("TALEA_MPI_LIBRARY").map(PathBuf::from);
+    let places =
+        [named, Some(beside.join("libtalea_mpi.so")), Some(beside.join("deps/libtalea_mpi.so"))];
+    places.into_iter().flatten().find(|path| path.is_file())
+}
+
+fn apps() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/bin")
+}
+
+/// Skips where something is missing; in CI that is a failure.
+#[track_caller]
+fn missing<T>(what: &str) -> Option<T> {
+    assert!(std::env::var_os("CI").is_none(), "missing in CI: {what}");
+    eprintln!("skipped: {what}");
+    None
+}
+
+impl Mpi {
+    /// MPIs of this machine whose programs are built.
+    #[track_caller]
+    pub(super) fn all() -> Vec<Self> {
+        MPIS.into_iter().filter_map(Self::usable).collect()
+    }
+
+    /// One of them.
+    #[track_caller]
+    pub(super) fn any() -> Option<Self> {
+        let usable = |mpi: &Self| mpi.program("halo").is_file() && on_path(mpi.launcher);
+        MPIS.into_iter()
+            .find(usable)
+            .or_else(|| missing("no MPI with programs in apps/bin: `make -C apps`"))
+    }
+
+    #[track_caller]
+    fn usable(self) -> Option<Self> {
+        if !on_path(self.launcher) {
+            return missing(&format!("{} is not installed", self.launcher));
+        }
+        if !self.program("halo").is_file() || !self.program("liblogger.so").is_file() {
+            return missing(&format!("programs of {} are not built: `make -C apps`", self.name));
+        }
+        Some(self)
+    }
+
+    /// A program or library of this MPI.
+    pub(super) fn program(self, name: &str) -> PathBuf {
+        apps().join(self.name).join(name)
+    }
+
+    /// The words that start `ranks` ranks.
+    pub(super) fn launch(self, ranks: u32) -> Vec<String> {
+        vec![self.launcher.to_owned(), "-n".to_owned(), ranks.to_string()]
+    }
+}
+
+fn on_path(program: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+}
+
+impl Bench {
+    /// A new folder, if programs can be recorded at all.
+    #[track_caller]
+    pub(super) fn new() -> Option<Self> {
+        let Some(library) = library() else {
+            return missing("libtalea_mpi.so is not built: `cargo build -p talea-mpi`");
+        };
+        Some(Self { folder: tempfile::tempdir().unwrap(), library })
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(super) fn library(&self) -> &Path {
+        &self.library
+    }
+
+    /// `talea` with these words, in the folder, with what lets MPI run more ranks than there are cores.
+    pub(super) fn talea<I: AsRef<std::ffi::OsStr>>(
+        &self,
+        words: impl IntoIterator<Item = I>,
+    ) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_talea"));
+        command
+            .args(words)
+            .current_dir(self.folder.path())
+            .env("TALEA_MPI_LIBRARY", &self.library)
+            .env("NO_COLOR", "1")
+            .envs(SETTINGS);
+        command
+    }
+
+    /// Records a command into the run directory `name`, which must succeed.
+    #[track_caller]
+    pub(super) fn record(&self, name: &str, options: &[&str], command: &[String]) -> Output {
+        let out = self.path(name);
+        let mut words = vec!["run".to_owned(), "--out".to_owned(), out.display().to_string()];
+        words.extend(options.iter().map(|option| (*option).to_owned()));
+        words.push("--".to_owned());
+        words.extend_from_slice(command);
+        let output = self.talea(words).output().unwrap();
+        assert!(output.status.success(), "{command:?}: {output:?}");
+        output
+    }
+
+    /// Standard output of a command that must succeed.
+    #[track_caller]
+    pub(super) fn text(&self, words: &[&str]) -> String {
+        let output = self.talea(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Its JSON.
+    #[track_caller]
+    pub(super) fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.text(words)).unwrap()
+    }
+
+    /// The exit code and standard error of a command.
+    #[track_caller]
+    pub(super) fn fails(&self, words: &[&str]) -> (i32, String) {
+        let output = self.talea(words).output().unwrap();
+        (output.status.code().unwrap_or(-1), stderr(&output))
+    }
+}
+
+pub(super) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The same as in `scripts/mpi-env.sh`: any user, any number of ranks.
+const SETTINGS: [(&str, &str); 11] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("OMPI_MCA_btl", "self,vader,tcp"),
+    ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+    ("OMPI_MCA_osc", "pt2pt"),
+    ("OMPI_MCA_btl_base_warn_component_unused", "0"),
+    ("OMP_NUM_THREADS", "1"),
+    ("LC_ALL", "C"),
+];

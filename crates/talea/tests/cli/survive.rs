@@ -1,0 +1,81 @@
+//! What was recorded survives the program: a rank is killed with SIGKILL at twenty different moments.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::bench::{Bench, Mpi};
+
+/// The process ids in the names of the live files, `HOST-PID-START.live`.
+fn pids(live: &Path) -> Vec<u32> {
+    let entries = std::fs::read_dir(live).into_iter().flatten().flatten();
+    let mut pids: Vec<u32> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let mut parts = name.strip_suffix(".live")?.rsplit('-');
+            parts.nth(1)?.parse().ok()
+        })
+        .collect();
+    pids.sort_unstable();
+    pids
+}
+
+#[test]
+fn a_killed_rank_leaves_its_record() {
+    let Some(bench) = Bench::new() else { return };
+    let mpis = Mpi::all();
+    if mpis.is_empty() {
+        return;
+    }
+    for attempt in 0..20_usize {
+        let mpi = mpis[attempt % mpis.len()];
+        let name = format!("run-{attempt}");
+        let live = bench.path(&name).join("live");
+        let mut words: Vec<String> = vec!["run".into(), "--out".into(), name.clone(), "--".into()];
+        words.extend(mpi.launch(3));
+        words.push(mpi.program("halo").display().to_string());
+        words.extend(["--size", "4", "--steps", "100000000"].map(str::to_owned));
+        let mut child =
+            bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while pids(&live).len() < 3 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Some are still inside MPI_Init, others well inside the loop.
+        std::thread::sleep(Duration::from_millis((attempt as u64 * 37) % 301));
+        let victims = pids(&live);
+        let victim = victims[attempt % victims.len()];
+        Command::new("kill").args(["-9", &victim.to_string()]).status().unwrap();
+        let status = child.wait().unwrap();
+        assert!(!status.success(), "{name}: {status}");
+
+        let stats = bench.json(&["show", &name, "stats", "--json"]);
+        assert_eq!(stats["ranks"], 3, "{name}: {stats}");
+        let early = |gap: &&Value| gap["kind"] == "ended-early";
+        assert!(
+            stats["gaps"].as_array().unwrap().iter().filter(early).count() >= 1,
+            "{name}: {stats}"
+        );
+        bench.text(&["show", &name, "structure"]);
+        assert!(bench.path(&name).join("report.html").is_file());
+    }
+}
+
+#[test]
+fn a_rank_that_kills_itself_is_recorded_up_to_that_step() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let mut words: Vec<String> =
+            vec!["run".into(), "--out".into(), mpi.name.into(), "--".into()];
+        words.extend(mpi.launch(4));
+        words.push(mpi.program("halo").display().to_string());
+        words
+            .extend(["--size", "4", "--kill-rank", "2", "--kill-at-step", "41"].map(str::to_owned));
+        assert!(!bench.talea(&words).output().unwrap().status.success());
+        let events = bench.text(&["events", mpi.name, "--rank", "2", "--json-lines"]);
+        // 41 whole steps of 18 exchanges each.
+        let exchanges = events.lines().filter(|line| line.contains("\"MPI_Waitall\"")).count();
+        assert_eq!(exchanges, 41 * 18, "{}", mpi.name);
+    }
+}
