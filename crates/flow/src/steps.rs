@@ -78,7 +78,8 @@ fn replace(
     let durations = durations(&iterations);
     let counted_by = events.get(ranges.first()?.start)?.node;
     let times = &mut timeline.loops[place];
-    *times = LoopTimes { counted_by, executions, iterations, total, share, durations, ..times.clone() };
+    *times =
+        LoopTimes { counted_by, executions, iterations, total, share, durations, ..times.clone() };
     Some(place)
 }
 

@@ -242,7 +242,10 @@ impl Handles {
                     == 0;
             let text =
                 if named { &name[..(length.max(0) as usize).min(name.len())] } else { &[][..] };
-            (large.max(0) as u64, String::from_utf8_lossy(text).into_owned())
+            // Names of derived types are the implementation's own words ("Dup ").
+            let text = String::from_utf8_lossy(text);
+            let name = if text.starts_with("MPI_") { text.into_owned() } else { String::new() };
+            (large.max(0) as u64, name)
         };
         let known =
             self.datatype_symbols.iter().position(|d| !d.live && d.size == size && d.name == name);

@@ -6,6 +6,7 @@
 use talea_flow::codec::{sequence, times};
 use talea_flow::log::{NodeLog, Runs, ThreadLog};
 use talea_flow::times::{Bound, Cell, Quantiser};
+use talea_model::args::special;
 use talea_model::{ArgKind, Nanos, ProcedureSpec};
 
 use super::{Body, Bundle, Clock, Graph, Node, Process, Settings, Thread};
@@ -228,10 +229,29 @@ fn by_first_use(column: &Runs<i64>, rank: i32, peers: &mut Vec<i64>) -> Runs<i64
         out.push(number as i64, count);
     }
     peers.push(seen.len() as i64);
-    peers.extend(seen.iter().map(|&value| {
-        if value >= 0 { (value - i64::from(rank)) * 2 } else { value.wrapping_mul(2) | 1 }
-    }));
+    peers.extend(seen.iter().map(|&value| meaning_of(value, rank)));
     out
+}
+
+/// The largest odd number stands for an argument without a value, whose own number has no double.
+const ABSENT: i64 = i64::MAX;
+
+/// What stands in the list of peers for a value.
+const fn meaning_of(value: i64, rank: i32) -> i64 {
+    match value {
+        special::ABSENT => ABSENT,
+        0.. => (value - rank as i64) * 2,
+        _ => value * 2 + 1,
+    }
+}
+
+/// The value for what stands in the list of peers.
+pub(super) const fn value_of(meaning: i64, rank: i32) -> i64 {
+    match meaning {
+        ABSENT => special::ABSENT,
+        even if even & 1 == 0 => (even >> 1) + rank as i64,
+        odd => odd >> 1,
+    }
 }
 
 /// Times of a thread: how many events have them, the packed cells, then for each node what its exact sums are more than the
@@ -309,4 +329,20 @@ pub(crate) fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell>
         index: index.min(Quantiser::CELLS as u16 - 1),
         extra: u32::from_le_bytes(extra) & mask,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_mean_the_same_afterwards() {
+        for rank in [0, 3, 1 << 20] {
+            let specials =
+                [special::ABSENT, special::PROC_NULL, special::ANY_SOURCE, special::ROOT];
+            for value in specials.into_iter().chain([0, 1, 2, 3, 4095, i64::from(i32::MAX)]) {
+                assert_eq!(value_of(meaning_of(value, rank), rank), value);
+            }
+        }
+    }
 }

@@ -216,11 +216,7 @@ impl Bundle {
                                 .and_then(|v| meant.get(v))
                                 .copied()
                                 .unwrap_or(1);
-                            if meant & 1 == 0 {
-                                (meant >> 1) + i64::from(process.rank)
-                            } else {
-                                meant >> 1
-                            }
+                            super::pack::value_of(meant, process.rank)
                         })
                     }
                     ArgKind::Comm => mapped(&column, map(process.comm_map)),

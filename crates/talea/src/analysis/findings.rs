@@ -72,6 +72,7 @@ pub(crate) fn dominant(analysis: &Analysis<'_>) -> Option<Finding> {
     let mut inner = outer;
     while let Some(next) = largest_loop(inner)
         && next.time.0 as f64 >= NEARLY_ALL * inner.time.0 as f64
+        && most_turns(next) >= most_turns(inner)
     {
         inner = next;
     }
@@ -90,6 +91,11 @@ fn largest_loop(node: &TreeNode) -> Option<&TreeNode> {
         TreeKind::Root | TreeKind::Call => None,
     });
     below.max_by_key(|found| (found.time, std::cmp::Reverse(found.id)))
+}
+
+/// Iterations of a loop's longest execution.
+fn most_turns(node: &TreeNode) -> u64 {
+    node.count.or_else(|| node.range.rsplit('-').next()?.parse().ok()).unwrap_or(0)
 }
 
 /// How often a loop turns and where it begins.
@@ -111,6 +117,11 @@ fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     let durations: Vec<f64> = study.iterations.iter().map(|one| one.duration.0 as f64).collect();
     let median = main.durations.median;
     if durations.len() < FEW || median.0 == 0 {
+        return None;
+    }
+    // Where one iteration is nearly everything, the others say nothing about it.
+    let total: f64 = durations.iter().sum();
+    if durations.iter().any(|duration| 2.0 * duration > total) {
         return None;
     }
     let id = graph_loop(0, main.index);

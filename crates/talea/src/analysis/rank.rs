@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use talea_flow::classes::Fingerprint;
 use talea_flow::graph::{Graph, GraphStats};
-use talea_flow::steps::follow_tree;
-use talea_flow::structure::{Options, build};
 use talea_flow::iterations::{Durations, Iteration, LoopTimes, Timeline, timeline};
 use talea_flow::loops::Forest;
+use talea_flow::steps::follow_tree;
+use talea_flow::structure::{Options, build};
 use talea_model::{Bytes, Nanos, NodeId, Rank, Signature};
 use talea_report::data::Category;
 use talea_run::Recording;
@@ -59,10 +59,6 @@ pub(crate) struct LoopFigures {
     pub(crate) index: u32,
     /// The call by which it is entered first.
     pub(crate) header: Signature,
-    /// Iterations of all executions.
-    pub(crate) iterations: u64,
-    /// How often it was entered.
-    pub(crate) executions: u64,
     /// Part of the run's time.
     pub(crate) share: f64,
     /// Durations of the iterations.
@@ -206,8 +202,6 @@ impl RankStudy {
             header: signature(
                 flow.graph.nodes()[flow.forest.loops[found.index as usize].header as usize].id,
             ),
-            iterations: found.iterations.len() as u64,
-            executions: found.executions.len() as u64,
             share: found.share,
             durations: found.durations.clone(),
         };

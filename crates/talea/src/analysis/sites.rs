@@ -3,6 +3,8 @@
 //! Owns the way from a recording's paths to the resolved addresses of its `sites.json`, whose modules may stand in another
 //! order: a record that could be read then may be missing now.
 
+use std::collections::BTreeMap;
+
 use talea_model::{Frame, PathId, ResolvedFrame, Site};
 
 use crate::load::Run;
@@ -11,6 +13,8 @@ use crate::load::Run;
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     sites: Vec<Site>,
+    /// Of paths that begin at the same line: the first caller that tells them apart.
+    callers: Vec<Option<String>>,
     run: &'a Run,
 }
 
@@ -35,7 +39,8 @@ impl<'a> Places<'a> {
             offset: frame.offset,
         };
         let path = |path: &Vec<Frame>| table.site(&path.iter().map(frame).collect::<Vec<_>>());
-        Self { sites: run.recording.paths.iter().map(path).collect(), run }
+        let sites: Vec<Site> = run.recording.paths.iter().map(path).collect();
+        Self { callers: callers(&sites), sites, run }
     }
 
     /// The frames of a path, innermost first.
@@ -47,6 +52,14 @@ impl<'a> Places<'a> {
     pub(crate) fn short(&self, path: PathId) -> String {
         let text = self.sites.get(path.0 as usize).map_or_else(|| "?".to_owned(), Site::short);
         without_parameters(&text).to_owned()
+    }
+
+    /// As [`Self::short`], with the caller where several paths begin at the same line: `halo.c:84 < halo.c:98`.
+    pub(crate) fn distinct(&self, path: PathId) -> String {
+        match self.callers.get(path.0 as usize) {
+            Some(Some(caller)) => format!("{} < {caller}", self.short(path)),
+            _ => self.short(path),
+        }
     }
 
     /// The function that calls; empty where unknown.
@@ -80,12 +93,32 @@ impl<'a> Places<'a> {
         None
     }
 
-    /// `MPI_Waitall halo.c:120`.
+    /// `MPI_Waitall halo.c:120`, with the caller where that does not tell calls apart.
     pub(crate) fn label(&self, signature: talea_model::Signature) -> String {
         let procedure = self.run.recording.procedures.get(usize::from(signature.procedure.0));
         let name = procedure.map_or("?", |procedure| procedure.name.as_str());
-        format!("{name} {}", self.short(signature.path))
+        format!("{name} {}", self.distinct(signature.path))
     }
+}
+
+/// For each path whose innermost frame others share too: the first of its callers in which it differs from one of them.
+fn callers(sites: &[Site]) -> Vec<Option<String>> {
+    let mut by_line: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, site) in sites.iter().enumerate() {
+        by_line.entry(site.short()).or_default().push(at);
+    }
+    let mut callers = vec![None; sites.len()];
+    let frame = |at: usize, depth: usize| sites[at].frames.get(depth).map(ResolvedFrame::short);
+    for same in by_line.values().filter(|same| same.len() > 1) {
+        let deepest = same.iter().map(|&at| sites[at].frames.len()).max().unwrap_or(0);
+        let differ =
+            |&depth: &usize| same.iter().any(|&at| frame(at, depth) != frame(same[0], depth));
+        let Some(depth) = (1..deepest).find(differ) else { continue };
+        for &at in same {
+            callers[at] = frame(at, depth).map(|caller| without_parameters(&caller).to_owned());
+        }
+    }
+    callers
 }
 
 /// A function of C++ without its parameters and its return type, which tell overloads apart but nobody can read.
@@ -111,7 +144,30 @@ pub(crate) fn without_parameters(function: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::without_parameters;
+    use talea_model::{ResolvedFrame, Site};
+
+    use super::{callers, without_parameters};
+
+    #[test]
+    fn paths_from_one_line_are_told_apart_by_their_callers() {
+        let frame = |line| ResolvedFrame {
+            file: Some("a.c".into()),
+            line: Some(line),
+            ..ResolvedFrame::default()
+        };
+        let site = |lines: &[u32]| Site { frames: lines.iter().map(|&line| frame(line)).collect() };
+        let sites = [
+            site(&[1, 5, 7]),
+            site(&[1, 5, 8]),
+            site(&[2, 5]),
+            site(&[3]),
+            site(&[3]),
+            site(&[1, 5]),
+        ];
+        let found = callers(&sites);
+        let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
+        assert_eq!(found, [Some("a.c:7"), Some("a.c:8"), None, None, None, None]);
+    }
 
     #[test]
     fn functions_without_what_nobody_reads() {
@@ -120,9 +176,15 @@ mod tests {
         check("halo.c:12", "halo.c:12");
         check("lmp+0x11cd", "lmp+0x11cd");
         check("LAMMPS_NS::Group::count(int)", "LAMMPS_NS::Group::count");
-        check("void ddSendrecv<gmx::BasicVector<float> >(gmx_domdec_t const*, int)", "ddSendrecv<gmx::BasicVector<float> >");
+        check(
+            "void ddSendrecv<gmx::BasicVector<float> >(gmx_domdec_t const*, int)",
+            "ddSendrecv<gmx::BasicVector<float> >",
+        );
         check("(anonymous namespace)::work(std::vector<int>)", "(anonymous namespace)::work");
-        check("std::unique_ptr<A> a::(anonymous namespace)::make(int)", "a::(anonymous namespace)::make");
+        check(
+            "std::unique_ptr<A> a::(anonymous namespace)::make(int)",
+            "a::(anonymous namespace)::make",
+        );
         check("A::operator()(int) const", "A::operator");
         check("", "");
     }

@@ -120,8 +120,10 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     let launcher = launcher::detect(&program);
     let directory = RunDirectory::create(options.out.as_deref(), &default_name(&options.command))?;
     let live = match &options.live_dir {
-        Some(folder) => environment::node_local(folder, &directory)
-            .map_err(|source| RunError::LiveDir { source, path: folder.clone() })?,
+        Some(folder) => environment::node_local(folder, &directory).map_err(|source| {
+            let _ = std::fs::remove_dir_all(directory.path());
+            RunError::LiveDir { source, path: folder.clone() }
+        })?,
         None => directory.live(),
     };
     let variables = environment::variables(options, &library, &live, directory.path());

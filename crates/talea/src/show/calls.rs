@@ -31,7 +31,7 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         let site = &analysis.calls.sites()[row.id as usize];
         table.row([
             row.procedure.clone(),
-            analysis.places.short(site.signature.path),
+            analysis.places.distinct(site.signature.path),
             row.count.to_string(),
             row.time.to_string(),
             if site.bracket { String::new() } else { percent(row.share) },
