@@ -31,6 +31,8 @@ pub struct Around {
     statuses: Vec<u8>,
     /// Where the status or statuses will stand; 0 without.
     status: usize,
+    /// What stood there as the source of each before the call.
+    saved: Vec<i32>,
     list: Vec<i64>,
 }
 
@@ -200,11 +202,7 @@ impl Around {
         let statuses = plan.statuses;
         let Some(arg) = plan.status.or(statuses) else { return };
         let abi = abi();
-        let own_wild = plan.makes.is_none()
-            && plan.wild.is_some_and(|(source, tag)| {
-                lanes[usize::from(source)] as i32 == abi.any_source
-                    || lanes[usize::from(tag)] as i32 == abi.any_tag
-            });
+        let own_wild = plan.makes.is_none() && is_wild(plan, lanes);
         let wild = own_wild || self.requests.iter().any(|(_, _, r)| r.is_some_and(|r| r.wild));
         if !wild {
             return;
@@ -223,11 +221,35 @@ impl Around {
                 address = self.statuses.as_mut_ptr() as usize;
                 call.set_arg(usize::from(arg), address);
             }
+            self.saved.clear();
             for i in 0..count {
-                ((address + i * abi.status_bytes + abi.status_source) as *mut i32).write(UNTOUCHED);
+                let source = (address + i * abi.status_bytes + abi.status_source) as *mut i32;
+                self.saved.push(source.read());
+                source.write(UNTOUCHED);
             }
             self.status = address;
         }
+    }
+
+    /// Gives statuses that the call left alone back as they were.
+    ///
+    /// # Safety
+    /// [`Self::before`] was called for the call that has just returned.
+    pub unsafe fn settle(&mut self) {
+        if self.status == 0 {
+            return;
+        }
+        let abi = abi();
+        for (i, &saved) in self.saved.iter().enumerate() {
+            let source = (self.status + i * abi.status_bytes + abi.status_source) as *mut i32;
+            // SAFETY: `prepare_status` found room for this many statuses here.
+            unsafe {
+                if *source == UNTOUCHED {
+                    *source = saved;
+                }
+            }
+        }
+        self.status = 0;
     }
 
     /// Source and tag of a status that was prepared.
@@ -375,6 +397,7 @@ impl Around {
                 *place = word as u64;
             }
             self.complete(process, plan, call, words);
+            self.settle();
         }
     }
 
@@ -383,10 +406,7 @@ impl Around {
         // SAFETY: the call left a handle here.
         let handle = unsafe { Self::handle_at(plan, address, FortranHandle::Request) };
         let abi = abi();
-        let wild = plan.wild.is_some_and(|(source, tag)| {
-            lanes[usize::from(source)] as i32 == abi.any_source
-                || lanes[usize::from(tag)] as i32 == abi.any_tag
-        });
+        let wild = is_wild(plan, lanes);
         let persistent = plan.class == Class::Persistent;
         let request = Request { thread, number: *made, persistent, wild };
         *made += 1;
@@ -474,4 +494,14 @@ impl Around {
             words[place] = process.handles.with(|h| h.list(process.memory, &statuses)) as u64;
         }
     }
+}
+
+/// Whether the lanes of a receive or probe have a wild card.
+#[inline(always)]
+pub fn is_wild(plan: &Plan, lanes: &[u64]) -> bool {
+    let abi = abi();
+    plan.wild.is_some_and(|(source, tag)| {
+        lanes[usize::from(source)] as i32 == abi.any_source
+            || lanes[usize::from(tag)] as i32 == abi.any_tag
+    })
 }

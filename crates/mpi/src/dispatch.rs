@@ -14,7 +14,7 @@ use talea_run::live::layout::{
 };
 
 use crate::abi::{self, FortranHandle, real};
-use crate::around::{Around, Scene};
+use crate::around::{Around, Scene, is_wild};
 use crate::clock;
 use crate::entry::{Binding, Call, ENTRIES, Entry, RETURN, forward, forward_double};
 use crate::memory::Memory;
@@ -283,7 +283,8 @@ unsafe fn around(
         let found = &mut tail[..used - lanes];
         // A series of polls only needs to know that it goes on; arguments are those of its first.
         let in_series = plan.poll && state.series.node == node && !process.calls_all;
-        if !in_series || plan.class != Class::Iprobe {
+        let only_counts = in_series && plan.class == Class::Iprobe && !is_wild(plan, head);
+        if !only_counts {
             state.around.before(scene, (*thread).requests, head, found);
         }
         (*thread).open_node = hot.index + 1;
@@ -297,6 +298,7 @@ unsafe fn around(
         }
         if plan.poll && !process.calls_all && !found_something(plan, call) {
             if in_series {
+                state.around.settle();
                 state.series.count += 1;
                 state.series.end = end;
             } else {
@@ -315,7 +317,7 @@ unsafe fn around(
             (*thread).open_node = 0;
             return result;
         }
-        if in_series && plan.class == Class::Iprobe {
+        if only_counts {
             state.around.before(scene, (*thread).requests, head, found);
         }
         state.around.after(scene, &mut (*thread).requests, head, found);

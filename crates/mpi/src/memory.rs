@@ -65,6 +65,11 @@ impl Memory {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// Gives the file the name under which it is read.
+    pub fn publish(&mut self, name: &str) -> std::io::Result<()> {
+        self.region.rename(name)
+    }
+
     /// The head of the file.
     pub fn header(&self) -> *mut Header {
         self.base.cast()

@@ -116,17 +116,18 @@ pub fn start() {
     let start_realtime = clock::realtime();
     let name = mapped::live_name(&host, std::process::id(), Nanos(start_realtime));
     // Where the file cannot be made the program must still run; talea finds no file and says which rank has none.
-    let Ok(region) = MappedRegion::create(&dir, &name, max) else { return };
-    let Some(memory) = Memory::new(region) else { return };
-    let memory: &'static Memory = Box::leak(Box::new(memory));
     let mult = clock::rate();
+    let new = format!("{name}.new");
+    let Ok(region) = MappedRegion::create(&dir, &new, max) else { return };
+    let Some(mut memory) = Memory::new(region) else { return };
     let (start_ticks, start_nanos) = clock::pair();
     // SAFETY: the header lies at the start of reserved zero memory, and no other thread knows of it yet.
     let header: &mut Header = unsafe { &mut *memory.header() };
     header.version = layout::VERSION;
     header.header_bytes = size_of::<Header>() as u32;
     header.pid = std::process::id();
-    header.rank = -1;
+    // What the launcher says holds for a process that ends before MPI is initialised.
+    (header.rank, header.size) = launched();
     put_words(&mut header.host, &host);
     header.used = memory.used();
     header.max = memory.max();
@@ -146,6 +147,11 @@ pub fn start() {
     header.syncs[0] = Sync { ticks: start_ticks, nanos: start_nanos };
     header.sync_count = 1;
     header.magic = layout::MAGIC;
+    // Only now, so that nobody meets half a header.
+    if memory.publish(&name).is_err() {
+        return;
+    }
+    let memory: &'static Memory = Box::leak(Box::new(memory));
     let process = Process {
         memory,
         quantiser,
@@ -193,6 +199,16 @@ extern "C" fn exiting() {
     }
 }
 
+/// Rank and size of the world as the launcher says them; -1 and 1 where it does not.
+fn launched() -> (i32, u32) {
+    let say =
+        |names: &[&str]| names.iter().find_map(|n| std::env::var(n).ok()?.parse::<i32>().ok());
+    let rank =
+        say(&["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"]).unwrap_or(-1);
+    let size = say(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"]).unwrap_or(1);
+    (rank, size.max(1) as u32)
+}
+
 fn host_name() -> String {
     let mut name = [0_u8; 64];
     // SAFETY: the buffer is as long as said; its last byte stays zero.
@@ -225,14 +241,9 @@ impl Process {
                     .into_owned();
             put_words(&mut header.library, &library_words(&words));
             if flag == 0 {
-                // Only sessions: there is no world to have a rank in, but launchers say which process this is.
-                let say = |names: &[&str]| {
-                    names.iter().find_map(|n| std::env::var(n).ok()?.parse::<i32>().ok())
-                };
-                header.rank =
-                    say(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"]).unwrap_or(0);
-                header.size =
-                    say(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"]).unwrap_or(1) as u32;
+                // Only sessions: there is no world to have a rank in.
+                (header.rank, header.size) = launched();
+                header.rank = header.rank.max(0);
                 return;
             }
             abi::query_thread((&raw mut level) as usize);

@@ -97,15 +97,21 @@ pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
     for (_, path) in directory.traces()? {
         loaded.trace(&path);
     }
-    for path in directory.live_files()? {
+    for path in live_files(directory)? {
         loaded.live(&path);
     }
     Ok(loaded.finish())
 }
 
+/// Files that are worth reading: one without a whole head has another ending.
+fn live_files(directory: &RunDirectory) -> io::Result<Vec<PathBuf>> {
+    let files = directory.live_files()?;
+    Ok(files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "live")).collect())
+}
+
 /// Packs live files that were left behind into traces, one a world, and removes them. Files that cannot be read stay.
 pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
-    let files = directory.live_files().unwrap_or_default();
+    let files = live_files(directory).unwrap_or_default();
     let mut worlds: Vec<(u64, Bundle, Vec<PathBuf>)> = Vec::new();
     let mut live: Vec<(LiveProcess, PathBuf)> = files
         .into_iter()

@@ -73,6 +73,14 @@ impl Backing {
         })
     }
 
+    pub(super) fn rename(&mut self, name: &str) -> io::Result<()> {
+        let path = self.path.with_file_name(name);
+        let c_path = CString::new(path.as_os_str().as_bytes())?;
+        std::fs::rename(&self.path, &path)?;
+        (self.path, self.c_path) = (path, c_path);
+        Ok(())
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -130,6 +130,11 @@ impl MappedRegion {
         }
     }
 
+    /// Gives the file another name in its folder, so that readers meet it only when it is worth reading.
+    pub fn rename(&mut self, name: &str) -> io::Result<()> {
+        self.backing.as_mut().map_or(Ok(()), |backing| backing.rename(name))
+    }
+
     /// Private memory of the same shape, for where no file can be made: lost when the process ends.
     pub fn anonymous(max: usize) -> Result<Self, MapError> {
         let len = pages(max.max(1));

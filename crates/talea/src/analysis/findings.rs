@@ -261,15 +261,12 @@ fn largest(analysis: &Analysis<'_>) -> Option<Finding> {
         .iter()
         .map(|&at| {
             let site = &sites[at as usize];
-            format!(
-                "`{}` {}",
-                analysis.places.label(site.signature),
-                percent(part(site.stats.time, all))
-            )
+            let share = percent(part(site.stats.time, all));
+            format!("{share} in `{}`", analysis.places.label(site.signature))
         })
         .collect();
     Some(Finding {
-        text: format!("Most time in MPI goes to {}.", each.join(", ")),
+        text: format!("The call sites with most time: {}.", each.join(", ")),
         target: Target::Site { id: first },
     })
 }
