@@ -15,5 +15,6 @@ mod cli {
     mod hostile;
     mod record;
     mod show;
+    mod special;
     mod survive;
 }

@@ -28,7 +28,8 @@ struct Stats<'a> {
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
     let recording = &analysis.run.recording;
     let mean = |value: &dyn Fn(&crate::analysis::rank::RankStudy) -> f64| {
-        let sum: f64 = analysis.ranks.iter().map(value).sum();
+        // The sum of no floats at all would be minus zero.
+        let sum = analysis.ranks.iter().map(value).fold(0.0, |sum, one| sum + one);
         sum / analysis.ranks.len().max(1) as f64
     };
     let stats = Stats {

@@ -1,0 +1,138 @@
+//! What programs do that recorders trip over: pauses, threads, children, further worlds, clocks that differ, too little room.
+
+use super::bench::{Bench, Mpi};
+
+fn words(mpi: Mpi, ranks: u32, what: &[&str]) -> Vec<String> {
+    let mut words = mpi.launch(ranks);
+    words.push(mpi.program("special").display().to_string());
+    words.extend(what.iter().map(|word| (*word).to_owned()));
+    words
+}
+
+#[test]
+fn a_pause_is_a_gap() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        bench.record(mpi.name, &["--no-report"], &words(mpi, 2, &["pause"]));
+        let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
+        // MPI_Init_thread, the last barrier and MPI_Finalize, on two ranks.
+        assert_eq!(stats["events"], 6, "{stats}");
+        let gaps = stats["gaps"].as_array().unwrap();
+        let paused: Vec<u64> = gaps
+            .iter()
+            .filter(|gap| gap["kind"] == "paused")
+            .map(|gap| gap["count"].as_u64().unwrap())
+            .collect();
+        assert_eq!(paused, [2, 2], "{stats}");
+    }
+}
+
+#[test]
+fn children_write_nothing_into_the_record() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        bench.record(mpi.name, &["--no-report"], &words(mpi, 2, &["fork"]));
+        let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
+        assert_eq!(stats["events"], 6, "{stats}");
+        assert_eq!(stats["gaps"].as_array().unwrap().len(), 0, "{stats}");
+    }
+}
+
+#[test]
+fn threads_are_recorded_each_for_itself() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        bench.record(mpi.name, &["--no-report"], &words(mpi, 2, &["threads"]));
+        for thread in ["1", "2", "3"] {
+            let events = bench.text(&[
+                "events",
+                mpi.name,
+                "--rank",
+                "1",
+                "--thread",
+                thread,
+                "--json-lines",
+            ]);
+            let calls = events.lines().filter(|line| line.contains("\"MPI_Sendrecv\"")).count();
+            assert_eq!(calls, 500, "{} thread {thread}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn spawned_processes_are_a_world_of_their_own() {
+    let Some(bench) = Bench::new() else { return };
+    // MPICH's spawn needs a launcher service that Debian's build lacks on one host.
+    let Some(mpi) = Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi") else { return };
+    bench.record("spawn", &["--no-report"], &words(mpi, 2, &["spawn"]));
+    let stats = bench.json(&["show", "spawn", "stats", "--json"]);
+    assert_eq!(stats["ranks"], 4, "{stats}");
+    assert!(bench.path("spawn").join("trace.1.talea").is_file());
+    let own = bench.text(&["events", "spawn", "--rank", "0", "--json-lines"]);
+    assert!(own.contains("\"MPI_Comm_spawn\""), "{own}");
+    let other = bench.text(&["events", "spawn", "--world", "1", "--rank", "0", "--json-lines"]);
+    assert!(
+        !other.contains("\"MPI_Comm_spawn\"") && other.contains("\"MPI_Allreduce\""),
+        "{other}"
+    );
+}
+
+#[test]
+fn clocks_of_other_hosts_are_brought_together() {
+    let Some(bench) = Bench::new() else { return };
+    // A time namespace stands for another host: its CLOCK_MONOTONIC is 1000 s ahead.
+    let ahead = ["unshare", "-T", "--monotonic", "1000"];
+    if !std::process::Command::new(ahead[0])
+        .args(&ahead[1..])
+        .arg("true")
+        .status()
+        .is_ok_and(|s| s.success())
+    {
+        eprintln!("skipped: unshare cannot make a time namespace here");
+        return;
+    }
+    for mpi in Mpi::all() {
+        let mut command = words(mpi, 2, &["many", "10"]);
+        let program = mpi.program("special").display().to_string();
+        command.extend([":", "-n", "2"].map(str::to_owned));
+        command.extend(ahead.map(str::to_owned));
+        command.extend([program, "many".to_owned(), "10".to_owned()]);
+        bench.record(mpi.name, &["--no-report"], &command);
+        let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
+        let gaps = stats["gaps"].as_array().unwrap();
+        let estimated = gaps.iter().filter(|gap| gap["kind"] == "estimated").count();
+        assert_eq!(estimated, 2, "{stats}");
+        // All leave the barrier at nearly the same time, though not before the last has entered it.
+        let barrier = |rank: &str| {
+            let events = bench.text(&["events", mpi.name, "--rank", rank, "--json-lines"]);
+            let line =
+                events.lines().rfind(|line| line.contains("\"MPI_Barrier\"")).unwrap().to_owned();
+            let event: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let begin = event["begin_ns"].as_u64().unwrap();
+            (begin, begin + event["duration_ns"].as_u64().unwrap())
+        };
+        let all = ["0", "1", "2", "3"].map(barrier);
+        let last_in = all.iter().map(|b| b.0).max().unwrap();
+        let first_out = all.iter().map(|b| b.1).min().unwrap();
+        // Bounds of recorded times and of the clocks' distance, generously.
+        assert!(first_out + 200_000 > last_in, "{}: {all:?}", mpi.name);
+    }
+}
+
+#[test]
+fn too_little_memory_is_a_gap_and_the_program_goes_on() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let many = words(mpi, 1, &["many", "400000"]);
+    bench.record("small", &["--no-report", "--memory", "2M"], &many);
+    let stats = bench.json(&["show", "small", "stats", "--json"]);
+    let gaps = stats["gaps"].as_array().unwrap();
+    assert!(gaps.iter().any(|gap| gap["kind"] == "memory-bound"), "{stats}");
+    let kept = stats["events"].as_u64().unwrap();
+    assert!(kept > 50_000 && kept < 400_000, "{stats}");
+    bench.record("enough", &["--no-report"], &many);
+    let stats = bench.json(&["show", "enough", "stats", "--json"]);
+    assert_eq!(stats["events"], 400_003);
+    // Sizes and tags that do not repeat, but are regular: a kilobyte for a million calls.
+    assert!(stats["bytes_sequence"].as_u64().unwrap() < 1024, "{stats}");
+}
