@@ -13,6 +13,7 @@ mod cli {
     mod agrees;
     mod bench;
     mod hostile;
+    mod real;
     mod record;
     mod show;
     mod special;

@@ -40,7 +40,7 @@ fn apps() -> PathBuf {
 
 /// Skips where something is missing; in CI that is a failure.
 #[track_caller]
-fn missing<T>(what: &str) -> Option<T> {
+pub(super) fn missing<T>(what: &str) -> Option<T> {
     assert!(std::env::var_os("CI").is_none(), "missing in CI: {what}");
     eprintln!("skipped: {what}");
     None
