@@ -6,7 +6,7 @@
 help:
 	@echo "make demo        record a real MPI program on 4 ranks and leave a report of it"
 	@echo "make test        every check: format, lints, programs, unit and whole tests, web"
-	@echo "make bench       what a recorded call costs, with and without Talea"
+	@echo "make bench       what recording costs and what records take, as tables"
 	@echo "make apps        only build the demonstration and test programs"
 	@echo "make setup-demo  only install what \`make demo\` needs (Debian packages, with apt-get)"
 	@echo "make setup-test  only install what \`make test\` needs"
@@ -25,7 +25,7 @@ demo: setup-demo
 test: setup-test
 	@scripts/test.sh
 
-bench: setup-demo
+bench: setup-test
 	@scripts/bench.sh
 
 apps:
