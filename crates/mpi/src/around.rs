@@ -33,6 +33,8 @@ pub struct Around {
     status: usize,
     /// What stood there as the source of each before the call.
     saved: Vec<i32>,
+    /// Found words as they were before the call.
+    words: Vec<u64>,
     list: Vec<i64>,
 }
 
@@ -193,8 +195,47 @@ impl Around {
                     Found::IntOut { .. } | Found::HandleOut { .. } => 0,
                 };
             }
+            self.words.clear();
+            self.words.extend_from_slice(words);
             self.prepare_status(plan, lanes, call);
         }
+    }
+
+    /// Before a poll that repeats the one before: if it asks for the same requests, what was found out about them then holds
+    /// again. Otherwise nothing is done, and [`Self::before`] has to look.
+    ///
+    /// # Safety
+    /// As for [`Self::before`]; no request was made or completed since it was called last.
+    pub unsafe fn again(&mut self, scene: Scene<'_>, lanes: &[u64], words: &mut [u64]) -> bool {
+        let Scene { plan, call, .. } = scene;
+        let mut known = self.requests.iter();
+        // SAFETY: arguments are what the table says.
+        unsafe {
+            for found in &plan.found {
+                let (address, count) = match *found {
+                    Found::Request { arg, pointer: true } => (call.arg(usize::from(arg)), 1),
+                    Found::Requests { arg, length } => {
+                        (call.arg(usize::from(arg)), Self::int(plan, call, length).max(0) as usize)
+                    }
+                    Found::Request { .. } => return false,
+                    _ => continue,
+                };
+                for i in 0..count {
+                    let address = address + i * Self::handle_size(plan);
+                    let handle = Self::handle_at(plan, address, FortranHandle::Request);
+                    if known.next().is_none_or(|&(h, a, _)| h != handle || a != address) {
+                        return false;
+                    }
+                }
+            }
+            if known.next().is_some() || self.words.len() != words.len() {
+                return false;
+            }
+            words.copy_from_slice(&self.words);
+            self.status = 0;
+            self.prepare_status(plan, lanes, call);
+        }
+        true
     }
 
     /// Makes sure that the status which tells a wild card's answer will be written somewhere.
@@ -498,7 +539,7 @@ impl Around {
 
 /// Whether the lanes of a receive or probe have a wild card.
 #[inline(always)]
-pub fn is_wild(plan: &Plan, lanes: &[u64]) -> bool {
+fn is_wild(plan: &Plan, lanes: &[u64]) -> bool {
     let abi = abi();
     plan.wild.is_some_and(|(source, tag)| {
         lanes[usize::from(source)] as i32 == abi.any_source

@@ -14,7 +14,7 @@ use talea_run::live::layout::{
 };
 
 use crate::abi::{self, FortranHandle, real};
-use crate::around::{Around, Scene, is_wild};
+use crate::around::{Around, Scene};
 use crate::clock;
 use crate::entry::{Binding, Call, ENTRIES, Entry, RETURN, forward, forward_double};
 use crate::memory::Memory;
@@ -281,10 +281,9 @@ unsafe fn around(
         let scene = Scene { process, thread: state.number, plan, call };
         let (head, tail) = words.split_at_mut(lanes);
         let found = &mut tail[..used - lanes];
-        // A series of polls only needs to know that it goes on; arguments are those of its first.
+        // Polls of a series mostly ask for the same requests again, about which everything is known.
         let in_series = plan.poll && state.series.node == node && !process.calls_all;
-        let only_counts = in_series && plan.class == Class::Iprobe && !is_wild(plan, head);
-        if !only_counts {
+        if !in_series || !state.around.again(scene, head, found) {
             state.around.before(scene, (*thread).requests, head, found);
         }
         (*thread).open_node = hot.index + 1;
@@ -316,9 +315,6 @@ unsafe fn around(
             (*thread).poll_node = hot.index + 1;
             (*thread).open_node = 0;
             return result;
-        }
-        if only_counts {
-            state.around.before(scene, (*thread).requests, head, found);
         }
         state.around.after(scene, &mut (*thread).requests, head, found);
         state.commit(node, begin, end, &words[..used], 1);
