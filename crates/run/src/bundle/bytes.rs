@@ -269,7 +269,7 @@ fn put_processes(out: &mut Vec<u8>, processes: &[Process]) {
 }
 
 /// Most processes or threads that a bundle may claim; each needs room before a byte of it is read.
-const MOST: u64 = 1 << 24;
+const MOST: u64 = 1 << 20;
 
 fn get_column(from: &mut Cursor<'_>, count: u64) -> Option<Vec<i64>> {
     let length = usize::try_from(from.number()?).ok()?;

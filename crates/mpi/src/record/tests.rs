@@ -1,0 +1,179 @@
+//! What goes into the recorder must come out of the live file, a bundle, its bytes, and a recording.
+
+use proptest::prelude::*;
+use talea_flow::times::Bound;
+use talea_run::MappedRegion;
+use talea_run::bundle::Bundle;
+use talea_run::live::LiveProcess;
+use talea_run::live::layout::{self, Sync};
+use talea_run::live::record::put_procedure;
+use talea_run::recording::{Recording, Sizes};
+
+use super::*;
+use crate::entry::ENTRIES;
+
+/// Takes the words themselves as values, so that what comes back can be compared with what went in.
+struct AsTheyAre;
+
+impl Translate for AsTheyAre {
+    fn translate(&mut self, plan: &Plan, words: &[u64], values: &mut [i64]) {
+        for (value, word) in values.iter_mut().zip(&words[..plan.columns.len()]) {
+            *value = *word as i64;
+        }
+    }
+    fn epoch(&self) -> u32 {
+        0
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Call {
+    node: usize,
+    args: [u64; 4],
+    gap: u64,
+    duration: u64,
+    polls: u64,
+}
+
+const NAMES: [&str; 4] = ["MPI_Bcast", "MPI_Barrier", "MPI_Scatter", "MPI_Waitall"];
+
+fn record(calls: &[Call]) -> Vec<u8> {
+    let region = MappedRegion::anonymous(64 << 20).unwrap();
+    let memory: &'static Memory = Box::leak(Box::new(Memory::new(region).unwrap()));
+    let quantiser = Arc::new(Quantiser::new(Bound::default()));
+    // SAFETY: the memory is fresh and used by this thread only.
+    unsafe {
+        let header = &mut *memory.header();
+        header.magic = layout::MAGIC;
+        header.version = layout::VERSION;
+        header.tick_mult = 1 << 32;
+        header.bound_relative = 20_000;
+        header.bound_absolute = 100;
+        header.bound_drift = 10_000;
+        header.state = layout::state::FINALIZED;
+        header.syncs[1] = Sync { ticks: 1 << 60, nanos: 1 << 60 };
+        header.sync_count = 2;
+        header.size = 1;
+        let offset = memory.allocate(size_of::<Thread>() as u64).unwrap();
+        let thread = memory.at::<Thread>(offset);
+        header.threads[0] = offset;
+        header.thread_count = 1;
+        let mut recorder = Recorder::new(memory, thread, quantiser, TimesMode::Bounded);
+        let mut nodes: Vec<Option<HotNode>> = (0..NAMES.len()).map(|_| None).collect();
+        let mut now = 0;
+        for call in calls {
+            let count = (*thread).node_count;
+            let hot = nodes[call.node].get_or_insert_with(|| {
+                let name = NAMES[call.node];
+                let entry = ENTRIES.iter().find(|e| e.name.to_str() == Ok(name)).unwrap();
+                let plan: &'static Plan = Box::leak(Box::new(Plan::of(entry)));
+                let mut bytes = Vec::new();
+                put_procedure(&mut bytes, plan.procedure, &plan.spec);
+                memory.append(&raw mut (*memory.header()).procedures, &bytes).unwrap();
+                let offset = memory.allocate(size_of::<Node>() as u64).unwrap();
+                let node = memory.at::<Node>(offset);
+                (*node).index = count;
+                (*node).procedure = plan.procedure;
+                (*node).columns = plan.columns.len() as u32;
+                (*node).path_len = 1;
+                (*node).path[0].offset = call.node as u64;
+                if (*thread).last_node == 0 {
+                    (*thread).first_node = offset;
+                } else {
+                    (*memory.at::<Node>((*thread).last_node)).next = offset;
+                }
+                (*thread).last_node = offset;
+                (*thread).node_count += 1;
+                HotNode::new(node, plan, count)
+            });
+            let mut words = [0_u64; MAX_WORDS];
+            words[..4].copy_from_slice(&call.args);
+            let used = hot.plan.words();
+            let begin = now + call.gap;
+            now = begin + call.duration;
+            recorder.event(hot, begin, now, &words[..used], call.polls, &mut AsTheyAre);
+        }
+        assert!(recorder.full.is_none());
+        memory.bytes().to_vec()
+    }
+}
+
+/// What went in must come out, through the live file, a bundle, its bytes, and a recording.
+fn check(calls: &[Call]) {
+    let live = LiveProcess::read(&record(calls)).unwrap();
+    assert!(live.damage.is_empty(), "{:?}", live.damage);
+    let mut bundle = Bundle::of(&live);
+    let times = bundle.take_times();
+    let bundle = Bundle::from_bytes(&bundle.to_bytes()).unwrap();
+    let recording: Recording = bundle.into_recording(&times, Sizes::default());
+    let process = &recording.processes[0];
+    let thread = &process.threads[0];
+    let mut events = process.events(&recording, thread);
+    let mut now = 0;
+    let bound = Bound::default();
+    for (number, call) in calls.iter().enumerate() {
+        let event = events.next_event().unwrap_or_else(|| panic!("event {number} is missing"));
+        let log = &thread.log.nodes[event.node.0 as usize];
+        let spec = recording.procedure(log.signature.procedure);
+        assert_eq!(spec.name, NAMES[call.node], "event {number}");
+        let columns = spec.args.len();
+        let expected: Vec<i64> =
+            call.args.iter().chain([&0; 20]).take(columns).map(|&a| a as i64).collect();
+        assert_eq!(event.args, expected, "event {number}");
+        assert_eq!(event.polls, call.polls, "event {number}");
+        let begin = now + call.gap;
+        now = begin + call.duration;
+        assert!(event.begin.unwrap().0.abs_diff(begin) <= bound.drift.0 + 1);
+        let duration = event.duration.unwrap().0;
+        assert!(duration.abs_diff(call.duration) <= bound.tolerance(Nanos(call.duration)).0 + 1);
+    }
+    assert!(events.next_event().is_none());
+}
+
+fn calls() -> impl Strategy<Value = Vec<Call>> {
+    let call = (
+        0..NAMES.len(),
+        prop_oneof![0..3_u64, 0..5_000_u64],
+        0..2_u64,
+        0..100_000_u64,
+        0..3_000_000_u64,
+    )
+        .prop_map(|(node, a, b, gap, duration)| Call {
+            node,
+            args: [a, b, a / 7, 3],
+            gap,
+            duration,
+            polls: if a % 11 == 10 { a } else { 1 },
+        });
+    // Pieces are repeated, so that predictions are made, kept and broken.
+    proptest::collection::vec((proptest::collection::vec(call, 1..12), 1..40_usize), 1..12)
+        .prop_map(|pieces| {
+            pieces.into_iter().flat_map(|(piece, times)| piece.repeat(times)).collect()
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn what_is_recorded_comes_back(calls in calls()) {
+        check(&calls);
+    }
+}
+
+#[test]
+fn more_tuples_than_slots_come_back() {
+    let calls: Vec<Call> = (0..9_000_u64)
+        .map(|i| {
+            // Tags that count up, with returns to old and very old ones.
+            let tag = if i % 5 == 4 { i / 2 } else { i };
+            Call {
+                node: (i % 2) as usize * 2,
+                args: [tag, 1, 0, i / 3_000],
+                gap: 10,
+                duration: 20,
+                polls: 1,
+            }
+        })
+        .collect();
+    check(&calls);
+}
