@@ -24,9 +24,20 @@ impl<T: PartialEq + Copy> Runs<T> {
             return;
         }
         match self.0.last_mut() {
-            Some((last, run)) if *last == value => *run += count,
+            Some((last, run)) if *last == value => *run = run.saturating_add(count),
             _ => self.0.push((value, count)),
         }
+    }
+
+    /// Takes the last value away.
+    pub fn pop(&mut self) -> Option<T> {
+        let (value, count) = self.0.last_mut()?;
+        let value = *value;
+        *count -= 1;
+        if *count == 0 {
+            self.0.pop();
+        }
+        Some(value)
     }
 
     /// The runs, each different from its neighbours.
@@ -36,7 +47,7 @@ impl<T: PartialEq + Copy> Runs<T> {
 
     /// Number of values.
     pub fn len(&self) -> u64 {
-        self.0.iter().map(|(_, count)| count).sum()
+        self.0.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
     }
 
     /// True without any value.
@@ -154,7 +165,7 @@ impl Iterator for Walk<'_> {
                 *used = 0;
             }
             let next = node.successors.get(choice as usize)?.0;
-            self.edge = Some(self.edges[current as usize] + choice);
+            self.edge = Some(self.edges[current as usize].saturating_add(choice));
             ((next as usize) < self.log.nodes.len()).then_some(next)
         });
         Some(NodeId(current))

@@ -172,7 +172,7 @@ impl CallStats {
             }
             Err(place) => self.ranks.insert(place, (rank, sum)),
         }
-        self.calls += calls;
+        self.calls = self.calls.saturating_add(calls);
         self.time += sum.time;
         if let Some(bytes) = bytes {
             *self.bytes.get_or_insert_default() += bytes;

@@ -3,8 +3,10 @@
 //! Owns the quantiser. Its levels stand one tolerance apart, so that every time lies between two levels which are
 //! both within the tolerance; the even one is taken, unless the sum of all errors so far asks for the other.
 //! That keeps the entropy of levels two tolerances apart, and no error adds up: absolute times, which are sums of gaps
-//! and durations, stay within the drift bound however long the run. Long times, whose tolerance passes the drift bound,
-//! have extra bits that place them inside their cell.
+//! and durations, stay within the drift bound however long the run. Short times, many of which are alike and err alike,
+//! make up for half of the sum once they have begun: a run of odd levels after a run of even ones is foreseen, while
+//! odd ones here and there at the edge of the bound would have to be told each. Long times, whose tolerance passes the
+//! drift bound, have extra bits that place them inside their cell.
 //! Entropy coding of the cells is [`crate::codec`]'s; reading clocks is the recorder's.
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +35,12 @@ impl Bound {
         let relative = u128::from(value.0) * u128::from(self.relative_ppm) / 1_000_000;
         Nanos(self.absolute.0.max(relative as u64))
     }
+
+    /// About how far the sum of so many recorded times may be from the truth, if their errors are independent.
+    pub fn tolerance_of_sum(&self, sum: Nanos, times: u64) -> Nanos {
+        let each = self.tolerance(Nanos(sum.0 / times.max(1))).min(self.drift);
+        Nanos(each.0.saturating_mul(times.isqrt()))
+    }
 }
 
 /// A quantised time: the cell, and the bits that place a long time inside its cell.
@@ -44,12 +52,25 @@ pub struct Cell {
     pub extra: u32,
 }
 
+/// How far the times given back are from the truth as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// Sum of all true times minus the sum of what was given back for them, in nanoseconds.
+    error: i64,
+    /// How much less of it is allowed than usual: while short times make up for it, half.
+    less: i64,
+}
+
 /// Turns times into cells and back; built once from a [`Bound`].
 #[derive(Clone, Debug)]
 pub struct Quantiser {
     bound: Bound,
+    /// Sum of errors from which on odd levels are taken.
+    limit: i64,
     /// Lower edge of every cell, and one more.
     levels: Vec<u64>,
+    /// Cells below this one are as wide as the absolute tolerance.
+    short: usize,
     /// Cells from this one on are long: coded by place inside the cell, not by the nearest edge.
     long: usize,
     /// Extra bits of every cell.
@@ -58,8 +79,40 @@ pub struct Quantiser {
     start: Vec<u16>,
 }
 
+/// No part of a bound is larger: the head of a recording has 32 bits for each.
+const LARGEST: u64 = u32::MAX as u64;
+
 /// Bits after the leading one that the start table looks at.
 const MANTISSA: u32 = 7;
+
+/// The fourth root of 2.
+const QUARTER_OCTAVE: f64 = 1.189_207_115_002_721;
+
+/// The `n`-th root of a number from 1, by halving: with additions and multiplications alone, so that the levels are the same
+/// on every machine; what the mathematical library makes of a root is not.
+fn root(number: f64, n: u32) -> f64 {
+    let power = |mut base: f64| {
+        let (mut result, mut left) = (1.0, n);
+        while left > 0 {
+            if left & 1 == 1 {
+                result *= base;
+            }
+            base *= base;
+            left >>= 1;
+        }
+        result
+    };
+    let (mut low, mut high) = (1.0, number.max(1.0));
+    for _ in 0..128 {
+        let middle = f64::midpoint(low, high);
+        if power(middle) <= number {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
 
 impl Quantiser {
     /// Number of cells; an index is always below.
@@ -73,8 +126,8 @@ impl Quantiser {
     pub fn new(bound: Bound) -> Self {
         let bound = Bound {
             relative_ppm: bound.relative_ppm.clamp(10, 1_000_000),
-            absolute: Nanos(bound.absolute.0.max(1)),
-            drift: Nanos(bound.drift.0.max(1_000)),
+            absolute: Nanos(bound.absolute.0.clamp(1, LARGEST)),
+            drift: Nanos(bound.drift.0.clamp(1_000, LARGEST)),
         };
         // A long cell errs by at most half of this, which leaves room for the short values between two long ones.
         let widest = bound.drift.0 * 8 / 5;
@@ -88,14 +141,16 @@ impl Quantiser {
             levels.push(last + step);
         }
         let long = levels.len() - 1;
+        let short = levels.windows(2).take_while(|l| l[1] - l[0] <= bound.absolute.0).count();
         // 100 s is where the fine cells end at the latest.
         let from = levels[long].max(1) as f64;
-        let room = (Self::FINE - long) as f64;
-        let ratio = (1e11 / from).powf(1.0 / room).max(1.0 + f64::from(bound.relative_ppm) / 1e6);
+        let fine = root(1e11 / from, (Self::FINE - long) as u32);
+        let ratio = fine.max(1.0 + f64::from(bound.relative_ppm) / 1e6);
         while levels.len() < Self::CELLS {
             let last = levels[levels.len() - 1];
-            let ratio = if levels.len() <= Self::FINE { ratio } else { 2_f64.powf(0.25) };
-            levels.push(((last as f64 * ratio) as u64).max(last + 1));
+            let ratio = if levels.len() <= Self::FINE { ratio } else { QUARTER_OCTAVE };
+            // The last levels lie beyond what 64 bits hold.
+            levels.push(((last as f64 * ratio) as u64).max(last.saturating_add(1)));
         }
         let bits = (0..Self::CELLS - 1)
             .map(|cell| {
@@ -104,7 +159,7 @@ impl Quantiser {
                 }
                 let width = levels[cell + 1] - levels[cell];
                 let tolerance = bound.tolerance(Nanos(levels[cell])).0;
-                let parts = width.div_ceil(widest.min(tolerance).max(1));
+                let parts = width.div_ceil(widest.min(tolerance).max(1)).max(1);
                 (u64::BITS - (parts - 1).leading_zeros()).min(32) as u8
             })
             .collect();
@@ -114,7 +169,8 @@ impl Quantiser {
             *cell = (levels.partition_point(|&level| level <= lowest).max(1) - 1)
                 .min(Self::CELLS - 2) as u16;
         }
-        Self { bound, levels, long, bits, start }
+        let limit = (bound.drift.0 * 4 / 5) as i64;
+        Self { bound, limit, levels, short, long, bits, start }
     }
 
     /// Smallest value with this key of the start table.
@@ -141,7 +197,10 @@ impl Quantiser {
 
     #[inline]
     fn cell_of(&self, value: u64) -> usize {
-        let value = value.max(1);
+        // The start table begins with 1, which may be a level of its own.
+        if value == 0 {
+            return 0;
+        }
         let exponent = value.ilog2();
         let mantissa = if exponent >= MANTISSA {
             (value >> (exponent - MANTISSA)) & ((1 << MANTISSA) - 1)
@@ -155,36 +214,44 @@ impl Quantiser {
         cell
     }
 
-    /// Quantises `value`; `error` is the sum of all true times before minus the sum of what was given back for them,
-    /// and is brought up to date.
+    /// Quantises `value`; `drift` is that of all times before, and is brought up to date.
     #[inline]
-    pub fn quantise(&self, value: Nanos, error: &mut i64) -> Cell {
+    pub fn quantise(&self, value: Nanos, drift: &mut Drift) -> Cell {
         let value = value.0;
         let cell = self.cell_of(value);
         if cell >= self.long {
-            return self.quantise_long(value, error);
+            return self.quantise_long(value, &mut drift.error);
         }
         let below = (value - self.levels[cell]) as i64;
         let above = below - (self.levels[cell + 1] - self.levels[cell]) as i64;
         let (even, odd) = if cell & 1 == 0 { (below, above) } else { (above, below) };
         // The exact hit on a level needs no other; it also keeps a run of zeros free of drift.
-        let limit = (self.bound.drift.0 * 4 / 5) as i64;
-        let take_odd =
-            (*error + even).abs() > limit && (*error + odd).abs() < (*error + even).abs();
-        let chosen = if take_odd { odd } else { even };
-        *error += chosen;
+        let (with_even, with_odd) = ((drift.error + even).abs(), (drift.error + odd).abs());
+        let mut chosen = even;
+        let mut less = 0;
+        if with_even > self.limit - drift.less {
+            let short = cell < self.short;
+            if with_odd < with_even && (short || with_even > self.limit) {
+                chosen = odd;
+            }
+            less = if short { self.limit / 2 } else { drift.less };
+        }
+        drift.error += chosen;
+        drift.less = less;
         let up = usize::from(chosen < 0 || (chosen == above));
         Cell { index: (cell + up) as u16, extra: 0 }
     }
 
     #[cold]
     fn quantise_long(&self, value: u64, error: &mut i64) -> Cell {
+        // 73 years: sums with a tolerance stay within 64 bits.
+        let value = value.min(1 << 61);
         let tolerance = self.bound.tolerance(Nanos(value)).0 as i64;
         // What rounding inside the cell may add is kept back from the correction.
         let cell = self.cell_of(value);
         let part = self.part(cell).max(self.part((cell + 1).min(Self::CELLS - 2))) as i64;
         let room = (tolerance - part / 2 - 1).max(0);
-        let target = value as i64 + (*error).clamp(-room, room);
+        let target = (value as i64 + (*error).clamp(-room, room)).max(0);
         let mut cell = self.cell_of(target as u64);
         if cell < self.long {
             // A correction that leads below the long cells: the nearest level of the short ones.
@@ -196,7 +263,7 @@ impl Quantiser {
         }
         let inside = target as u64 - self.levels[cell];
         let parts = 1_u64 << self.bits[cell];
-        let width = self.levels[cell + 1] - self.levels[cell];
+        let width = (self.levels[cell + 1] - self.levels[cell]).max(1);
         let extra =
             (u128::from(inside) * u128::from(parts) / u128::from(width)).min(u128::from(parts - 1));
         // Index `long` is the level between short and long cells, so that long ones count from the next.
@@ -233,10 +300,10 @@ mod tests {
 
     fn check(bound: Bound, values: &[u64]) {
         let quantiser = Quantiser::new(bound);
-        let mut error = 0_i64;
+        let mut drift = Drift::default();
         let (mut truth, mut given) = (0_i128, 0_i128);
         for &value in values {
-            let cell = quantiser.quantise(Nanos(value), &mut error);
+            let cell = quantiser.quantise(Nanos(value), &mut drift);
             assert!(usize::from(cell.index) < Quantiser::CELLS);
             assert!(u64::from(cell.extra) < 1 << quantiser.extra_bits(cell.index));
             let back = quantiser.restore(cell).0;
@@ -247,9 +314,9 @@ mod tests {
             );
             truth += i128::from(value);
             given += i128::from(back);
-            let drift = (truth - given).unsigned_abs();
-            assert!(drift <= u128::from(bound.drift.0), "drift {drift} after {value}");
-            assert_eq!(i128::from(error), truth - given);
+            let error = truth - given;
+            assert!(error.unsigned_abs() <= u128::from(bound.drift.0), "{error} after {value}");
+            assert_eq!(i128::from(drift.error), error);
         }
     }
 
@@ -257,6 +324,26 @@ mod tests {
     fn constant_times_do_not_drift() {
         for value in [0, 1, 49, 50, 51, 99, 150, 151, 4_999, 5_001, 77_777, 399_999, 1_234_567] {
             check(Bound::default(), &vec![value; 5_000]);
+        }
+    }
+
+    #[test]
+    fn short_times_correct_in_runs() {
+        let quantiser = Quantiser::new(Bound::default());
+        for value in [110, 140, 230, 290, 770] {
+            let mut drift = Drift::default();
+            let cells = (0..20_000).map(|_| quantiser.quantise(Nanos(value), &mut drift));
+            let odd: Vec<bool> = cells.map(|cell| cell.index % 2 == 1).collect();
+            let turns = odd.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            assert!((50..1_000).contains(&turns), "{turns} turns at {value}");
+        }
+    }
+
+    #[test]
+    fn roots_are_roots() {
+        for (number, n) in [(1.0, 5), (2.0, 1), (1024.0, 10), (1e11, 800), (0.5, 3)] {
+            let expected = f64::powf(number, 1.0 / f64::from(n)).max(1.0);
+            assert!((root(number, n) / expected - 1.0).abs() < 1e-12, "{n}th root of {number}");
         }
     }
 
@@ -269,6 +356,25 @@ mod tests {
                     Bound { relative_ppm, absolute: Nanos(absolute), drift: Nanos(10_000) },
                     &values,
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn no_bound_and_no_time_is_too_large() {
+        for part in [0, 1, 1 << 40, u64::MAX] {
+            for relative_ppm in [0, 20_000, u32::MAX] {
+                let bound = Bound { relative_ppm, absolute: Nanos(part), drift: Nanos(part) };
+                let quantiser = Quantiser::new(bound);
+                let mut drift = Drift::default();
+                for time in [0, 1 << 40, 1 << 62, u64::MAX] {
+                    let cell = quantiser.quantise(Nanos(time), &mut drift);
+                    assert!(usize::from(cell.index) < Quantiser::CELLS);
+                    quantiser.restore(cell);
+                }
+                for index in [0, 1023, u16::MAX] {
+                    quantiser.restore(Cell { index, extra: u32::MAX });
+                }
             }
         }
     }

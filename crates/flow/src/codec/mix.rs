@@ -9,8 +9,6 @@ use super::range::{Bits, SCALE};
 
 /// A logit of 1 as an integer.
 const LOGIT: i32 = 256;
-/// A weight of 1 as an integer.
-const WEIGHT: i32 = 1 << 16;
 /// Largest logit that the mixture yields: 1 in 160,000 is below the resolution of the coder.
 const LOGIT_MAX: f64 = 12.0;
 const LOGIT_STEPS: usize = 128;
@@ -87,9 +85,9 @@ static RATE: [i64; 256] = {
 
 /// The logistic function: probability in 1/65536 of a logit in 1/256.
 #[inline]
-fn squash(logit: i64) -> u32 {
-    let step = (logit >> 1).saturating_add(SQUASHED as i64 / 2);
-    u32::from(SQUASH[step.clamp(0, SQUASHED as i64 - 1) as usize])
+pub(super) fn squash(logit: i32) -> u32 {
+    let step = (logit >> 1).saturating_add(SQUASHED as i32 / 2);
+    u32::from(SQUASH[step.clamp(0, SQUASHED as i32 - 1) as usize])
 }
 
 /// Probability of a bit seen in one context: 24 bits of it, and 8 bits of how often it was seen.
@@ -116,8 +114,8 @@ impl Counter {
 
     /// The logit of the probability, in 1/256.
     #[inline]
-    pub(super) fn logit(self) -> i32 {
-        i32::from(STRETCH[(self.0 >> 20) as usize])
+    pub(super) fn logit(self) -> i16 {
+        STRETCH[(self.0 >> 20) as usize]
     }
 
     /// Observations so far, up to the limit given to `learn`.
@@ -152,34 +150,32 @@ impl Counter {
 }
 
 /// Sets of weights for `N` logits.
+///
+/// Additions and multiplications of `f32` give the same bits on every machine as long as their order is fixed, which it is
+/// here: four sums side by side, as vector units have them.
 #[derive(Clone, Debug)]
 pub(super) struct Mixer<const N: usize> {
     sets: Vec<Weights<N>>,
-    floor: i32,
+    floor: f32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Weights<const N: usize> {
-    weights: [i32; N],
-    /// Rate of learning in 1/2^24.
-    rate: i32,
+    weights: [f32; N],
+    /// Rate of learning.
+    rate: f32,
 }
 
-const RATE_SHIFT: u32 = 24;
-const SHIFT: u32 = RATE_SHIFT + 8 - 12;
-const HALF: i64 = 1 << (SHIFT - 1);
+/// Sums that are added up side by side.
+const LANES: usize = 4;
 /// No weight leaves plus or minus this.
-const WEIGHT_MAX: i64 = 64 * WEIGHT as i64;
+const WEIGHT_MAX: f32 = 64.0;
 
 impl<const N: usize> Mixer<N> {
     /// `sets` sets that begin with all weights at `weight`, and learn at a rate falling from `start` to `floor`.
-    pub(super) fn new(sets: usize, weight: f64, start: f64, floor: f64) -> Self {
-        let rate = |rate: f64| (rate * f64::from(1 << RATE_SHIFT)) as i32;
-        let weight = (weight * f64::from(WEIGHT)) as i32;
-        Self {
-            sets: vec![Weights { weights: [weight; N], rate: rate(start) }; sets],
-            floor: rate(floor),
-        }
+    pub(super) fn new(sets: usize, weight: f32, start: f32, floor: f32) -> Self {
+        const { assert!(N.is_multiple_of(LANES)) };
+        Self { sets: vec![Weights { weights: [weight; N], rate: start }; sets], floor }
     }
 
     /// Codes a bit by the mixture of `logits` under the weights of `set`.
@@ -192,20 +188,25 @@ impl<const N: usize> Mixer<N> {
         bit: bool,
     ) -> bool {
         let set = &mut self.sets[set];
-        let mut sum = 0;
-        for (&weight, &logit) in set.weights.iter().zip(logits) {
-            sum += i64::from(weight) * i64::from(logit);
+        let mut sums = [0.0_f32; LANES];
+        for (weights, logits) in set.weights.chunks_exact(LANES).zip(logits.chunks_exact(LANES)) {
+            for lane in 0..LANES {
+                sums[lane] += weights[lane] * logits[lane] as f32;
+            }
         }
-        let chance = squash(sum >> 16);
+        let chance = squash(((sums[0] + sums[1]) + (sums[2] + sums[3])) as i32);
         let bit = coder.bit(chance, bit);
-        let error = i64::from((i32::from(bit) << 16) - chance as i32);
-        // Error in 1/2^16, logit in 1/2^8, weight in 1/2^16: 8 digits less than the product.
-        let step = (error * i64::from(set.rate) + (1 << 11)) >> 12;
-        for (weight, &logit) in set.weights.iter_mut().zip(logits) {
-            let moved = i64::from(*weight) + ((step * i64::from(logit) + HALF) >> SHIFT);
-            *weight = moved.clamp(-WEIGHT_MAX, WEIGHT_MAX) as i32;
+        // Error in 1/2^16, logits in 1/2^8.
+        let error = ((i32::from(bit) << 16) - chance as i32) as f32;
+        let step = error * set.rate * (1.0 / (SCALE as f32 * LOGIT as f32));
+        for (weights, logits) in set.weights.chunks_exact_mut(LANES).zip(logits.chunks_exact(LANES))
+        {
+            for lane in 0..LANES {
+                let moved = weights[lane] + step * logits[lane] as f32;
+                weights[lane] = moved.clamp(-WEIGHT_MAX, WEIGHT_MAX);
+            }
         }
-        set.rate += (self.floor - set.rate) >> 6;
+        set.rate += (self.floor - set.rate) * (1.0 / 64.0);
         bit
     }
 }
@@ -217,10 +218,10 @@ mod tests {
     #[test]
     fn logits_and_probabilities_are_inverse() {
         for i in [0, 1, 7, 100, 2047, 2048, 4000, 4095] {
-            let back = squash(i64::from(STRETCH[i])) as f32 / 16.0;
+            let back = squash(i32::from(STRETCH[i])) as f32 / 16.0;
             assert!((back - i as f32 - 0.5).abs() <= 8.5, "{i} {back}");
         }
-        assert!(squash(i64::MIN) >= 1 && squash(i64::MAX) < SCALE);
+        assert!(squash(i32::MIN) >= 1 && squash(i32::MAX) < SCALE);
     }
 
     #[test]

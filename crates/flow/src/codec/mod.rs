@@ -26,6 +26,9 @@ pub enum DecodeError {
     /// Bytes are left over after the last value.
     #[error("coded stream has bytes after its last value")]
     Trailing,
+    /// Runs that repeat cost nothing, so that few bytes may stand for more than memory holds.
+    #[error("coded stream unfolds to more runs than are allowed")]
+    TooLong,
     /// No encoder writes this.
     #[error("coded stream is malformed: {0}")]
     Malformed(&'static str),

@@ -258,7 +258,7 @@ impl Numbers {
         let counter = path.place - 1;
         let mut logits = [0; INPUTS];
         for (logit, &bucket) in logits.iter_mut().zip(buckets) {
-            *logit = self.table.buckets[bucket].counters[counter].logit();
+            *logit = self.table.buckets[bucket].counters[counter].logit().into();
         }
         path.novel = self.table.buckets[buckets[0]].counters[counter].seen() == 0;
         let step = path.step.min(STEPS - 1);
@@ -268,7 +268,7 @@ impl Numbers {
             let hits = self.hits[kind];
             trust = if hits == HISTORIES - 1 { 2 } else { 1 };
             let at = ((kind * HISTORIES + hits) * STEPS + step) * 2 + usize::from(guessed);
-            logits[CONTEXTS] = self.guesses[at].logit();
+            logits[CONTEXTS] = self.guesses[at].logit().into();
             guess = Some(at);
         }
         // A constant lets the mixture lean to one side.

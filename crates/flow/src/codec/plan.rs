@@ -13,7 +13,9 @@ use super::repeats::{Piece, WINDOW_MAX, parse};
 use crate::log::Runs;
 
 /// Plans are compared on so many pieces, or runs if they are few pieces.
-const SAMPLE_NEW: usize = 600;
+const SAMPLE_NEW: usize = 64;
+/// How long repeats should be is compared on so many, as it takes some time until they pay.
+const SAMPLE_REPEATS: usize = 600;
 const SAMPLE_RUNS: usize = 1 << 14;
 /// Values on which differences are compared.
 const SAMPLE_VALUES: usize = 2048;
@@ -29,7 +31,7 @@ enum Fit {
 }
 
 /// How a stream is written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plan {
     fit: Fit,
     lag: usize,
@@ -42,16 +44,24 @@ struct Plan {
 pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
     let setting = Setting { cycle: 1, relative: false };
     let plain = Plan { fit: Fit::Plain, lag: 0, shortest: 3, setting };
-    let sample = sample(values);
-    let whole = sample.runs().len() == values.runs().len();
-    let search = Search::new(&sample, plain);
-    if whole && (values.runs().len() == 1 || search.bytes.len() <= SMALL) {
+    let is_whole = |sample: &Runs<i64>| sample.runs().len() == values.runs().len();
+    let few = sample(values, SAMPLE_NEW);
+    let mut search = Search::new(&few, plain);
+    if !is_whole(&few) || values.runs().len() > 1 && search.bytes.len() > SMALL {
+        search.run();
+    }
+    if is_whole(&few) {
         return search.bytes;
     }
-    let (chosen, bytes) = search.run();
-    if whole {
-        return bytes;
+    let more = sample(values, SAMPLE_REPEATS);
+    let mut search = Search::new(&more, search.best);
+    // What takes long to show.
+    search.lags();
+    search.attempt(Plan { shortest: 8, ..search.best });
+    if is_whole(&more) {
+        return search.bytes;
     }
+    let chosen = search.best;
     let mut best = chosen.encode(values).unwrap_or_default();
     // Repeats may be farther apart than the sample shows.
     if chosen.shortest > 32
@@ -64,10 +74,10 @@ pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
 }
 
 /// The first runs, as many as make so many new ones.
-fn sample(values: &Runs<i64>) -> Runs<i64> {
+fn sample(values: &Runs<i64>, new: usize) -> Runs<i64> {
     let runs = values.runs();
     let pieces = parse(&runs[..runs.len().min(SAMPLE_RUNS)], 3);
-    let at: usize = pieces.into_iter().take(SAMPLE_NEW).map(Piece::length).sum();
+    let at: usize = pieces.into_iter().take(new).map(Piece::length).sum();
     let mut sample = Runs::new();
     for &(value, count) in &runs[..at] {
         sample.push(value, count);
@@ -76,8 +86,8 @@ fn sample(values: &Runs<i64>) -> Runs<i64> {
 }
 
 impl Plan {
-    /// The stream written so; none if the plan does not fit the values.
-    fn encode(&self, values: &Runs<i64>) -> Option<Vec<u8>> {
+    /// The stream with its values changed, and the repeats in it; none if the plan does not fit the values.
+    fn layout(&self, values: &Runs<i64>) -> Option<Layout> {
         let scale = match self.fit {
             Fit::Plain => Scale::Plain,
             Fit::Steps => Scale::steps(values)?,
@@ -85,27 +95,48 @@ impl Plan {
         };
         let form = Form { scale, lag: self.lag };
         let values = form.apply(values);
-        let runs = values.runs();
-        if runs.is_empty() {
+        if values.is_empty() {
             return None;
         }
-        let pieces = parse(runs, self.shortest);
-        let farthest = pieces.iter().map(|piece| match piece {
+        let pieces = parse(values.runs(), self.shortest);
+        Some(Layout { form, values, pieces })
+    }
+
+    /// The stream written so; none if the plan does not fit the values.
+    fn encode(&self, values: &Runs<i64>) -> Option<Vec<u8>> {
+        self.layout(values)?.encode(self.setting, &mut Race::default())
+    }
+}
+
+/// A stream as runs of changed values and repeats of these.
+#[derive(Debug)]
+struct Layout {
+    form: Form,
+    values: Runs<i64>,
+    pieces: Vec<Piece>,
+}
+
+impl Layout {
+    /// The stream written so; none if it cannot be, or is given up for lost in the race.
+    fn encode(&self, setting: Setting, race: &mut Race) -> Option<Vec<u8>> {
+        let farthest = self.pieces.iter().map(|piece| match piece {
             Piece::New => 1,
             Piece::Copy { distance, .. } => *distance as usize,
         });
         let farthest = farthest.max().unwrap_or(1);
-        if self.setting.cycle.max(farthest) > WINDOW_MAX {
+        if setting.cycle.max(farthest) > WINDOW_MAX {
             return None;
         }
         let (mut numbers, mut coder) = (Numbers::new(), Encoder::new());
-        form.code(&mut numbers, &mut coder).ok()?;
-        let mut state = Pieces::new(&mut numbers, &mut coder, farthest, self.setting).ok()?;
-        let mut left = values.len();
+        self.form.code(&mut numbers, &mut coder).ok()?;
+        let mut state = Pieces::new(&mut numbers, &mut coder, farthest, setting).ok()?;
+        let runs = self.values.runs();
+        let all = self.values.len();
+        let mut left = all;
         let mut at = 0;
-        for piece in pieces {
+        for piece in &self.pieces {
             let length = piece.length();
-            let given = match piece {
+            let given = match *piece {
                 Piece::New => Coded::New(runs[at].0, runs[at].1),
                 Piece::Copy { distance, .. } => {
                     let rest = at + length == runs.len();
@@ -118,8 +149,49 @@ impl Plan {
                 left -= run.1;
             }
             at += length;
+            if race.is_lost(all - left, all, coder.written()) {
+                return None;
+            }
         }
         Some(coder.finish())
+    }
+}
+
+/// Bytes that the best plan so far had written at some places of the stream, to give up plans that fall behind.
+#[derive(Clone, Debug, Default)]
+struct Race {
+    best: Vec<usize>,
+    own: Vec<usize>,
+}
+
+/// A plan with so many times more pieces than the best one, and these, is not tried.
+const PIECES_MORE: usize = 4;
+const PIECES_FEW: usize = 32;
+
+/// Places in a stream where plans are compared.
+const STATIONS: u64 = 16;
+
+impl Race {
+    /// Notes `bytes` for `done` of `all` values; true if that is too much to win.
+    fn is_lost(&mut self, done: u64, all: u64, bytes: usize) -> bool {
+        if self.best.last().is_some_and(|&most| bytes > most) {
+            return true;
+        }
+        while (self.own.len() as u64 + 1) * all.div_ceil(STATIONS) <= done {
+            let best = self.best.get(self.own.len());
+            // What is learned at first pays later on.
+            if best.is_some_and(|&best| bytes > best + best / 8 + 4) {
+                return true;
+            }
+            self.own.push(bytes);
+        }
+        false
+    }
+
+    /// The plan has won with so many bytes.
+    fn finish(&mut self, bytes: usize) {
+        self.own.push(bytes);
+        self.best = std::mem::take(&mut self.own);
     }
 }
 
@@ -128,36 +200,62 @@ struct Search<'a> {
     sample: &'a Runs<i64>,
     best: Plan,
     bytes: Vec<u8>,
+    pieces: usize,
+    race: Race,
+    /// What the plan tried last but for its setting looks like.
+    layout: Option<(Plan, Option<Layout>)>,
 }
 
 impl<'a> Search<'a> {
     fn new(sample: &'a Runs<i64>, plan: Plan) -> Self {
-        Self { sample, best: plan, bytes: plan.encode(sample).unwrap_or_default() }
+        let (race, layout) = (Race::default(), None);
+        let mut search =
+            Self { sample, best: plan, bytes: Vec::new(), pieces: usize::MAX, race, layout };
+        search.bytes = search.encode(plan).unwrap_or_default();
+        search.race.finish(search.bytes.len());
+        search
+    }
+
+    fn encode(&mut self, plan: Plan) -> Option<Vec<u8>> {
+        let same = |old: &Plan| Plan { setting: plan.setting, ..*old } == plan;
+        if !self.layout.as_ref().is_some_and(|(old, _)| same(old)) {
+            self.layout = Some((plan, plan.layout(self.sample)));
+        }
+        let layout = self.layout.as_ref()?.1.as_ref()?;
+        // Without most of the copies no model comes near.
+        if layout.pieces.len() > self.pieces.saturating_add(PIECES_FEW).saturating_mul(PIECES_MORE)
+        {
+            return None;
+        }
+        self.race.own.clear();
+        let bytes = layout.encode(plan.setting, &mut self.race)?;
+        if self.bytes.is_empty() || bytes.len() < self.bytes.len() {
+            self.pieces = layout.pieces.len();
+        }
+        Some(bytes)
     }
 
     fn attempt(&mut self, plan: Plan) {
-        if let Some(bytes) = plan.encode(self.sample)
+        if plan != self.best
+            && let Some(bytes) = self.encode(plan)
             && bytes.len() < self.bytes.len()
         {
             (self.best, self.bytes) = (plan, bytes);
+            self.race.finish(self.bytes.len());
         }
     }
 
-    fn run(mut self) -> (Plan, Vec<u8>) {
+    /// Tries all properties one after the other.
+    fn run(&mut self) {
         let start = self.best;
-        let values: Vec<i64> = self.sample.values().take(SAMPLE_VALUES).collect();
-        for lag in [1, nearest(&values, LAG_MAX / 4)] {
-            self.attempt(Plan { lag, ..start });
-        }
+        self.lags();
         for fit in [Fit::Steps, Fit::Table] {
             self.attempt(Plan { fit, ..start });
             if self.best.lag > 0 {
                 self.attempt(Plan { fit, ..self.best });
             }
         }
-        for shortest in [2, 8, usize::MAX] {
-            self.attempt(Plan { shortest, ..self.best });
-        }
+        self.repeats();
         let runs: Vec<i64> = self.sample.runs().iter().map(|run| run.0).collect();
         let mut cycles = vec![1, nearest(&runs, LAG_MAX / 4), usual(self.sample.runs())];
         cycles.sort_unstable();
@@ -171,7 +269,22 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        (self.best, self.bytes)
+    }
+
+    /// Tries differences.
+    fn lags(&mut self) {
+        let start = self.best;
+        let values: Vec<i64> = self.sample.values().take(SAMPLE_VALUES).collect();
+        for lag in [1, nearest(&values, LAG_MAX / 4)] {
+            self.attempt(Plan { lag, ..start });
+        }
+    }
+
+    /// Tries how long repeats should be.
+    fn repeats(&mut self) {
+        for shortest in [2, 8, usize::MAX] {
+            self.attempt(Plan { shortest, ..self.best });
+        }
     }
 }
 

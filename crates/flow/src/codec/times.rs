@@ -13,7 +13,9 @@ use crate::times::Cell;
 mod cells;
 pub mod exact;
 mod ids;
+mod mixture;
 mod place;
+pub mod sums;
 
 use cells::{Cells, INDICES};
 
@@ -42,7 +44,7 @@ impl<F: Fn(u16) -> u8> Encoder<F> {
         }
         self.cells.gap(&mut self.coder, gap_context, duration_context, gap.index);
         self.extra(gap);
-        self.cells.duration(&mut self.coder, duration_context, duration.index);
+        self.cells.duration(&mut self.coder, duration.index);
         self.extra(duration);
     }
 
@@ -79,7 +81,7 @@ impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
     ) -> Result<(Cell, Cell), DecodeError> {
         let gap = self.cells.gap(&mut self.coder, gap_context, duration_context, 0);
         let gap = self.cell(gap);
-        let duration = self.cells.duration(&mut self.coder, duration_context, 0);
+        let duration = self.cells.duration(&mut self.coder, 0);
         let duration = self.cell(duration);
         if self.coder.exhausted() {
             return Err(DecodeError::Truncated);
@@ -140,7 +142,7 @@ mod tests {
     use talea_model::Nanos;
 
     use super::*;
-    use crate::times::{Bound, Quantiser};
+    use crate::times::{Bound, Drift, Quantiser};
 
     fn extra_bits(index: u16) -> u8 {
         (index / 100) as u8
@@ -209,12 +211,12 @@ mod tests {
             })
         };
         let (mut encoder, mut entropy) = (Encoder::new(extra_bits), Entropy::new(extra_bits));
-        let mut error = 0;
+        let mut drift = Drift::default();
         for event in 0..13_000 {
             let (node, visit) = (event % 60, event / 60);
             let mut draw = |node| {
                 let time = time(node, visit, normal());
-                quantiser.quantise(Nanos(time as u64), &mut error)
+                quantiser.quantise(Nanos(time as u64), &mut drift)
             };
             let (gap, duration) = (draw(node + 60), draw(node));
             encoder.push(node as u32, gap, node as u32, duration);

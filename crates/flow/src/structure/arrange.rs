@@ -61,10 +61,10 @@ impl Cost {
                 (2, false)
             }
             Guard::Each { iterations } => {
-                // One iteration more or less at the end makes no difference.
+                // One iteration more or less at either end makes no difference.
                 let through = match iterations.parts() {
                     [part] if part.stride == 0 => part.first == 0 || part.last + 1 == trips,
-                    [part] => part.first < part.stride && part.last + part.stride + 1 >= trips,
+                    [part] => part.first <= part.stride && part.last + part.stride + 1 >= trips,
                     _ => false,
                 };
                 // Every second to sixth iteration from the end: rather the end of a loop over neighbours.

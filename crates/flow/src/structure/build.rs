@@ -11,7 +11,7 @@ use talea_model::NodeId;
 use super::arrange::{self, Cost, Item};
 use super::guards::Frame;
 use super::region::{Local, NONE, Span};
-use super::split::{self, Split};
+use super::split::{self, Pivot, Split};
 use super::{Kind, Tree};
 use crate::log::Runs;
 
@@ -133,8 +133,7 @@ impl Component<'_> {
 /// One way to see a component.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
-    /// The place, in the component's graph, of the node that tells iterations apart.
-    pivot: u32,
+    pivot: Pivot,
     peel: Peel,
 }
 

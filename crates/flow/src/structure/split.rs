@@ -3,39 +3,79 @@
 //! Owns the choice of the node that every iteration passes once, its *pivot*, and with it the transitions that
 //! begin a new iteration. The loop's entry is the pivot (as in Wei et al.'s forest) unless that leaves inner loops
 //! with several entries, or a loop that only a few iterations reach: then the entry is optional, or is at the same
-//! time the entry of an inner loop, and a better pivot is looked for.
+//! time the entry of an inner loop, and a better pivot is looked for. Where iterations are made of inner loops alone, no
+//! node is passed once: then leaving one of these inner loops begins a new iteration.
 
 use super::region::{Components, Local};
+
+/// A node that tells iterations apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pivot {
+    /// Its place in the loop's graph.
+    pub node: u32,
+    /// Whether it begins an inner loop that every iteration runs once.
+    pub turns: bool,
+}
 
 /// The transitions that begin a new iteration.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
-    pivot: u32,
-    /// Nodes between the loop's entry and the pivot; none where the entry is the pivot.
+    pivot: Pivot,
+    /// Nodes between the loop's entry and the pivot; none where the entry is the pivot. Of a pivot that turns all nodes
+    /// but those of its inner loop.
     early: Vec<bool>,
 }
 
 impl Split {
     /// Whether going from `from` to `to` begins a new iteration.
     pub(super) fn begins(&self, from: u32, to: u32) -> bool {
-        !self.early[from as usize] && (self.early[to as usize] || to == self.pivot)
+        let Pivot { node, turns } = self.pivot;
+        !self.early[from as usize] && (self.early[to as usize] || to == node && !turns)
     }
 
-    /// The split at the node `pivot`.
-    pub(super) fn at(local: &Local, pivot: u32) -> Self {
-        let mut early = vec![false; local.nodes.len()];
+    /// The split at `pivot`.
+    pub(super) fn at(local: &Local, pivot: Pivot) -> Self {
+        let mut early = vec![pivot.turns; local.nodes.len()];
+        if pivot.turns {
+            for node in inner_loop(local, pivot.node) {
+                early[node as usize] = false;
+            }
+            return Self { pivot, early };
+        }
         let mut left: Vec<u32> = local.starts.iter().map(|start| start.to).collect();
-        if left.contains(&pivot) {
+        if left.contains(&pivot.node) {
             left.clear();
         }
         while let Some(node) = left.pop() {
             if !std::mem::replace(&mut early[node as usize], true) {
                 let next = local.links[node as usize].iter().map(|link| link.to);
-                left.extend(next.filter(|&to| to != pivot && !early[to as usize]));
+                left.extend(next.filter(|&to| to != pivot.node && !early[to as usize]));
             }
         }
         Self { pivot, early }
     }
+}
+
+/// The smallest natural loop with this header: what leads to an edge back to it without passing it.
+fn inner_loop(local: &Local, header: u32) -> Vec<u32> {
+    let mut before = vec![Vec::new(); local.nodes.len()];
+    for (from, link) in local.edges() {
+        before[link.to as usize].push(from);
+    }
+    let body = |last: u32| {
+        let mut seen = vec![false; local.nodes.len()];
+        let mut body = vec![header];
+        seen[header as usize] = true;
+        let mut left = vec![last];
+        while let Some(node) = left.pop() {
+            if !std::mem::replace(&mut seen[node as usize], true) {
+                body.push(node);
+                left.extend(&before[node as usize]);
+            }
+        }
+        body
+    };
+    before[header as usize].iter().map(|&last| body(last)).min_by_key(Vec::len).unwrap_or_default()
 }
 
 /// What is wrong with a split; smaller is better.
@@ -49,10 +89,13 @@ struct Faults {
     rare: usize,
     /// The pivot follows itself, as the first call of a loop over neighbours inside the loop does.
     follows_itself: bool,
+    /// The pivot is only a turning point.
+    turns: bool,
 }
 
 impl Faults {
-    const NONE: Self = Self { irreducible: 0, incomplete: false, rare: 0, follows_itself: false };
+    const NONE: Self =
+        Self { irreducible: 0, incomplete: false, rare: 0, follows_itself: false, turns: false };
 }
 
 /// An inner loop is rare where at most one in this many iterations reaches it.
@@ -66,46 +109,51 @@ pub(super) const LARGE: usize = 20_000;
 
 /// Chooses pivots of the strongly connected graph `local`: the entry if nothing is wrong with it, else those with
 /// the fewest faults, of those visited equally often one, at most `count`, least visited first.
-pub(super) fn choose(local: &Local, count: usize) -> Vec<u32> {
+pub(super) fn choose(local: &Local, count: usize) -> Vec<Pivot> {
     let Some(entry) = local.starts.iter().rev().max_by_key(|start| start.count) else {
         return Vec::new();
     };
-    let entry = entry.to;
+    let entry = Pivot { node: entry.to, turns: false };
     let entry_faults = faults(local, &Split::at(local, entry));
     if entry_faults == Faults::NONE || local.edges().count() > LARGE {
         return vec![entry];
     }
-    let mut best = candidates(local);
+    let mut best = candidates(local, false);
     let fewest = best.iter().map(|(_, faults)| *faults).min();
     let Some(fewest) = fewest.filter(|&fewest| fewest < entry_faults) else {
         return vec![entry];
     };
     best.retain(|(_, faults)| *faults == fewest);
-    best.dedup_by_key(|(split, _)| local.visits[split.pivot as usize]);
+    best.dedup_by_key(|(split, _)| local.visits[split.pivot.node as usize]);
     best.into_iter().map(|(split, _)| split.pivot).take(count).collect()
 }
 
 /// Pivots that are worth building the tree with, for comparison: places of at most `count` nodes.
-pub(super) fn alternatives(local: &Local, count: usize) -> Vec<u32> {
+pub(super) fn alternatives(local: &Local, count: usize) -> Vec<Pivot> {
     if local.edges().count() > LARGE {
         return Vec::new();
     }
-    let visits = |split: &Split| local.visits[split.pivot as usize];
-    let mut found = candidates(local);
+    let visits = |split: &Split| local.visits[split.pivot.node as usize];
+    let mut found = candidates(local, false);
     found.sort_by_key(|(split, faults)| (faults.irreducible, visits(split)));
     // Nodes that are visited equally often stand in the same iterations.
     found.dedup_by_key(|(split, _)| visits(split));
-    found.into_iter().map(|(split, _)| split.pivot).take(count).collect()
+    found.truncate(count);
+    // What turns most often has the shortest iterations, which are the easiest to see through.
+    let turning = candidates(local, true).into_iter().filter(|(_, faults)| *faults == Faults::NONE);
+    let turning = turning.max_by_key(|(split, _)| visits(split));
+    turning.into_iter().chain(found).map(|(split, _)| split.pivot).collect()
 }
 
 /// Splits at other nodes than the entry, least visited first.
-fn candidates(local: &Local) -> Vec<(Split, Faults)> {
+fn candidates(local: &Local, turns: bool) -> Vec<(Split, Faults)> {
     let mut nodes: Vec<u32> = (0..local.nodes.len() as u32).collect();
     nodes.sort_by_key(|&node| local.visits[node as usize]);
     if nodes.len() > 2 * TRIED {
         nodes.drain(TRIED..nodes.len() - TRIED);
     }
-    let splits = nodes.into_iter().map(|pivot| Split::at(local, pivot));
+    let pivots = nodes.into_iter().map(|node| Pivot { node, turns });
+    let splits = pivots.map(|pivot| Split::at(local, pivot));
     let splits = splits.filter(|split| restarts(local, split));
     splits
         .map(|split| (faults(local, &split), split))
@@ -151,14 +199,14 @@ fn faults(local: &Local, split: &Split) -> Faults {
             enter(link.to, link.count);
         }
     }
-    let pivot = split.pivot;
     let mut faults = Faults::NONE;
+    let Pivot { node: pivot, turns } = split.pivot;
     let follows_itself = local.links[pivot as usize].iter().any(|link| link.to == pivot);
-    faults.follows_itself = local.nodes.len() > 1 && follows_itself;
+    faults.follows_itself = !turns && local.nodes.len() > 1 && follows_itself;
     let is_entry = local.starts.iter().any(|start| start.to == pivot);
     // A loop may end in the middle of its last iteration, and a recording anywhere.
     let missing = iterations.abs_diff(local.visits[pivot as usize]);
-    faults.incomplete = !is_entry && missing.saturating_mul(MISSING) > iterations;
+    faults.incomplete = !turns && !is_entry && missing.saturating_mul(MISSING) > iterations;
     let all: u64 = visits.iter().sum();
     for component in (0..count).filter(|&component| inner.cyclic[component]) {
         if several[component] {

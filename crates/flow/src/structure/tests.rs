@@ -418,3 +418,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn iterations_made_of_loops_alone() {
+    // Neighbours are found anew in every fourth step; every eighth step ends with output.
+    let step = |i: usize| {
+        let find = i > 0 && i.is_multiple_of(4);
+        let first = if find { "DEDEFGHFGHFGH" } else { "ABCABCABC" };
+        format!("{first}IJKIJKIJK{}", when(i % 8 == 7, "TU"))
+    };
+    // No call is made once a step. Leaving the loop that every step runs begins a new one, also for the last output.
+    check(
+        &format!("S{}Z", each(40, step)),
+        "S 41x([0,3,0,4|5,39,4,3]3x(ABC) [8,40,8,1](TU) [4,36,4,1](2x(DE) 3x(FGH)) [0,39,0,40]3x(IJK)) Z",
+    );
+}

@@ -3,15 +3,15 @@
 //! Owns one model for gaps and durations. The quantiser prefers even indices, so an index is a pair, then a last digit.
 //! The pair is coded as its side of an anchor near the context's median, the zone of its distance in steps of about
 //! the spread, and the place in the zone: a binary decision each. A decision is predicted from counters that all
-//! contexts share in units of their own spread, then from the context's own ones, then from these split by the time
-//! just before and by the context's last time, each believed the more the more it has seen. So a context seen twice
-//! already has a distribution. The zones are those of adaptive Golomb codes (R. F. Rice, 1979), the counters blended as
-//! in prediction by partial matching (J. G. Cleary, I. H. Witten, 1984); mixing them by learned weights instead gains
-//! 0.2 % and takes a third more time.
+//! contexts share in units of their own spread, from the context's own ones, and from these split by the two times
+//! just before and by the context's last times, mixed by weights that are learned for contexts of about as many
+//! visits. So a context seen twice already has a distribution. The zones are those of adaptive Golomb codes
+//! (R. F. Rice, 1979), the mixture that of paq (M. Mahoney, 2005).
 
 use super::ids::Ids;
-use super::place::{COARSE, FINE, Place, STEP_MAX, class3, class5, fresh};
-use crate::codec::mix::{Counter, Mixer};
+use super::mixture::Mixture;
+use super::place::{AGES, BEFORE, COARSE, FINE, Place, STEP_MAX, class3, class5, fresh};
+use crate::codec::mix::Counter;
 use crate::codec::range::{Bits, SCALE};
 
 /// Indices of cells are below this.
@@ -29,10 +29,13 @@ const AT_FIRST: usize = 9;
 const AT_FAR: usize = 32;
 const AT_DIGITS: usize = 128;
 
-/// Counters follow about the last so many bits.
-const MEMORY: u8 = 255;
+/// Counters follow about the last so many bits: those of a context, those that contexts share, those that split a
+/// context further.
+const OWN: u8 = 255;
+const SHARED: u8 = 60;
+const SPLIT: u8 = 30;
 /// An input that is always on lets the mixture lean to one side.
-const LEAN: i32 = 48;
+const LEAN: i16 = 48;
 
 /// All statistics of a stream of times.
 #[derive(Clone, Debug)]
@@ -41,15 +44,19 @@ pub(super) struct Cells {
     places: Vec<Place>,
     /// By kind, step, offset of the median from the anchor.
     shape: Vec<[Counter; FINE]>,
-    /// By kind, step, last deviation, trend.
+    /// By kind, step, last deviation, what was just before.
     motion: Vec<[Counter; COARSE]>,
+    /// By age and decision.
+    mixture: Mixture<6>,
     odd: Odd,
     /// First index of a context of which nothing is known, by kind.
     first: Vec<Counter>,
     /// Spread of contexts on average, by kind.
     spread: [i32; 2],
-    /// Class of the deviation of the time coded last.
+    /// Classes of the deviations of the last two times coded.
     before: usize,
+    /// Place of the node that the last gap led to.
+    target: usize,
 }
 
 /// Whether an index is odd.
@@ -58,7 +65,7 @@ struct Odd {
     /// By the last few answers, and by pair.
     lately: Vec<Counter>,
     by_pair: Vec<Counter>,
-    mixer: Mixer<4>,
+    mixture: Mixture<4>,
     answers: usize,
 }
 
@@ -76,37 +83,37 @@ impl Cells {
             ids: Ids::new(),
             places: Vec::new(),
             shape: vec![fresh(); 2 * steps * 5],
-            motion: vec![[Counter::default(); COARSE]; 2 * steps * 25],
+            motion: vec![[Counter::default(); COARSE]; 2 * steps * 5 * BEFORE],
+            mixture: Mixture::new(AGES * COARSE, 28),
             odd: Odd {
                 lately: vec![Counter::default(); 64],
                 by_pair: vec![Counter::default(); pairs],
-                mixer: Mixer::new(8, 0.35, 0.02, 0.002),
+                mixture: Mixture::new(AGES, 35),
                 answers: 0,
             },
             first: vec![Counter::default(); 2 * pairs],
             spread: [512; 2],
-            before: 1,
+            before: 4,
+            target: 0,
         }
     }
 
     /// Codes the gap before a visit of `node`, reached by `edge`; a decoder passes any index.
     pub(super) fn gap<B: Bits>(&mut self, coder: &mut B, edge: u32, node: u32, index: u16) -> u16 {
-        let target = self.place(1, node);
+        self.target = self.place(1, node);
         let at = self.place(0, edge);
-        if self.places[at].is_unknown() && self.places[target].arrivals.visits > 0 {
+        let arrival = std::mem::replace(&mut self.places[self.target].arrival, at);
+        if self.places[at].is_unknown() && arrival != usize::MAX {
             // A new edge is likely to resemble the other edges to its node.
-            let arrivals = self.places[target].arrivals;
-            self.places[at].expect(arrivals);
+            let level = self.places[arrival].level;
+            self.places[at].expect(level);
         }
-        let index = self.index(coder, 0, at, index);
-        self.places[target].arrivals.learn(index >> 1);
-        index
+        self.index(coder, 0, at, index)
     }
 
-    /// Codes the duration of a visit of `node`.
-    pub(super) fn duration<B: Bits>(&mut self, coder: &mut B, node: u32, index: u16) -> u16 {
-        let at = self.place(1, node);
-        self.index(coder, 1, at, index)
+    /// Codes the duration of a visit of the node that the last gap led to.
+    pub(super) fn duration<B: Bits>(&mut self, coder: &mut B, index: u16) -> u16 {
+        self.index(coder, 1, self.target, index)
     }
 
     fn place(&mut self, kind: usize, context: u32) -> usize {
@@ -124,17 +131,16 @@ impl Cells {
         } else {
             let by_kind = kind * (STEP_MAX as usize + 1) + place.step as usize;
             let offset = class5(place.level.median - (place.anchor << 8), 128 << place.step);
-            let spread = place.level.spread;
-            let motion = class5(place.last, spread) * 5 + class5(place.trend, spread / 2);
-            let last = if place.is_due() { 3 } else { class3(place.last, spread) };
+            let motion = class5(place.last, place.level.spread) * BEFORE + self.before;
+            let lately = place.lately();
             let view = View {
+                mixture: &mut self.mixture,
+                age: place.age(),
                 own: &mut place.own,
                 shape: &mut self.shape[by_kind * 5 + offset],
-                motion: &mut self.motion[by_kind * 25 + motion],
-                split: place.split.as_deref_mut().map(|split| {
-                    let (by_last, by_before) = split.split_at_mut(4);
-                    [&mut by_last[last], &mut by_before[self.before]]
-                }),
+                motion: &mut self.motion[by_kind * 5 * BEFORE + motion],
+                by_last: &mut place.by_last[lately],
+                by_before: &mut place.by_before[self.before],
             };
             let apart = view.code(coder, place.step, i32::from(index >> 1) - place.anchor);
             // Malformed bytes may point outside.
@@ -146,14 +152,9 @@ impl Cells {
         if place.level.visits >= 8 {
             self.spread[kind] += (spread - self.spread[kind]) >> 6;
         }
-        self.before = class3(place.last, spread);
+        self.before = self.before % 3 * 3 + class3(place.last, spread);
         (pair << 1) | u16::from(odd)
     }
-}
-
-/// Class of how much a context's own counters can be relied on.
-fn confidence(place: &Place) -> usize {
-    (place.level.visits.max(1).ilog2() as usize).min(7)
 }
 
 /// Codes a pair of which nothing is known.
@@ -168,15 +169,15 @@ fn first<B: Bits>(counters: &mut [Counter], coder: &mut B, pair: u16) -> u16 {
 
 impl Odd {
     fn code<B: Bits>(&mut self, coder: &mut B, place: &mut Place, pair: u16, odd: bool) -> bool {
-        let set = confidence(place);
-        let own = &mut place.odd[usize::from(pair) & 3];
+        let (age, recent) = (place.age(), usize::from(self.answers != 0));
+        let own = &mut place.odd[usize::from(pair) & 1 | recent << 1];
         let lately = &mut self.lately[self.answers];
         let by_pair = &mut self.by_pair[usize::from(pair)];
         let logits = [own.logit(), lately.logit(), by_pair.logit(), LEAN];
-        let odd = self.mixer.code(coder, set, &logits, odd);
-        own.learn(odd, MEMORY);
-        lately.learn(odd, MEMORY);
-        by_pair.learn(odd, MEMORY);
+        let odd = self.mixture.code(coder, age, &logits, odd);
+        own.learn(odd, SPLIT);
+        lately.learn(odd, OWN);
+        by_pair.learn(odd, SHARED);
         self.answers = ((self.answers << 1) | usize::from(odd)) & 63;
         odd
     }
@@ -184,10 +185,13 @@ impl Odd {
 
 /// What predicts one pair.
 struct View<'a> {
+    mixture: &'a mut Mixture<6>,
+    age: usize,
     own: &'a mut [Counter; FINE],
     shape: &'a mut [Counter; FINE],
     motion: &'a mut [Counter; COARSE],
-    split: Option<[&'a mut [Counter; COARSE]; 2]>,
+    by_last: &'a mut [Counter; COARSE],
+    by_before: &'a mut [Counter; COARSE],
 }
 
 impl View<'_> {
@@ -248,20 +252,17 @@ impl View<'_> {
     /// Codes the side or a zone, by all counters.
     #[inline]
     fn coarse<B: Bits>(&mut self, coder: &mut B, node: usize, bit: bool) -> bool {
-        let shared = u32::midpoint(self.shape[node].chance(), self.motion[node].chance());
-        let mut chance = self.own[node].pull(shared as i32, &TRUST_OWN);
-        if let Some(split) = &self.split {
-            chance = split[1][node].pull(chance, &TRUST_SPLIT);
-            chance = split[0][node].pull(chance, &TRUST_SPLIT);
-        }
-        let bit = coder.bit(possible(chance), bit);
-        self.own[node].learn(bit, MEMORY);
-        self.shape[node].learn(bit, MEMORY);
-        self.motion[node].learn(bit, MEMORY);
-        if let Some(split) = &mut self.split {
-            split[0][node].learn(bit, MEMORY);
-            split[1][node].learn(bit, MEMORY);
-        }
+        let (own, shape) = (&mut self.own[node], &mut self.shape[node]);
+        let motion = &mut self.motion[node];
+        let (by_last, by_before) = (&mut self.by_last[node], &mut self.by_before[node]);
+        let logits =
+            [own.logit(), shape.logit(), motion.logit(), by_last.logit(), by_before.logit(), LEAN];
+        let bit = self.mixture.code(coder, self.age * COARSE + node, &logits, bit);
+        own.learn(bit, OWN);
+        shape.learn(bit, SHARED);
+        motion.learn(bit, SHARED);
+        by_last.learn(bit, SPLIT);
+        by_before.learn(bit, SPLIT);
         bit
     }
 
@@ -271,8 +272,8 @@ impl View<'_> {
         let (own, shape) = (&mut self.own[node], &mut self.shape[node]);
         let chance = own.pull(shape.chance() as i32, &TRUST_DIGIT);
         let bit = coder.bit(possible(chance), bit);
-        own.learn(bit, MEMORY);
-        shape.learn(bit, MEMORY);
+        own.learn(bit, SHARED);
+        shape.learn(bit, SHARED);
         bit
     }
 }
@@ -294,6 +295,4 @@ const fn trust(half: usize, most: usize) -> [i32; 256] {
     table
 }
 
-static TRUST_OWN: [i32; 256] = trust(8, 256);
-static TRUST_SPLIT: [i32; 256] = trust(30, 200);
 static TRUST_DIGIT: [i32; 256] = trust(16, 256);

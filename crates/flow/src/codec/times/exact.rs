@@ -49,7 +49,7 @@ impl Encoder {
         self.cells.gap(&mut self.coder, gap_context, duration_context, index);
         self.coder.raw(rest, gap);
         let (index, rest) = split(duration);
-        self.cells.duration(&mut self.coder, duration_context, index);
+        self.cells.duration(&mut self.coder, index);
         self.coder.raw(rest, duration);
     }
 
@@ -80,7 +80,7 @@ impl<'a> Decoder<'a> {
     ) -> Result<(u64, u64), DecodeError> {
         let gap = self.cells.gap(&mut self.coder, gap_context, duration_context, 0);
         let gap = self.time(gap)?;
-        let duration = self.cells.duration(&mut self.coder, duration_context, 0);
+        let duration = self.cells.duration(&mut self.coder, 0);
         let duration = self.time(duration)?;
         if self.coder.exhausted() {
             return Err(DecodeError::Truncated);

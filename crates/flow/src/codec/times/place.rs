@@ -12,9 +12,11 @@ pub(super) const FINE: usize = 256;
 /// Largest logarithm of the width of a zone.
 pub(super) const STEP_MAX: u32 = 8;
 
-const SPLITS: usize = 7;
-/// Visits after which a context is split by what was before.
-const SPLIT_AT: u32 = 8;
+/// Classes of what a context did lately, and of what others did just before.
+const LATELY: usize = 7;
+pub(super) const BEFORE: usize = 9;
+/// Classes of how often a context was visited.
+pub(super) const AGES: usize = 7;
 /// The median and spread follow the last visits, about this many.
 const MEMORY: u32 = 24;
 
@@ -66,8 +68,8 @@ static PACE: [i32; MEMORY as usize + 1] = {
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) level: Level,
-    /// Of a node: the gaps before it, by whatever edge.
-    pub(super) arrivals: Level,
+    /// Of a node: place of the edge that led to it last; `usize::MAX` before the first.
+    pub(super) arrival: usize,
     /// Deviation of the last index from the median, and its average over the last few.
     pub(super) last: i32,
     pub(super) trend: i32,
@@ -79,8 +81,9 @@ pub(super) struct Place {
     cycle: u32,
     pub(super) odd: [Counter; 4],
     pub(super) own: Box<[Counter; FINE]>,
-    /// Four by the last deviation, or that an outlier is due; three by that of the time before in another context.
-    pub(super) split: Option<Box<[[Counter; COARSE]; SPLITS]>>,
+    /// The first of them again, by what this context did lately, and by what others did just before.
+    pub(super) by_last: Box<[[Counter; COARSE]; LATELY]>,
+    pub(super) by_before: Box<[[Counter; COARSE]; BEFORE]>,
 }
 
 impl Place {
@@ -88,7 +91,7 @@ impl Place {
     pub(super) fn new(spread: i32) -> Self {
         Self {
             level: Level::unknown(spread),
-            arrivals: Level::unknown(spread),
+            arrival: usize::MAX,
             last: 0,
             trend: 0,
             anchor: 0,
@@ -97,7 +100,8 @@ impl Place {
             cycle: 0,
             odd: [Counter::default(); 4],
             own: Box::new(fresh()),
-            split: None,
+            by_last: Box::new([[Counter::default(); COARSE]; LATELY]),
+            by_before: Box::new([[Counter::default(); COARSE]; BEFORE]),
         }
     }
 
@@ -112,9 +116,19 @@ impl Place {
         self.settle();
     }
 
-    /// True if the last outliers came so that the next visit is one.
-    pub(super) fn is_due(&self) -> bool {
-        self.cycle > 1 && self.since + 1 == self.cycle
+    /// Class of how often it was visited.
+    #[inline]
+    pub(super) fn age(&self) -> usize {
+        (self.level.visits.max(1).ilog2() as usize).min(AGES - 1)
+    }
+
+    /// Class of what was lately: the last deviation and which way they tend, or that an outlier is due.
+    #[inline]
+    pub(super) fn lately(&self) -> usize {
+        if self.cycle > 1 && self.since + 1 == self.cycle {
+            return LATELY - 1;
+        }
+        class3(self.last, self.level.spread) + 3 * usize::from(self.trend > 0)
     }
 
     /// Takes one more into account.
@@ -126,9 +140,6 @@ impl Place {
         self.since = self.since.saturating_add(1);
         if deviation.abs() > 4 * spread {
             self.cycle = std::mem::take(&mut self.since);
-        }
-        if self.level.visits == SPLIT_AT {
-            self.split = Some(Box::new([[Counter::default(); COARSE]; SPLITS]));
         }
         if self.level.visits.is_multiple_of(32) || matches!(self.level.visits, 1 | 4 | 16) {
             self.settle();
@@ -146,9 +157,8 @@ impl Place {
         }
         (self.anchor, self.step) = (anchor, step);
         *self.own = fresh();
-        if let Some(split) = &mut self.split {
-            **split = [[Counter::default(); COARSE]; SPLITS];
-        }
+        *self.by_last = [[Counter::default(); COARSE]; LATELY];
+        *self.by_before = [[Counter::default(); COARSE]; BEFORE];
     }
 }
 
