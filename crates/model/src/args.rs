@@ -38,6 +38,8 @@ pub enum ArgKind {
     Peers,
     /// Truth value returned by the call.
     Flag,
+    /// A list of symbolic datatypes, an index into the recording's lists; entries as in `Datatype`.
+    Datatypes,
 }
 
 /// Values of ranks and tags that are no ranks or tags, the same for every MPI implementation.

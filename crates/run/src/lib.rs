@@ -12,6 +12,7 @@ pub mod bundle;
 pub mod clock;
 pub mod container;
 pub mod directory;
+pub mod limits;
 pub mod live;
 #[allow(unsafe_code)]
 pub mod mapped;

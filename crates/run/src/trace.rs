@@ -5,7 +5,7 @@
 //! same time; see [`layout`].
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use talea_model::{Bytes, Gap, GapKind};
@@ -100,6 +100,13 @@ pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
     for path in live_files(directory)? {
         loaded.live(&path);
     }
+    for path in directory.live_files()? {
+        if path.extension().is_some_and(|extension| extension == "new") {
+            let path = path.display();
+            let what = "a process left no record: the disk had no room for its head, or it was killed before it had one";
+            loaded.gap(GapKind::Missing, format!("{what}: `{path}`"));
+        }
+    }
     Ok(loaded.finish())
 }
 
@@ -160,7 +167,7 @@ impl Loaded {
     }
 
     fn trace(&mut self, path: &Path) {
-        let bytes = match std::fs::read(path) {
+        let bytes = match read_whole(path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 return self.gap(GapKind::Missing, format!("{error}: `{}`", path.display()));
@@ -180,7 +187,9 @@ impl Loaded {
                 format!("the structure of the recording is lost: `{}`", path.display()),
             );
         };
-        let bundle = match Bundle::from_bytes(structure.bytes) {
+        let processes = container.all(Tag(TIMES)).count()
+            + container.damage().iter().filter(|damage| damage.id.tag == Tag(TIMES)).count();
+        let bundle = match Bundle::from_bytes(structure.bytes, processes) {
             Ok(bundle) => bundle,
             Err(error) => {
                 return self.gap(GapKind::Damaged, describe(&error, structure.offset, path));
@@ -225,6 +234,20 @@ impl Loaded {
         }
         recording
     }
+}
+
+/// A file's bytes, if it is a file and memory holds it.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let metadata = std::fs::metadata(path)?;
+    // Before opening, because opening a pipe would wait for its writer.
+    if !metadata.is_file() {
+        return Err(io::Error::other("expected a regular file"));
+    }
+    let mut bytes = Vec::new();
+    let length = usize::try_from(metadata.len()).map_err(io::Error::other)?;
+    bytes.try_reserve_exact(length).map_err(io::Error::other)?;
+    File::open(path)?.take(metadata.len()).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn describe(error: &BundleError, offset: u64, path: &Path) -> String {

@@ -3,14 +3,17 @@
 //! Owns the format and its version. Numbers are LEB128, texts and streams have their length before them, tables come in the
 //! order in which they refer to each other. Packed times are not part of it.
 
-use super::{Body, Bundle, Graph, Node, Process, Settings, Thread};
-use crate::live::record::{
-    Cursor, Symbol, get_list, get_module, get_procedure, put_list, put_module, put_number,
-    put_procedure, put_text,
-};
-use talea_flow::codec::sequence;
+mod columns;
+mod graphs;
+mod processes;
+
 use talea_flow::times::Bound;
 use talea_model::Nanos;
+
+use self::columns::Columns;
+use super::{Bundle, Settings};
+use crate::live::numbers::{Cursor, get_list, put_list, put_number, put_text};
+use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_procedure};
 
 /// Version of this format.
 pub const VERSION: u64 = 1;
@@ -19,8 +22,8 @@ pub const VERSION: u64 = 1;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BundleError {
     /// A newer version.
-    #[error("recording has format {found}, this build reads up to {VERSION}")]
-    Version {
+    #[error("made by a newer talea: version {found}, this one reads up to {VERSION}")]
+    Newer {
         /// Version found.
         found: u64,
     },
@@ -54,7 +57,7 @@ impl Bundle {
         put_number(&mut out, u64::from(self.settings.callers));
         self.put_tables(&mut out);
         self.put_sequence(&mut out);
-        put_processes(&mut out, &self.processes);
+        processes::put(&mut out, &self.processes);
         out
     }
 
@@ -80,26 +83,14 @@ impl Bundle {
     /// Graphs, streams and arguments.
     fn put_sequence(&self, out: &mut Vec<u8>) {
         put_all(out, self.lists.values(), |out, l| put_list(out, l));
+        put_all(out, self.type_lists.values(), |out, l| put_list(out, l));
         put_all(out, self.streams.values(), |out, s| {
             put_number(out, s.len() as u64);
             out.extend_from_slice(s);
         });
         put_all(out, self.numbers.values(), |out, l| put_list(out, l));
-        put_all(out, self.graphs.values(), |out, graph| {
-            put_number(out, graph.events);
-            put_number(out, u64::from(graph.last));
-            put_all(out, &graph.nodes, |out, node| {
-                put_number(out, u64::from(node.procedure));
-                put_number(out, u64::from(node.path));
-                put_number(out, node.visits);
-                put_number(out, u64::from(node.choices));
-                put_all(out, &node.successors, |out, &s| put_number(out, u64::from(s)));
-            });
-        });
-        put_all(out, self.bodies.values(), |out, body| {
-            put_number(out, u64::from(body.graph));
-            put_all(out, &body.streams, |out, &s| put_number(out, u64::from(s)));
-        });
+        graphs::put_graphs(out, self.graphs.values());
+        graphs::put_bodies(out, self.bodies.values());
     }
 
     /// Bytes of names and places alone, and of graphs, streams and arguments alone.
@@ -110,19 +101,23 @@ impl Bundle {
         (tables.len() as u64, sequence.len() as u64)
     }
 
-    /// Reads a bundle; nothing in it is trusted.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BundleError> {
+    /// Reads a bundle of `most` processes at most; nothing in it is trusted.
+    ///
+    /// Processes that are alike take no bytes, so that only the caller can know how many there may be: each has times
+    /// of its own.
+    pub fn from_bytes(bytes: &[u8], most: usize) -> Result<Self, BundleError> {
         let mut from = Cursor::new(bytes);
-        let version = from.number().unwrap_or(u64::MAX);
-        if version != VERSION {
-            return Err(BundleError::Version { found: version });
-        }
-        let mut expected = "settings";
-        Self::read(&mut from, &mut expected)
-            .ok_or(BundleError::Damaged { offset: from.position(), expected })
+        let mut expected = "the version";
+        let read = match from.number() {
+            Some(found) if found > VERSION => return Err(BundleError::Newer { found }),
+            Some(VERSION) => Self::read(&mut from, most as u64, &mut expected),
+            _ => None,
+        };
+        read.ok_or(BundleError::Damaged { offset: from.position(), expected })
     }
 
-    fn read(from: &mut Cursor<'_>, expected: &mut &'static str) -> Option<Self> {
+    fn read(from: &mut Cursor<'_>, most: u64, expected: &mut &'static str) -> Option<Self> {
+        *expected = "settings";
         let small = |from: &mut Cursor<'_>| u32::try_from(from.number()?).ok();
         let settings = Settings {
             times: small(from)?,
@@ -151,11 +146,13 @@ impl Bundle {
         *expected = "datatypes";
         bundle.datatypes.fill(get_all(from, |from| Some((from.number()?, from.text()?)))?);
         *expected = "operations";
-        bundle.ops.fill(get_all(from, get_text)?);
+        bundle.ops.fill(get_all(from, Cursor::text)?);
         *expected = "texts";
-        bundle.texts.fill(get_all(from, get_text)?);
+        bundle.texts.fill(get_all(from, Cursor::text)?);
         *expected = "lists";
         bundle.lists.fill(get_all(from, get_list)?);
+        *expected = "lists of datatypes";
+        bundle.type_lists.fill(get_all(from, get_list)?);
         *expected = "streams";
         bundle.streams.fill(get_all(from, |from| {
             let length = usize::try_from(from.number()?).ok()?;
@@ -164,166 +161,24 @@ impl Bundle {
         *expected = "lists of numbers";
         bundle.numbers.fill(get_all(from, get_list)?);
         *expected = "graphs";
-        bundle.graphs.fill(get_all(from, get_graph)?);
+        let mut columns = Columns::new();
+        bundle.graphs.fill(graphs::get_graphs(from, &mut columns)?);
         *expected = "argument tables";
-        bundle.bodies.fill(get_all(from, |from| {
-            let graph = u32::try_from(from.number()?).ok()?;
-            Some(Body { graph, streams: get_all(from, |from| u32::try_from(from.number()?).ok())? })
-        })?);
+        bundle.bodies.fill(graphs::get_bodies(from, &mut columns)?);
         *expected = "processes";
-        bundle.processes = get_processes(from)?;
+        bundle.processes = processes::get(from, most, &mut columns)?;
         Some(bundle)
     }
 }
 
 /// A list; each entry takes a byte at least, which bounds what is believed of its length.
-fn get_all<T>(
-    from: &mut Cursor<'_>,
-    mut get: impl FnMut(&mut Cursor<'_>) -> Option<T>,
+fn get_all<'a, T>(
+    from: &mut Cursor<'a>,
+    mut get: impl FnMut(&mut Cursor<'a>) -> Option<T>,
 ) -> Option<Vec<T>> {
     let length = from.number()?;
     if length > from.left() as u64 {
         return None;
     }
     (0..length).map(|_| get(from)).collect()
-}
-
-fn get_text(from: &mut Cursor<'_>) -> Option<String> {
-    from.text()
-}
-
-fn get_number(from: &mut Cursor<'_>) -> Option<u64> {
-    from.number()
-}
-
-fn get_graph(from: &mut Cursor<'_>) -> Option<Graph> {
-    let small = |from: &mut Cursor<'_>| u32::try_from(from.number()?).ok();
-    let events = from.number()?;
-    let last = small(from)?;
-    let nodes = get_all(from, |from| {
-        Some(Node {
-            procedure: small(from)?,
-            path: small(from)?,
-            visits: from.number()?,
-            choices: small(from)?,
-            successors: get_all(from, small)?,
-        })
-    })?;
-    Some(Graph { events, last, nodes })
-}
-
-/// Numbers of each process that are alike on many: each becomes a packed column.
-const COLUMNS: usize = 17;
-
-fn columns_of(process: &Process) -> [i64; COLUMNS] {
-    [
-        process.world as i64,
-        i64::from(process.rank),
-        i64::from(process.size),
-        i64::from(process.pid),
-        i64::from(process.state),
-        i64::from(process.abort_code),
-        i64::from(process.host),
-        i64::from(process.library),
-        i64::from(process.comm_map),
-        i64::from(process.datatype_map),
-        i64::from(process.op_map),
-        i64::from(process.list_map),
-        process.lost[0] as i64,
-        process.lost[1] as i64,
-        process.lost[2] as i64,
-        process.lost[3] as i64,
-        process.threads.len() as i64,
-    ]
-}
-
-fn put_column(out: &mut Vec<u8>, values: impl Iterator<Item = i64>) {
-    let packed = sequence::encode(&values.collect());
-    put_number(out, packed.len() as u64);
-    out.extend_from_slice(&packed);
-}
-
-fn put_processes(out: &mut Vec<u8>, processes: &[Process]) {
-    put_number(out, processes.len() as u64);
-    for column in 0..COLUMNS {
-        put_column(out, processes.iter().map(|p| columns_of(p)[column]));
-    }
-    let threads = || processes.iter().flat_map(|p| &p.threads);
-    put_number(out, threads().count() as u64);
-    put_column(out, threads().map(|t| i64::from(t.body)));
-    put_column(out, threads().map(|t| i64::from(t.peers)));
-    put_column(out, threads().map(|t| i64::from(t.counts)));
-    // What only few have: its place, then the call that had not returned, and damage in words.
-    let few: Vec<(usize, &Process)> = processes
-        .iter()
-        .enumerate()
-        .filter(|(_, p)| p.open.is_some() || !p.damage.is_empty())
-        .collect();
-    put_all(out, &few, |out, (place, process)| {
-        put_number(out, *place as u64);
-        put_all(out, process.open.as_ref().map_or(&[][..], |o| &o[..]), |out, &n| {
-            put_number(out, n);
-        });
-        put_all(out, &process.damage, |out, d| put_text(out, d));
-    });
-}
-
-/// Most processes or threads that a bundle may claim; each needs room before a byte of it is read.
-const MOST: u64 = 1 << 20;
-
-fn get_column(from: &mut Cursor<'_>, count: u64) -> Option<Vec<i64>> {
-    let length = usize::try_from(from.number()?).ok()?;
-    let runs = sequence::decode_all(from.take(length)?, count).ok()?;
-    Some(runs.values().collect())
-}
-
-fn get_processes(from: &mut Cursor<'_>) -> Option<Vec<Process>> {
-    let count = from.number().filter(|&c| c <= MOST)?;
-    let columns = (0..COLUMNS).map(|_| get_column(from, count)).collect::<Option<Vec<_>>>()?;
-    let thread_count = from.number().filter(|&c| c <= MOST)?;
-    let bodies = get_column(from, thread_count)?;
-    let peers = get_column(from, thread_count)?;
-    let counts = get_column(from, thread_count)?;
-    let mut threads = bodies.iter().zip(&peers).zip(&counts).map(|((&body, &peers), &counts)| {
-        Some(Thread {
-            body: u32::try_from(body).ok()?,
-            peers: u32::try_from(peers).ok()?,
-            counts: u32::try_from(counts).ok()?,
-        })
-    });
-    let mut processes = (0..count as usize)
-        .map(|place| {
-            let at = |column: usize| columns[column][place];
-            let small = |column: usize| u32::try_from(at(column)).ok();
-            Some(Process {
-                world: at(0) as u64,
-                rank: i32::try_from(at(1)).ok()?,
-                size: small(2)?,
-                pid: small(3)?,
-                state: small(4)?,
-                abort_code: i32::try_from(at(5)).ok()?,
-                host: small(6)?,
-                library: small(7)?,
-                comm_map: small(8)?,
-                datatype_map: small(9)?,
-                op_map: small(10)?,
-                list_map: small(11)?,
-                lost: [at(12) as u64, at(13) as u64, at(14) as u64, at(15) as u64],
-                threads: (0..u64::try_from(at(16)).ok()?.min(MOST))
-                    .map(|_| threads.next().flatten())
-                    .collect::<Option<Vec<_>>>()?,
-                open: None,
-                damage: Vec::new(),
-                times: Vec::new(),
-            })
-        })
-        .collect::<Option<Vec<_>>>()?;
-    get_all(from, |from| {
-        let place = usize::try_from(from.number()?).ok()?;
-        let process = processes.get_mut(place)?;
-        process.open = get_all(from, get_number)?.try_into().ok();
-        process.damage = get_all(from, get_text)?;
-        Some(())
-    })?;
-    Some(processes)
 }

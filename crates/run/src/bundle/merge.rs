@@ -1,6 +1,7 @@
 //! Bringing two bundles together.
 
-use super::{Body, Bundle, Graph, Node, Process, Thread};
+use super::type_lists::datatypes_of;
+use super::{Body, Bundle, Column, Graph, Node, Process, Thread};
 
 impl Bundle {
     /// Adds all processes of `other`. Both come from one run, so their settings are the same.
@@ -20,6 +21,12 @@ impl Bundle {
         let datatypes = self.datatypes.absorb(&other.datatypes);
         let ops = self.ops.absorb(&other.ops);
         let lists = self.lists.absorb(&other.lists);
+        let type_lists: Vec<u32> = other
+            .type_lists
+            .values()
+            .iter()
+            .map(|list| self.type_lists.id(datatypes_of(list, &datatypes)))
+            .collect();
         let texts = self.texts.absorb(&other.texts);
         let streams = self.streams.absorb(&other.streams);
         let behind = |id: u32| if id == 0 { 0 } else { of(&streams, id - 1).saturating_add(1) };
@@ -46,15 +53,12 @@ impl Bundle {
             .values()
             .iter()
             .map(|body| {
-                let nodes = other.graphs.get(body.graph).map_or(0, |g| g.nodes.len());
-                let columns = body.streams.len().saturating_sub(nodes);
-                let (columns, polls) = body.streams.split_at(columns);
-                let streams = columns
-                    .iter()
-                    .map(|&id| of(&streams, id))
-                    .chain(polls.iter().map(|&id| behind(id)))
-                    .collect();
-                self.bodies.id(Body { graph: of(&graphs, body.graph), streams })
+                let column = |c: &Column| Column { stream: of(&streams, c.stream), ..*c };
+                self.bodies.id(Body {
+                    graph: of(&graphs, body.graph),
+                    columns: body.columns.iter().map(column).collect(),
+                    polls: body.polls.iter().map(|&id| behind(id)).collect(),
+                })
             })
             .collect();
         // A list of ids of the other bundle, as ids of this one.
@@ -83,6 +87,7 @@ impl Bundle {
                 datatype_map: map(process.datatype_map, &datatypes, 1),
                 op_map: map(process.op_map, &ops, 1),
                 list_map: map(process.list_map, &lists, 1),
+                type_list_map: map(process.type_list_map, &type_lists, 2),
                 open: process.open.map(|[procedure, path, begin, polls]| {
                     [
                         u64::from(of(&procedures, procedure as u32)),

@@ -6,15 +6,22 @@
 //! Merging two bundles costs time in the size of the smaller tables, not in the number of events.
 
 mod bytes;
+mod clock;
+mod decoded;
+mod gaps;
 mod merge;
 mod pack;
+mod peers;
 mod table;
+mod times;
+mod type_lists;
 mod unpack;
 
 use talea_flow::times::Bound;
 use talea_model::{Module, ProcedureSpec};
 
 pub use bytes::{BundleError, VERSION};
+use clock::Clock;
 use table::Table;
 
 use crate::live::record::CommSymbol;
@@ -43,6 +50,8 @@ pub struct Bundle {
     datatypes: Table<(u64, String)>,
     ops: Table<String>,
     lists: Table<Vec<i64>>,
+    /// Lists whose entries are datatypes of this bundle.
+    type_lists: Table<Vec<i64>>,
     texts: Table<String>,
     /// Packed streams.
     streams: Table<Vec<u8>>,
@@ -76,9 +85,19 @@ struct Node {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Body {
     graph: u32,
-    /// Streams of all columns of all nodes in order, then of the polls of all nodes (number + 1; 0 where each visit is one
-    /// call).
-    streams: Vec<u32>,
+    /// All columns of all nodes in order.
+    columns: Vec<Column>,
+    /// For each node the stream of its polls: number + 1, or 0 where each visit is one call.
+    polls: Vec<u32>,
+}
+
+/// One argument of a node: `base + step * number` for each number of a stream. Counts that are sent and bytes that are
+/// received elsewhere then share a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Column {
+    stream: u32,
+    base: i64,
+    step: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +114,8 @@ struct Process {
     datatype_map: u32,
     op_map: u32,
     list_map: u32,
+    /// Number among `type_lists` and number in the process, in turn.
+    type_list_map: u32,
     /// Procedure, path, begin (nominal nanoseconds), polls.
     open: Option<[u64; 4]>,
     /// Lost to the memory bound, lost to a full disk, paused, of too many threads.
@@ -112,17 +133,4 @@ struct Thread {
     peers: u32,
     /// Procedure and count of calls that were only counted, in turn; index into `numbers`.
     counts: u32,
-}
-
-/// The clock of a process, as it stands before its times.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Clock {
-    /// `CLOCK_REALTIME` at the start, in nanoseconds since 1970.
-    start_realtime: u64,
-    /// `CLOCK_MONOTONIC` at the start.
-    start_nanos: u64,
-    /// What to add to this host's clock to get rank 0's, at start and end, and its uncertainty, in nanoseconds.
-    offset: [i64; 3],
-    /// Nominal nanoseconds and `CLOCK_MONOTONIC`, both since the start, of each clock reading in turn.
-    readings: Vec<i64>,
 }

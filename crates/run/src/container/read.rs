@@ -59,7 +59,7 @@ pub enum ReadError {
         path: PathBuf,
     },
     /// Written by a newer Talea.
-    #[error("file has format {found}, this build reads up to {VERSION}: `{}`", path.display())]
+    #[error("made by a newer talea: version {found}, this one reads up to {VERSION}: `{}`", path.display())]
     Newer {
         /// Its format.
         found: u32,

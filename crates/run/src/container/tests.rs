@@ -134,7 +134,7 @@ fn errors_name_place_and_expectation() {
     newer[8] = 7;
     let sum = checksum(&newer[..20]);
     newer[20..24].copy_from_slice(&sum.to_le_bytes());
-    check(&newer, "file has format 7, this build reads up to 1");
+    check(&newer, "made by a newer talea: version 7, this one reads up to 1");
     let mut flipped = good.clone();
     flipped[130] ^= 1;
     check(

@@ -70,7 +70,7 @@ pub enum JsonError {
         path: PathBuf,
     },
     /// Written by a newer Talea.
-    #[error("file has format {found}, this build reads up to {FORMAT}: `{}`", path.display())]
+    #[error("made by a newer talea: version {found}, this one reads up to {FORMAT}: `{}`", path.display())]
     Newer {
         /// Its format.
         found: u64,

@@ -143,7 +143,8 @@ fn the_schema_tolerates_more_and_less_but_not_newer() {
     let less = check(r#"{"format": 1, "host": "n1", "weather": "fine"}"#).unwrap();
     assert_eq!((less.host.as_str(), less.outcome), ("n1", None));
     let error = check(r#"{"format": 7, "host": ["changed"]}"#).unwrap_err();
-    let expected = format!("file has format 7, this build reads up to 1: `{}`", path.display());
+    let expected =
+        format!("made by a newer talea: version 7, this one reads up to 1: `{}`", path.display());
     assert_eq!(error, expected);
     let error = check(r#"{"format": 1, "host": 3}"#).unwrap_err();
     assert!(error.contains("line 1 column 23"), "{error}");

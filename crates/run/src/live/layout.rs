@@ -200,8 +200,6 @@ pub struct Thread {
     pub poll_end: u64,
     /// Ticks at the end of the last event.
     pub end_ticks: u64,
-    /// Sum of true times minus sum of recorded times so far, in nanoseconds.
-    pub error: i64,
     /// Requests that this thread made.
     pub requests: u64,
     /// Gap and duration of every event.

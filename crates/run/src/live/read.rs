@@ -1,18 +1,21 @@
 //! Reads a live file, whole or left behind by a killed process.
 //!
-//! Owns the way from bytes to [`LiveProcess`]: header, tables, and for each thread its graph and streams as a plain
-//! [`ThreadLog`]. Trusts no offset and no number in the file. What is damaged ends the stream it stands in, and is
-//! reported; what came before is kept.
+//! Owns the way from bytes to [`LiveProcess`]: header and tables; [`super::threads`] takes its threads apart,
+//! [`super::streams`] their streams. Trusts no offset and no number in the file. What is damaged ends the stream it stands
+//! in, and is reported; what came before is kept.
 
-use talea_flow::log::{NodeLog, Runs, ThreadLog};
-use talea_model::{Module, NodeId, PathId, ProcedureId, ProcedureSpec, Signature};
+use talea_model::{Module, ProcedureSpec};
 use zerocopy::FromBytes;
 
 use super::layout::{
-    self, Chunk, Header, MAGIC, MAX_CALLERS, MAX_SYNCS, MAX_THREADS, Node, PathFrame, Stream, Sync,
-    TUPLE_SLOTS, Thread, TimesMode, VERSION,
+    Header, MAGIC, MAX_SYNCS, MAX_THREADS, PathFrame, Stream, Sync, Thread, TimesMode, VERSION,
 };
-use super::record::{self, Cursor, Symbol};
+use super::numbers::{self, Cursor};
+use super::record::{self, Symbol};
+use super::streams::File;
+use super::threads::Threads;
+pub use super::threads::{LiveThread, NodeSums};
+use crate::limits::Limits;
 
 /// Why a live file cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +26,9 @@ pub enum LiveError {
         /// The first bytes.
         found: Vec<u8>,
     },
-    /// Another version.
-    #[error("live recording has format {found}, this build reads {VERSION}")]
-    Version {
+    /// A later version.
+    #[error("made by a newer talea: version {found}, this one reads up to {VERSION}")]
+    Newer {
         /// The version in the file.
         found: u32,
     },
@@ -72,34 +75,6 @@ pub struct LiveProcess {
     pub damage: Vec<String>,
 }
 
-/// One thread of it.
-#[derive(Debug)]
-pub struct LiveThread {
-    /// Its record as it stands.
-    pub thread: Thread,
-    /// Graph and streams.
-    pub log: ThreadLog,
-    /// Exact sums for each node.
-    pub sums: Vec<NodeSums>,
-    /// Cells of gap and duration of each event, as the recorder wrote them.
-    pub times: Vec<u8>,
-    /// Calls that were only counted, for each procedure number.
-    pub counts: Vec<(u16, u64)>,
-}
-
-/// What the recorder sums up for each node, exactly.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NodeSums {
-    /// Sum of durations in nanoseconds.
-    pub duration: u64,
-    /// Sum of the gaps before its visits in nanoseconds.
-    pub gap: u64,
-    /// Shortest duration.
-    pub min: u64,
-    /// Longest duration.
-    pub max: u64,
-}
-
 fn words(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
@@ -108,12 +83,17 @@ fn words(bytes: &[u8]) -> String {
 impl LiveProcess {
     /// Takes the file apart.
     pub fn read(bytes: &[u8]) -> Result<Self, LiveError> {
+        Self::read_within(bytes, Limits::default())
+    }
+
+    /// As [`Self::read`], within these limits.
+    pub fn read_within(bytes: &[u8], limits: Limits) -> Result<Self, LiveError> {
         if bytes.len() < 16 || bytes[..8] != MAGIC {
             return Err(LiveError::NotLive { found: bytes.iter().take(8).copied().collect() });
         }
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-        if version != VERSION {
-            return Err(LiveError::Version { found: version });
+        if version > VERSION {
+            return Err(LiveError::Newer { found: version });
         }
         let Ok((header, _)) = Header::read_from_prefix(bytes) else {
             return Err(LiveError::Header { offset: bytes.len(), what: "it ends early" });
@@ -123,7 +103,7 @@ impl LiveProcess {
             what: "unknown mode of times",
         })?;
         let mut damage = Vec::new();
-        let file = File { bytes };
+        let file = File::new(bytes, limits);
         let mut all = |stream: &Stream,
                        what: &str,
                        each: &mut dyn FnMut(&mut Cursor<'_>) -> Option<()>| {
@@ -143,7 +123,7 @@ impl LiveProcess {
             Some(())
         });
         all(&header.lists, "lists", &mut |from| {
-            lists.push(record::get_list(from)?);
+            lists.push(numbers::get_list(from)?);
             Some(())
         });
         all(&header.procedures, "procedures", &mut |from| {
@@ -158,22 +138,18 @@ impl LiveProcess {
             }
             Some(())
         });
-        let mut paths = Vec::new();
+        let mut reader = Threads::of(&file, header.procedure_count, &procedures);
         let mut threads = Vec::new();
         for &offset in &header.threads[..(header.thread_count as usize).min(MAX_THREADS)] {
-            match file.get::<Thread>(offset) {
-                Some(thread) => {
-                    threads.push(file.thread(
-                        thread,
-                        &procedures,
-                        &mut paths,
-                        &mut damage,
-                        header.procedure_count,
-                    ));
-                }
-                None => damage.push(format!("thread at offset {offset} lies outside the file")),
+            if let Some(thread) = file.get::<Thread>(offset) {
+                threads.push(reader.read(thread));
+            } else {
+                reader.damage.push(format!("thread at offset {offset} lies outside the file"));
             }
         }
+        let Threads { paths, damage: damage_of_threads, .. } = reader;
+        damage.extend(damage_of_threads);
+        damage.extend(file.refused());
         Ok(Self {
             host: words(&header.host),
             library: words(&header.library),
@@ -191,229 +167,4 @@ impl LiveProcess {
             damage,
         })
     }
-}
-
-/// Bytes with checked access.
-struct File<'a> {
-    bytes: &'a [u8],
-}
-
-impl File<'_> {
-    fn get<T: FromBytes>(&self, offset: u64) -> Option<T> {
-        let offset = usize::try_from(offset).ok()?;
-        let bytes = self.bytes.get(offset..)?;
-        (offset != 0).then_some(())?;
-        T::read_from_prefix(bytes).ok().map(|(value, _)| value)
-    }
-
-    /// Bytes of a stream. Chunks are met in the order they were handed out, which ends a circle.
-    fn stream(&self, stream: &Stream) -> Vec<u8> {
-        let mut out = Vec::new();
-        let mut offset = stream.head;
-        while let Some(chunk) = self.get::<Chunk>(offset) {
-            let last = offset == stream.tail || chunk.next == 0;
-            let used = if last { stream.tail_len } else { chunk.used }.min(chunk.cap);
-            let from = offset as usize + size_of::<Chunk>();
-            let Some(bytes) = self.bytes.get(from..from + used as usize) else {
-                break;
-            };
-            out.extend_from_slice(bytes);
-            if last || chunk.next <= offset {
-                break;
-            }
-            offset = chunk.next;
-        }
-        out
-    }
-
-    fn thread(
-        &self,
-        thread: Thread,
-        procedures: &[(u16, ProcedureSpec)],
-        paths: &mut Vec<Vec<PathFrame>>,
-        damage: &mut Vec<String>,
-        procedure_count: u32,
-    ) -> LiveThread {
-        let mut log = ThreadLog { nodes: Vec::new(), events: thread.events };
-        let mut sums = Vec::new();
-        let mut offset = thread.first_node;
-        while let Some(node) = self.get::<Node>(offset) {
-            if node.index as usize != log.nodes.len() {
-                damage.push(format!("node at offset {offset} has number {}", node.index));
-                break;
-            }
-            sums.push(NodeSums {
-                duration: node.duration_sum,
-                gap: node.gap_sum,
-                min: node.duration_min,
-                max: node.duration_max,
-            });
-            log.nodes.push(self.node(&node, thread.events, procedures, paths, damage));
-            if node.next <= offset {
-                break;
-            }
-            offset = node.next;
-        }
-        let mut counts = Vec::new();
-        for index in 0..u64::from(procedure_count.min(4096)) {
-            let offset = thread.counts.checked_add(8 * index).filter(|_| thread.counts != 0);
-            if let Some(count) = offset.and_then(|o| self.get::<u64>(o)).filter(|&c| c > 0) {
-                counts.push((index as u16, count));
-            }
-        }
-        let times = self.stream(&thread.times);
-        LiveThread { thread, log, sums, times, counts }
-    }
-
-    fn node(
-        &self,
-        node: &Node,
-        events: u64,
-        procedures: &[(u16, ProcedureSpec)],
-        paths: &mut Vec<Vec<PathFrame>>,
-        damage: &mut Vec<String>,
-    ) -> NodeLog {
-        let path = node.path[..usize::from(node.path_len).min(MAX_CALLERS)].to_vec();
-        let same = |p: &Vec<PathFrame>| {
-            p.len() == path.len()
-                && p.iter().zip(&path).all(|(a, b)| a.module == b.module && a.offset == b.offset)
-        };
-        let path_id = paths.iter().position(same).unwrap_or_else(|| {
-            paths.push(path);
-            paths.len() - 1
-        });
-        let procedure = procedures.iter().position(|(number, _)| *number == node.procedure);
-        if procedure.is_none() {
-            damage.push(format!(
-                "node {}: procedure {} is not in the table",
-                node.index, node.procedure
-            ));
-        }
-        let successors = (0..u64::from(node.choices.count.min(node.successor_cap)))
-            .map_while(|i| self.get::<u32>(node.successors + 4 * i))
-            .map(NodeId)
-            .collect();
-        let mut choices = Runs::new();
-        self.symbols(&node.choices, false, events, |symbol, run, _| choices.push(symbol, run));
-
-        let columns_count = node.columns.min(64) as usize;
-        let mut columns = vec![Runs::new(); columns_count];
-        let values = self.stream(&node.values);
-        let mut from = Cursor::new(&values);
-        let mut slots: Vec<Vec<i64>> = Vec::new();
-        let mut newest = vec![0_i64; columns_count];
-        let mut complete = true;
-        let mut visits = 0_u64;
-        self.symbols(&node.tuples, true, events, |slot, run, new| {
-            let slot = slot as usize;
-            visits = visits.saturating_add(run);
-            if new {
-                complete &= next_tuple(&mut from, &mut newest).is_some();
-                if slot == slots.len() {
-                    slots.push(newest.clone());
-                } else if let Some(place) = slots.get_mut(slot) {
-                    place.clone_from(&newest);
-                }
-            }
-            let Some(tuple) = slots.get(slot) else { return };
-            for (column, &value) in columns.iter_mut().zip(tuple) {
-                column.push(value, run);
-            }
-        });
-        if !complete {
-            damage.push(format!("node {}: arguments end early", node.index));
-        }
-        let mut polls = Runs::new();
-        let content = self.stream(&node.polls);
-        let mut from = Cursor::new(&content);
-        while let (Some(single), Some(count)) = (from.number(), from.number()) {
-            polls.push(1, single);
-            polls.push(count, 1);
-        }
-        if !polls.is_empty() {
-            polls.push(1, node.single);
-        }
-        let procedure = procedure.unwrap_or(0) as u16;
-        NodeLog {
-            signature: Signature {
-                procedure: ProcedureId(procedure),
-                path: PathId(path_id as u32),
-            },
-            visits,
-            successors,
-            choices,
-            columns,
-            polls,
-        }
-    }
-
-    /// Runs of a [`layout::Symbols`]: symbol, length, and whether it is new with this run; no more than `limit` visits.
-    fn symbols(
-        &self,
-        symbols: &layout::Symbols,
-        slots: bool,
-        limit: u64,
-        mut each: impl FnMut(u32, u64, bool),
-    ) {
-        if symbols.run == 0 {
-            return;
-        }
-        let tokens = self.stream(&symbols.tokens);
-        let mut from = Cursor::new(&tokens);
-        // For each symbol the run and the symbol that followed it the last time.
-        let mut foretold: Vec<Option<(u64, u32)>> = vec![None];
-        let (mut current, mut new, mut next_new, mut visits) = (0_u32, true, 1_u32, 0_u64);
-        let mut pending = Some(symbols.hits << 1);
-        while let Some(token) = from.number().or_else(|| pending.take()) {
-            if token & 1 == 0 {
-                for _ in 0..token >> 1 {
-                    let Some((run, next)) = foretold[current as usize] else {
-                        return;
-                    };
-                    each(current, run, new);
-                    visits = visits.saturating_add(run.max(1));
-                    (current, new) = (next, false);
-                    if visits > limit {
-                        return;
-                    }
-                }
-                continue;
-            }
-            let Some(symbol) = from.number() else { return };
-            let run = token >> 1;
-            each(current, run, new);
-            visits = visits.saturating_add(run);
-            new = symbol == 0;
-            let next = if new {
-                let next = if slots { next_new % TUPLE_SLOTS } else { next_new };
-                next_new += 1;
-                next as usize
-            } else {
-                symbol as usize - 1
-            };
-            if next > foretold.len() || visits > limit {
-                return;
-            }
-            if next == foretold.len() {
-                foretold.push(None);
-            }
-            foretold[current as usize] = Some((run, next as u32));
-            if new {
-                foretold[next] = None;
-            }
-            current = next as u32;
-        }
-        each(current, symbols.run, new);
-    }
-}
-
-fn next_tuple(from: &mut Cursor<'_>, tuple: &mut [i64]) -> Option<()> {
-    let mut changed = from.number()?;
-    while changed != 0 {
-        let column = changed.trailing_zeros() as usize;
-        changed &= changed - 1;
-        let value = tuple.get_mut(column)?;
-        *value = value.wrapping_add(from.signed()?);
-    }
-    Some(())
 }

@@ -5,6 +5,7 @@
 
 pub mod events;
 
+use talea_flow::codec::times;
 use talea_flow::log::ThreadLog;
 use talea_flow::times::{Bound, Quantiser};
 use talea_model::{
@@ -135,8 +136,15 @@ pub(crate) struct Times {
     pub(crate) kept: u64,
     /// Gap and duration of each.
     pub(crate) cells: Vec<u8>,
-    /// For each node what its exact sums are more than the sums of its restored times, wrapping.
-    pub(crate) corrections: Vec<NodeSums>,
+    /// For each node what its exact sums are more than the sums of its restored times, wrapping; packed.
+    pub(crate) corrections: Vec<u8>,
+}
+
+impl Thread {
+    /// What its times take packed: the cells, then what exact sums are more than those of restored times.
+    pub fn packed(&self) -> [Bytes; 2] {
+        [&self.times.cells, &self.times.corrections].map(|part| Bytes(part.len() as u64))
+    }
 }
 
 impl Recording {
@@ -175,8 +183,11 @@ impl Recording {
         let spec = self.procedure(procedure);
         let mut sum = 0_u64;
         let mut count = None;
+        let mut parts = 1;
         for (arg, &value) in spec.args.iter().zip(args) {
             match arg.kind {
+                // The count of a partitioned message is that of one partition.
+                ArgKind::Int if arg.name == "partitions" => parts = value.max(0) as u64,
                 ArgKind::Count => count = Some(value.max(0) as u64),
                 ArgKind::Datatype => {
                     let size = usize::try_from(value)
@@ -188,7 +199,7 @@ impl Recording {
                 _ => {}
             }
         }
-        Bytes(sum)
+        Bytes(sum.saturating_mul(parts))
     }
 
     /// A quantiser that restores this recording's times.
@@ -201,14 +212,13 @@ impl Process {
     /// Exact sums for each node of one of its threads. Extremes are those of the restored times, or exact where times were kept
     /// as statistics only.
     pub fn sums(&self, recording: &Recording, thread: &Thread) -> Vec<NodeSums> {
-        let mut sums = thread.times.corrections.clone();
-        sums.resize(thread.log.nodes.len(), NodeSums::default());
         if recording.times == TimesMode::Statistics {
+            let mut sums = thread.sums.clone();
+            sums.resize(thread.log.nodes.len(), NodeSums::default());
             return sums;
         }
-        for sums in &mut sums {
-            (sums.min, sums.max) = (u64::MAX, 0);
-        }
+        let nothing = NodeSums { min: u64::MAX, ..NodeSums::default() };
+        let mut sums = vec![nothing; thread.log.nodes.len()];
         let mut events = Events::new(recording, self, thread);
         while let Some((node, gap, duration)) = events.next_nominal() {
             let sums = &mut sums[node.0 as usize];
@@ -216,6 +226,15 @@ impl Process {
             sums.duration = sums.duration.wrapping_add(duration);
             sums.min = sums.min.min(duration);
             sums.max = sums.max.max(duration);
+        }
+        let bound = recording.quantiser().bound();
+        let mut missing = times::sums::Decoder::new(&thread.times.corrections);
+        for (sums, node) in sums.iter_mut().zip(&thread.log.nodes) {
+            let expected = [sums.gap, sums.duration]
+                .map(|sum| bound.tolerance_of_sum(Nanos(sum), node.visits).0);
+            let Some([gap, duration]) = missing.next(expected) else { break };
+            sums.gap = sums.gap.wrapping_add_signed(gap);
+            sums.duration = sums.duration.wrapping_add_signed(duration);
         }
         sums
     }

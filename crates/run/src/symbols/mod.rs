@@ -9,9 +9,12 @@
 mod debug_file;
 mod demangle;
 mod functions;
+#[cfg(test)]
+mod hostile;
 mod module_file;
 #[cfg(test)]
 mod tests;
+mod vetting;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -14,6 +14,7 @@ use talea_model::{Module, ResolvedFrame};
 use super::debug_file::{self, Elf};
 use super::demangle::demangled_as;
 use super::functions::Functions;
+use super::vetting::{Refusal, vet};
 use super::{demangled, hexadecimal};
 
 /// Inlined calls nest a few deep; a longer chain is damage.
@@ -66,8 +67,15 @@ impl ModuleFile {
         let mut damage = None;
         let lines = source.and_then(|source| {
             let supplement = debug_file::find_supplement(&source, debug_roots);
-            Loader::new_with_sup(&source, supplement)
-                .map_err(|error| damage = Some(error.to_string()))
+            let all = [Some(source.clone()), supplement.clone(), Some(package_of(&source))];
+            all.into_iter()
+                .flatten()
+                .try_for_each(|file| vetted(&file))
+                .map_err(|refusal| refusal.to_string())
+                .and_then(|()| {
+                    Loader::new_with_sup(&source, supplement).map_err(|error| error.to_string())
+                })
+                .map_err(|error| damage = Some(error))
                 .ok()
         });
         Ok(Self { lines, functions, damage: RefCell::new(damage) })
@@ -138,6 +146,25 @@ impl std::fmt::Debug for ModuleFile {
             .field("damage", &self.damage)
             .finish()
     }
+}
+
+/// Where the loader looks for split debug information (`dwp`) of a file.
+fn package_of(path: &Path) -> PathBuf {
+    let extension = path.extension().map_or_else(
+        || "dwp".into(),
+        |extension| {
+            let mut extension = extension.to_owned();
+            extension.push(".dwp");
+            extension
+        },
+    );
+    path.with_extension(extension)
+}
+
+/// Files that cannot be read are the loader's to report.
+fn vetted(path: &Path) -> Result<(), Refusal> {
+    let Ok(bytes) = crate::mapped::map_file(path) else { return Ok(()) };
+    Elf::parse(&*bytes).map_or(Ok(()), |elf| vet(&elf))
 }
 
 fn has_lines(elf: &Elf<'_>) -> bool {

@@ -21,14 +21,14 @@ __attribute__((noinline)) int leaf(int x) { __asm__ volatile(\"\"); return x; }
 int main(void) { return outer(1); }
 ";
 
-fn run(program: &str, arguments: &[&str], folder: &Path) {
+pub(super) fn run(program: &str, arguments: &[&str], folder: &Path) {
     let output = Command::new(program).args(arguments).current_dir(folder).output();
     let output = output.unwrap_or_else(|error| panic!("{program} is needed: {error}"));
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A folder with the program `p`, and the folder's path.
-fn compiled(options: &[&str]) -> (tempfile::TempDir, PathBuf) {
+pub(super) fn compiled(options: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("p.c"), SOURCE).unwrap();
     let always = ["-g", "-O1", "-Wl,--build-id", "-o", "p", "p.c"];
@@ -37,14 +37,14 @@ fn compiled(options: &[&str]) -> (tempfile::TempDir, PathBuf) {
     (dir, path)
 }
 
-fn module(path: &Path) -> Module {
+pub(super) fn module(path: &Path) -> Module {
     let bytes = fs::read(path).unwrap();
     let elf = object::File::parse(&*bytes).unwrap();
     let build_id = hexadecimal(elf.build_id().unwrap().unwrap_or_default());
     Module { path: path.to_str().unwrap().to_owned(), build_id }
 }
 
-fn address(path: &Path, name: &str) -> u64 {
+pub(super) fn address(path: &Path, name: &str) -> u64 {
     let bytes = fs::read(path).unwrap();
     let elf = object::File::parse(&*bytes).unwrap();
     elf.symbols().find(|s| s.name() == Ok(name)).expect("the symbol").address()
@@ -59,7 +59,7 @@ fn return_address(path: &Path) -> u64 {
 }
 
 /// One line a frame: `function file:line`, with the file's last part.
-fn text(frames: &[ResolvedFrame]) -> Vec<String> {
+pub(super) fn text(frames: &[ResolvedFrame]) -> Vec<String> {
     let line = |frame: &ResolvedFrame| {
         let function = frame.function.as_deref().unwrap_or("-");
         match frame.line {

@@ -1,0 +1,73 @@
+//! Columns: the same number of many records, packed as a stream.
+//!
+//! Owns how much a column may claim. A column of equal numbers takes a few bytes however long it is, so that bytes alone
+//! do not bound what is believed of its length.
+
+use talea_flow::codec::sequence;
+
+use crate::limits::MOST_TABLE;
+use crate::live::numbers::{Cursor, put_number};
+
+/// Appends a column; its length is known to who reads it.
+pub(super) fn put_column(out: &mut Vec<u8>, values: impl Iterator<Item = i64>) {
+    let packed = sequence::encode(&values.collect());
+    put_number(out, packed.len() as u64);
+    out.extend_from_slice(&packed);
+}
+
+/// Reads columns, of [`MOST_TABLE`] numbers at most all together.
+#[derive(Debug)]
+pub(super) struct Columns {
+    left: u64,
+}
+
+impl Columns {
+    pub(super) fn new() -> Self {
+        Self { left: MOST_TABLE }
+    }
+
+    /// A column of `count` numbers.
+    pub(super) fn get(&mut self, from: &mut Cursor<'_>, count: u64) -> Option<Vec<i64>> {
+        self.left = self.left.checked_sub(count)?;
+        let length = usize::try_from(from.number()?).ok()?;
+        let runs = sequence::decode_all(from.take(length)?, count, &mut count.clone()).ok()?;
+        Some(runs.values().collect())
+    }
+
+    /// A column of small numbers.
+    pub(super) fn small(&mut self, from: &mut Cursor<'_>, count: u64) -> Option<Vec<u32>> {
+        let column = self.get(from, count)?;
+        column.into_iter().map(|value| u32::try_from(value).ok()).collect()
+    }
+}
+
+/// How many records follow when each of these says how many are its own.
+pub(super) fn total(counts: &[u32]) -> u64 {
+    counts.iter().map(|&count| u64::from(count)).sum()
+}
+
+/// Ids in the order of first use, as numbers that are small and alike: 0 for the next new one, else id + 1.
+#[derive(Debug, Default)]
+pub(super) struct FirstUses {
+    next: u32,
+}
+
+impl FirstUses {
+    pub(super) fn number(&mut self, id: u32) -> i64 {
+        if id == self.next {
+            self.next += 1;
+            return 0;
+        }
+        i64::from(id) + 1
+    }
+
+    pub(super) fn id(&mut self, number: u32) -> u32 {
+        match number.checked_sub(1) {
+            Some(id) => id,
+            None => {
+                self.next += 1;
+                self.next - 1
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The processes of a bundle as bytes, columnwise.
+//!
+//! Owns their format: a packed column for each number that is alike on many processes, then those for their threads, then
+//! what only few have.
+
+use super::columns::{Columns, put_column};
+use super::{get_all, put_all};
+use crate::bundle::{Process, Thread};
+use crate::live::layout::MAX_THREADS;
+use crate::live::numbers::{Cursor, put_number, put_text};
+
+/// Numbers of each process that are alike on many: each becomes a packed column.
+const COLUMNS: usize = 18;
+
+fn columns_of(process: &Process) -> [i64; COLUMNS] {
+    [
+        process.world as i64,
+        i64::from(process.rank),
+        i64::from(process.size),
+        i64::from(process.pid),
+        i64::from(process.state),
+        i64::from(process.abort_code),
+        i64::from(process.host),
+        i64::from(process.library),
+        i64::from(process.comm_map),
+        i64::from(process.datatype_map),
+        i64::from(process.op_map),
+        i64::from(process.list_map),
+        i64::from(process.type_list_map),
+        process.lost[0] as i64,
+        process.lost[1] as i64,
+        process.lost[2] as i64,
+        process.lost[3] as i64,
+        process.threads.len() as i64,
+    ]
+}
+
+pub(super) fn put(out: &mut Vec<u8>, processes: &[Process]) {
+    put_number(out, processes.len() as u64);
+    for column in 0..COLUMNS {
+        put_column(out, processes.iter().map(|p| columns_of(p)[column]));
+    }
+    let threads = || processes.iter().flat_map(|p| &p.threads);
+    put_number(out, threads().count() as u64);
+    put_column(out, threads().map(|t| i64::from(t.body)));
+    put_column(out, threads().map(|t| i64::from(t.peers)));
+    put_column(out, threads().map(|t| i64::from(t.counts)));
+    // What only few have: its place, then the call that had not returned, and damage in words.
+    let few: Vec<(usize, &Process)> = processes
+        .iter()
+        .enumerate()
+        .filter(|(_, p)| p.open.is_some() || !p.damage.is_empty())
+        .collect();
+    put_all(out, &few, |out, (place, process)| {
+        put_number(out, *place as u64);
+        put_all(out, process.open.as_ref().map_or(&[][..], |o| &o[..]), |out, &n| {
+            put_number(out, n);
+        });
+        put_all(out, &process.damage, |out, d| put_text(out, d));
+    });
+}
+
+pub(super) fn get(
+    from: &mut Cursor<'_>,
+    most: u64,
+    columns: &mut Columns,
+) -> Option<Vec<Process>> {
+    let count = from.number().filter(|&count| count <= most)?;
+    let numbers = (0..COLUMNS).map(|_| columns.get(from, count)).collect::<Option<Vec<_>>>()?;
+    let most_threads = count.saturating_mul(MAX_THREADS as u64);
+    let thread_count = from.number().filter(|&count| count <= most_threads)?;
+    let bodies = columns.get(from, thread_count)?;
+    let peers = columns.get(from, thread_count)?;
+    let counts = columns.get(from, thread_count)?;
+    let mut threads = bodies.iter().zip(&peers).zip(&counts).map(|((&body, &peers), &counts)| {
+        Some(Thread {
+            body: u32::try_from(body).ok()?,
+            peers: u32::try_from(peers).ok()?,
+            counts: u32::try_from(counts).ok()?,
+        })
+    });
+    let mut processes = (0..count as usize)
+        .map(|place| {
+            let at = |column: usize| numbers[column][place];
+            let small = |column: usize| u32::try_from(at(column)).ok();
+            Some(Process {
+                world: at(0) as u64,
+                rank: i32::try_from(at(1)).ok()?,
+                size: small(2)?,
+                pid: small(3)?,
+                state: small(4)?,
+                abort_code: i32::try_from(at(5)).ok()?,
+                host: small(6)?,
+                library: small(7)?,
+                comm_map: small(8)?,
+                datatype_map: small(9)?,
+                op_map: small(10)?,
+                list_map: small(11)?,
+                type_list_map: small(12)?,
+                lost: [at(13) as u64, at(14) as u64, at(15) as u64, at(16) as u64],
+                threads: (0..u64::try_from(at(17)).ok()?)
+                    .map(|_| threads.next().flatten())
+                    .collect::<Option<Vec<_>>>()?,
+                open: None,
+                damage: Vec::new(),
+                times: Vec::new(),
+            })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    get_all(from, |from| {
+        let place = usize::try_from(from.number()?).ok()?;
+        let process = processes.get_mut(place)?;
+        process.open = get_all(from, Cursor::number)?.try_into().ok();
+        process.damage = get_all(from, Cursor::text)?;
+        Some(())
+    })?;
+    Some(processes)
+}

@@ -1,0 +1,37 @@
+//! How much a recording may claim that its bytes do not back up.
+//!
+//! Owns the numbers. Repetition is free in a recording: a billion identical calls are as few bytes as two, and stay one
+//! run in memory. Calls that alternate as foretold are free on disk too, but a run each once they are read; so are
+//! threads and processes that are alike. Beyond these limits a claim is damage, not a reason to run out of memory.
+
+/// Most calls of a recording: a million processes with a call every microsecond for a quarter of an hour. Sums of
+/// counts stay far from 64 bits.
+pub const MOST_EVENTS: u64 = 1 << 50;
+/// Numbers in the packed tables of a recording: those of a hundred thousand nodes, each with a few arguments, for each of a
+/// hundred classes of ranks.
+pub const MOST_TABLE: u64 = 1 << 26;
+/// Runs, of 16 bytes, that a recording may unfold to, besides those for each process.
+const MOST_RUNS: u64 = 1 << 27;
+/// The same for each process that has a section of its own.
+const RUNS_OF_PROCESS: u64 = 1 << 20;
+
+/// Limits of what is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Runs of equal values that streams may unfold to, all together.
+    pub runs: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { runs: MOST_RUNS }
+    }
+}
+
+impl Limits {
+    /// For a recording of so many processes.
+    #[must_use]
+    pub fn of_processes(processes: usize) -> Self {
+        Self { runs: MOST_RUNS.saturating_add(RUNS_OF_PROCESS.saturating_mul(processes as u64)) }
+    }
+}
