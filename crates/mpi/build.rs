@@ -120,6 +120,17 @@ fn entries(rows: &[Row<'_>]) -> String {
         ] {
             names.push((name, procedure, "Fortran"));
         }
+        // Where the module has an interface with TYPE(C_PTR) beside the one with an address as integer.
+        if row.params.iter().any(|p| p[0] == "baseptr") {
+            for name in [
+                format!("{lower}_cptr"),
+                format!("{lower}_cptr_"),
+                format!("{lower}_cptr__"),
+                format!("{}_CPTR", short.to_uppercase()),
+            ] {
+                names.push((name, procedure, "Fortran"));
+            }
+        }
     }
     let mut out = format!(
         "/// Every name that a program can call.\npub static ENTRIES: [Entry; {}] = [\n",

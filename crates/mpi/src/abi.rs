@@ -1,16 +1,14 @@
-//! What differs between MPI implementations, and calls into them.
+//! What differs between MPI implementations.
 //!
-//! Owns finding out which MPI a process uses, the values of its constants, the layout of its status, and typed access
-//! to the few `PMPI_` functions that recording needs. Handles travel as machine words: pointers in Open MPI and the
+//! Owns finding out which MPI a process uses, the values of its constants, and the layout of its status. Handles travel as machine words: pointers in Open MPI and the
 //! standard ABI (MPI 5.0, chapter 20), integers in MPICH and everywhere in Fortran.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use talea_model::args::special;
 
-use crate::entry::Entry;
+use crate::symbols::{find, find_data, library_file};
 
 /// Constants of an implementation.
 #[derive(Debug)]
@@ -29,6 +27,8 @@ pub struct Abi {
     pub any_tag: i32,
     /// `MPI_UNDEFINED`.
     pub undefined: i32,
+    /// `MPI_THREAD_MULTIPLE`.
+    pub thread_multiple: i32,
     /// Offset of the source in a status.
     pub status_source: usize,
     /// Offset of the tag in a status.
@@ -107,7 +107,9 @@ impl Abi {
         .filter(|&address| address > 1)
         .collect();
         let data = |name: &CStr| find_data(name).unwrap_or(0);
-        if find_data(c"ompi_mpi_comm_world").is_some() {
+        // Asked first: below the library of the standard ABI lies one of an implementation, with all of its symbols.
+        let standard = find(c"MPI_Abi_get_version").is_some() && library_file().contains("mpi_abi");
+        if !standard && find_data(c"ompi_mpi_comm_world").is_some() {
             let ops = [
                 c"ompi_mpi_op_max",
                 c"ompi_mpi_op_min",
@@ -132,6 +134,7 @@ impl Abi {
                 root: -4,
                 any_tag: -1,
                 undefined: -32766,
+                thread_multiple: 3,
                 status_source: 0,
                 status_tag: 4,
                 status_bytes: 24,
@@ -146,7 +149,6 @@ impl Abi {
                 fortran_ignore,
             };
         }
-        let standard = find(c"MPI_Abi_get_version").is_some() && library_file().contains("mpi_abi");
         if standard {
             // MPI 5.0, annex A.1.2 "Handle constants"; operations in the order of their values.
             let ops = [
@@ -160,6 +162,7 @@ impl Abi {
                 root: -4,
                 any_tag: -2,
                 undefined: -32766,
+                thread_multiple: 4096,
                 status_source: 0,
                 status_tag: 4,
                 status_bytes: 32,
@@ -182,6 +185,7 @@ impl Abi {
             root: -3,
             any_tag: -1,
             undefined: -32766,
+            thread_multiple: 3,
             status_source: 8,
             status_tag: 12,
             status_bytes: 20,
@@ -213,209 +217,3 @@ impl Abi {
         if tag == self.any_tag { special::ANY_TAG } else { i64::from(tag) }
     }
 }
-
-/// MPICH 4.0 gives positions in lists as C has them to programs that use `mpi_f08`, against MPI 4.0, 3.7.5.
-pub fn f08_counts_from_zero() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| {
-        let mut version = vec![0_u8; 1 << 14];
-        let mut length = 0_i32;
-        // SAFETY: allowed at any time; the buffer is longer than any implementation's text.
-        unsafe { get_library_version(version.as_mut_ptr() as usize, (&raw mut length) as usize) };
-        let text = String::from_utf8_lossy(&version);
-        let words: Vec<&str> = text.split_whitespace().take(3).collect();
-        matches!(words[..], ["MPICH", "Version:", number] if number.starts_with("4.0"))
-    })
-}
-
-/// Where the MPI library lies.
-fn library_file() -> String {
-    let Some(address) = find(c"PMPI_Init") else { return String::new() };
-    // SAFETY: an all-zero `Dl_info` is valid, and `dladdr` only writes to it.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(address as *const c_void, &raw mut info) == 0 || info.dli_fname.is_null() {
-            return String::new();
-        }
-        CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned()
-    }
-}
-
-/// Address of a symbol behind this library, also in libraries that were loaded privately.
-pub fn find(name: &CStr) -> Option<usize> {
-    // SAFETY: `name` ends with a zero byte.
-    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
-    if address != 0 {
-        return Some(address);
-    }
-    // An interpreter's extension module loads MPI with RTLD_LOCAL: look at every library that calls itself MPI.
-    for loaded in talea_run::modules::loaded() {
-        let path = &loaded.module.path;
-        let file = path.rsplit('/').next().unwrap_or_default();
-        if !file.starts_with("libmpi") {
-            continue;
-        }
-        let Ok(path) = std::ffi::CString::new(path.as_str()) else { continue };
-        // SAFETY: the library is loaded already; its handle is kept for ever.
-        unsafe {
-            let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-            if library.is_null() {
-                continue;
-            }
-            let address = libc::dlsym(library, name.as_ptr()) as usize;
-            if address != 0 {
-                return Some(address);
-            }
-        }
-    }
-    None
-}
-
-/// Address of a variable of the MPI library. The executable may hold its own copy of it (a copy relocation), which then
-/// is the one that everybody uses.
-fn find_data(name: &CStr) -> Option<usize> {
-    // SAFETY: `name` ends with a zero byte.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
-    if address != 0 { Some(address) } else { find(name) }
-}
-
-/// The function that `entry` intercepted.
-#[inline(always)]
-pub fn real(entry: &Entry) -> usize {
-    let address = entry.real.load(Ordering::Relaxed);
-    if address != 0 { address } else { resolve(entry) }
-}
-
-#[cold]
-fn resolve(entry: &Entry) -> usize {
-    let Some(address) = find(entry.name) else {
-        let name = entry.name.to_string_lossy();
-        let message = format!("talea: the program calls {name}, which no MPI library in it has\n");
-        // SAFETY: writes a valid buffer. There is nothing to go on with: without talea the program would not have started.
-        unsafe {
-            libc::write(2, message.as_ptr().cast(), message.len());
-            libc::abort()
-        }
-    };
-    entry.real.store(address, Ordering::Relaxed);
-    address
-}
-
-macro_rules! pmpi {
-    ($($(#[$doc:meta])* $name:ident = $symbol:literal ( $($arg:ident),* );)*) => {
-        $($(#[$doc])*
-        ///
-        /// # Safety
-        /// Arguments are as the MPI standard asks, handles as machine words; MPI is initialised.
-        #[allow(clippy::too_many_arguments)]
-        pub unsafe fn $name($($arg: usize),*) -> i32 {
-            static ADDRESS: AtomicUsize = AtomicUsize::new(0);
-            let mut address = ADDRESS.load(Ordering::Relaxed);
-            if address == 0 {
-                let Some(found) = find($symbol) else { return 1 };
-                address = found;
-                ADDRESS.store(found, Ordering::Relaxed);
-            }
-            // SAFETY: the symbol is the MPI function of that name, which takes these arguments.
-            unsafe {
-                let function: unsafe extern "C-unwind" fn($(pmpi!(@word $arg)),*) -> i32 = std::mem::transmute(address);
-                function($($arg),*)
-            }
-        })*
-    };
-    (@word $arg:ident) => { usize };
-}
-
-pmpi! {
-    /// `PMPI_Comm_rank`.
-    comm_rank = c"PMPI_Comm_rank"(comm, rank);
-    /// `PMPI_Comm_size`.
-    comm_size = c"PMPI_Comm_size"(comm, size);
-    /// `PMPI_Comm_remote_size`.
-    comm_remote_size = c"PMPI_Comm_remote_size"(comm, size);
-    /// `PMPI_Comm_test_inter`.
-    comm_test_inter = c"PMPI_Comm_test_inter"(comm, flag);
-    /// `PMPI_Comm_group`.
-    comm_group = c"PMPI_Comm_group"(comm, group);
-    /// `PMPI_Comm_remote_group`.
-    comm_remote_group = c"PMPI_Comm_remote_group"(comm, group);
-    /// `PMPI_Group_size`.
-    group_size = c"PMPI_Group_size"(group, size);
-    /// `PMPI_Group_translate_ranks`.
-    group_translate_ranks = c"PMPI_Group_translate_ranks"(from, count, ranks, to, out);
-    /// `PMPI_Group_free`.
-    group_free = c"PMPI_Group_free"(group);
-    /// `PMPI_Type_size`.
-    type_size = c"PMPI_Type_size"(datatype, size);
-    /// `PMPI_Type_size_x`.
-    type_size_x = c"PMPI_Type_size_x"(datatype, size);
-    /// `PMPI_Type_get_name`.
-    type_get_name = c"PMPI_Type_get_name"(datatype, name, length);
-    /// `PMPI_Get_library_version`.
-    get_library_version = c"PMPI_Get_library_version"(version, length);
-    /// `PMPI_Query_thread`.
-    query_thread = c"PMPI_Query_thread"(provided);
-    /// `PMPI_Initialized`.
-    initialized = c"PMPI_Initialized"(flag);
-    /// `PMPI_Bcast`.
-    bcast = c"PMPI_Bcast"(buffer, count, datatype, root, comm);
-    /// `PMPI_Allgather`.
-    allgather = c"PMPI_Allgather"(own, own_count, own_type, all, count, datatype, comm);
-    /// `PMPI_Send`.
-    send = c"PMPI_Send"(buffer, count, datatype, to, tag, comm);
-    /// `PMPI_Recv`.
-    recv = c"PMPI_Recv"(buffer, count, datatype, from, tag, comm, status);
-    /// `PMPI_Comm_dup`.
-    comm_dup = c"PMPI_Comm_dup"(comm, new);
-    /// `PMPI_Comm_free`.
-    comm_free = c"PMPI_Comm_free"(comm);
-    /// `PMPI_Barrier`.
-    barrier = c"PMPI_Barrier"(comm);
-}
-
-/// A Fortran handle as the C handle that means the same.
-pub fn from_fortran(kind: FortranHandle, handle: i32) -> usize {
-    if abi().number == 2 {
-        // MPICH uses one integer for both languages.
-        return handle as u32 as usize;
-    }
-    let slot = &CONVERTERS[kind as usize];
-    let mut address = slot.load(Ordering::Relaxed);
-    if address == 0 {
-        let name = [
-            c"PMPI_Comm_f2c",
-            c"PMPI_Type_f2c",
-            c"PMPI_Op_f2c",
-            c"PMPI_Request_f2c",
-            c"PMPI_Win_f2c",
-            c"PMPI_File_f2c",
-        ][kind as usize];
-        let Some(found) = find(name) else { return handle as u32 as usize };
-        address = found;
-        slot.store(found, Ordering::Relaxed);
-    }
-    // SAFETY: the symbol is one of the `f2c` functions, which take an integer and give a handle.
-    unsafe {
-        let function: unsafe extern "C-unwind" fn(i32) -> usize = std::mem::transmute(address);
-        function(handle)
-    }
-}
-
-/// Handles that differ between Fortran and C.
-#[derive(Clone, Copy, Debug)]
-pub enum FortranHandle {
-    /// `MPI_Comm`.
-    Comm,
-    /// `MPI_Datatype`.
-    Datatype,
-    /// `MPI_Op`.
-    Op,
-    /// `MPI_Request`.
-    Request,
-    /// `MPI_Win`.
-    Win,
-    /// `MPI_File`.
-    File,
-}
-
-static CONVERTERS: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];

@@ -1,6 +1,6 @@
 //! Every name a program can call, and the way from there to the event path.
 //!
-//! Owns the exported symbols: each loads its number and goes to [`enter`], which lays the six register arguments below
+//! Owns the exported symbols: each loads its number and goes to `enter`, which lays the six register arguments below
 //! the return address, so that one function can serve procedures of every shape.
 
 use std::ffi::CStr;
@@ -85,7 +85,7 @@ impl Call {
     /// The return address: the call site.
     ///
     /// # Safety
-    /// `self` was made by [`enter`].
+    /// `self` was made by `enter`.
     #[inline(always)]
     pub unsafe fn site(self) -> usize {
         // SAFETY: `enter` leaves the return address here.

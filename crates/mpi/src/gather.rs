@@ -8,17 +8,22 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use talea_run::bundle::Bundle;
 use talea_run::live::LiveProcess;
 use talea_run::{container, trace};
 
-use crate::abi::{self, abi};
+use crate::abi::abi;
+use crate::pmpi;
 use crate::process::Process;
 
 const TAG: usize = 77;
 /// Counts are C integers: what is longer goes in pieces.
 const PIECE: usize = 1 << 30;
+/// How long a rank sleeps before it looks again whether another one is ready, at first and at most.
+const PAUSE_MIN: Duration = Duration::from_micros(50);
+const PAUSE_MAX: Duration = Duration::from_millis(1);
 
 /// All processes of the world, to talk with.
 pub struct World {
@@ -41,8 +46,8 @@ impl World {
         let (mut rank, mut size) = (0_i32, 0_i32);
         // SAFETY: MPI is initialised and not yet finalised; pointers are valid.
         unsafe {
-            abi::comm_rank(comm, (&raw mut rank) as usize);
-            abi::comm_size(comm, (&raw mut size) as usize);
+            pmpi::comm_rank(comm, (&raw mut rank) as usize);
+            pmpi::comm_size(comm, (&raw mut size) as usize);
         }
         Self { comm, rank: rank as usize, size: size as usize, own }
     }
@@ -51,7 +56,7 @@ impl World {
     pub fn new() -> Option<Self> {
         let mut comm = 0_usize;
         // SAFETY: MPI is initialised and not yet finalised; the pointer is valid.
-        let made = unsafe { abi::comm_dup(abi().comm_world, (&raw mut comm) as usize) };
+        let made = unsafe { pmpi::comm_dup(abi().comm_world, (&raw mut comm) as usize) };
         (made == 0).then(|| Self::on(comm, true))
     }
 
@@ -59,9 +64,52 @@ impl World {
         let length = bytes.len() as u64;
         // SAFETY: the buffers are as long as said.
         unsafe {
-            abi::send((&raw const length) as usize, 8, abi().byte, to, TAG, self.comm);
+            pmpi::send((&raw const length) as usize, 8, abi().byte, to, TAG, self.comm);
             for piece in bytes.chunks(PIECE) {
-                abi::send(piece.as_ptr() as usize, piece.len(), abi().byte, to, TAG, self.comm);
+                pmpi::send(piece.as_ptr() as usize, piece.len(), abi().byte, to, TAG, self.comm);
+            }
+        }
+    }
+
+    /// Waits until a message from this rank is there, asleep: implementations wait by spinning, which would take the
+    /// processor from ranks that are still at work.
+    fn rest_until(&self, from: usize) {
+        let mut status = [0_u64; 16];
+        let mut pause = PAUSE_MIN;
+        loop {
+            let mut flag = 0_i32;
+            // SAFETY: the pointers are valid, and the status larger than any implementation's.
+            let result = unsafe {
+                let flag = (&raw mut flag) as usize;
+                pmpi::iprobe(from, TAG, self.comm, flag, status.as_mut_ptr() as usize)
+            };
+            if flag != 0 || result != 0 {
+                return;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Waits, asleep, until all ranks have come here: up a binary tree and down again.
+    fn rest(&self) {
+        let mut step = 1;
+        while step < self.size && self.rank & step == 0 {
+            if self.rank + step < self.size {
+                self.rest_until(self.rank + step);
+                self.receive(self.rank + step);
+            }
+            step *= 2;
+        }
+        if step < self.size {
+            self.send(self.rank - step, &[]);
+            self.rest_until(self.rank - step);
+            self.receive(self.rank - step);
+        }
+        while step > 1 {
+            step /= 2;
+            if self.rank + step < self.size {
+                self.send(self.rank + step, &[]);
             }
         }
     }
@@ -72,10 +120,10 @@ impl World {
         let status = status.as_mut_ptr() as usize;
         // SAFETY: the buffers are as long as said, and the status larger than any implementation's.
         unsafe {
-            abi::recv((&raw mut length) as usize, 8, abi().byte, from, TAG, self.comm, status);
+            pmpi::recv((&raw mut length) as usize, 8, abi().byte, from, TAG, self.comm, status);
             let mut bytes = vec![0_u8; length as usize];
             for piece in bytes.chunks_mut(PIECE) {
-                abi::recv(
+                pmpi::recv(
                     piece.as_mut_ptr() as usize,
                     piece.len(),
                     abi().byte,
@@ -94,9 +142,9 @@ impl World {
         let mut length = bytes.len() as u64;
         // SAFETY: all ranks give buffers of the length that rank 0 said.
         unsafe {
-            abi::bcast((&raw mut length) as usize, 8, abi().byte, 0, self.comm);
+            pmpi::bcast((&raw mut length) as usize, 8, abi().byte, 0, self.comm);
             bytes.resize(length as usize, 0);
-            abi::bcast(bytes.as_mut_ptr() as usize, bytes.len(), abi().byte, 0, self.comm);
+            pmpi::bcast(bytes.as_mut_ptr() as usize, bytes.len(), abi().byte, 0, self.comm);
         }
     }
 
@@ -105,7 +153,7 @@ impl World {
         let mut numbers = vec![0_u64; self.size];
         // SAFETY: there is room for eight bytes of each rank.
         unsafe {
-            abi::allgather(
+            pmpi::allgather(
                 (&raw const own) as usize,
                 8,
                 abi().byte,
@@ -123,7 +171,7 @@ impl Drop for World {
     fn drop(&mut self) {
         if self.own {
             // SAFETY: the communicator is ours, and nothing is pending on it.
-            unsafe { abi::comm_free((&raw mut self.comm) as usize) };
+            unsafe { pmpi::comm_free((&raw mut self.comm) as usize) };
         }
     }
 }
@@ -139,13 +187,15 @@ pub fn gather(process: Option<&Process>, directory: &Path) {
     drop(live);
     let own = bundle.len();
     let times = bundle.take_times().pop().unwrap_or_default();
+    world.rest();
     // A rank without a recording would leave a hole in the numbering of sections.
     let complete = world.all(own as u64).iter().all(|&n| n == 1);
     if !complete {
         return;
     }
     let merged = reduce(&world, bundle);
-    let structure = merged.map(|b| b.to_bytes());
+    // With a rank's bundle lost on the way nothing is written, and the mapped files stay.
+    let structure = merged.filter(|b| b.len() == world.size).map(|b| b.to_bytes());
     let lengths = world.all(times.len() as u64);
     let written = write(&world, directory, structure.as_deref(), &lengths, &times);
     if world.all(u64::from(written)).iter().all(|&w| w == 1)
@@ -164,7 +214,7 @@ fn reduce(world: &World, mut bundle: Bundle) -> Option<Bundle> {
             return None;
         }
         if world.rank + step < world.size
-            && let Ok(other) = Bundle::from_bytes(&world.receive(world.rank + step))
+            && let Ok(other) = Bundle::from_bytes(&world.receive(world.rank + step), world.size)
         {
             bundle.merge(&other);
         }

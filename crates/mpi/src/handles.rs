@@ -3,15 +3,22 @@
 //! Owns the map from handle to id, and what each id means: a communicator is named by how it came to be, which all its
 //! members know alike, and datatypes by name or size. Ids of freed handles are given again to what means the same, so that a
 //! loop which makes and frees a datatype repeats itself. Whenever a handle that was known comes to mean something else,
-//! [`Handles::epoch`] grows and remembered tuples are looked at again.
+//! [`epoch`] grows and remembered tuples are looked at again.
+
+mod members;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use talea_run::live::record::{CommSymbol, Members, Symbol, put_list};
+pub use members::ask_members;
+use members::leader;
 
-use crate::abi::{self, abi};
+use talea_run::live::numbers::put_list;
+use talea_run::live::record::{CommSymbol, Members, Symbol};
+
+use crate::abi::abi;
 use crate::memory::Memory;
+use crate::pmpi;
 use crate::table::{Kind, PROCEDURES};
 
 /// All handles of the process.
@@ -25,7 +32,8 @@ pub struct Handles {
     op_names: Vec<String>,
     others: HashMap<(u8, usize), i64>,
     lists: HashMap<Vec<i64>, i64>,
-    world_group: usize,
+    /// Group of the world; absent where there are only sessions.
+    world_group: Option<usize>,
     /// This process's rank in the world.
     pub rank: u32,
 }
@@ -38,6 +46,8 @@ struct Comm {
     /// Place among its parent's children.
     place: Option<(u32, usize)>,
     live: bool,
+    /// Made in a session: its group must not be compared with the world's (MPI 4.0, 11.3).
+    of_session: bool,
 }
 
 #[derive(Debug)]
@@ -59,7 +69,7 @@ fn bump() {
     EPOCH.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What `record_symbol` could not do is counted by the memory itself; the id stays valid.
+/// Puts a symbol into the file. Without room its reader knows the number only.
 fn write(memory: &Memory, symbol: &Symbol) {
     let mut bytes = Vec::new();
     symbol.put(&mut bytes);
@@ -74,11 +84,11 @@ impl Handles {
         let (mut rank, mut size, mut group) = (0_i32, 0_i32, 0_usize);
         // SAFETY: MPI is initialised and the pointers are valid.
         unsafe {
-            abi::comm_rank(abi.comm_world, (&raw mut rank) as usize);
-            abi::comm_size(abi.comm_world, (&raw mut size) as usize);
-            abi::comm_group(abi.comm_world, (&raw mut group) as usize);
+            pmpi::comm_rank(abi.comm_world, (&raw mut rank) as usize);
+            pmpi::comm_size(abi.comm_world, (&raw mut size) as usize);
+            pmpi::comm_group(abi.comm_world, (&raw mut group) as usize);
         }
-        self.world_group = group;
+        self.world_group = Some(group);
         self.rank = rank as u32;
         let members = Members::Range { first: 0, stride: 1, count: size as u64 };
         let world = CommSymbol { name: "world".into(), leader: 0, members, inter: false };
@@ -99,7 +109,8 @@ impl Handles {
         let known = self.comm_symbols.iter().position(|c| !c.live && c.symbol == symbol);
         let id = known.unwrap_or_else(|| {
             write(memory, &Symbol::Comm(symbol.clone()));
-            self.comm_symbols.push(Comm { symbol, children: Vec::new(), place, live: true });
+            let children = Vec::new();
+            self.comm_symbols.push(Comm { symbol, children, place, live: true, of_session: false });
             self.comm_symbols.len() - 1
         });
         self.comm_symbols[id].live = true;
@@ -123,48 +134,22 @@ impl Handles {
         i64::from(self.add_comm(memory, handle, symbol, None))
     }
 
-    /// Members of a communicator as world ranks; of the remote group for an inter-communicator.
-    fn members(&self, handle: usize) -> (Members, bool) {
-        let (mut inter, mut group, mut count) = (0_i32, 0_usize, 0_i32);
-        let size = size_of::<i32>();
-        debug_assert_eq!(size, 4);
-        // SAFETY: the handle is a live communicator, all pointers are valid, and lists are as long as the group.
-        unsafe {
-            if abi::comm_test_inter(handle, (&raw mut inter) as usize) != 0 {
-                return (Members::List(Vec::new()), false);
-            }
-            let made = if inter != 0 {
-                abi::comm_remote_group(handle, (&raw mut group) as usize)
-            } else {
-                abi::comm_group(handle, (&raw mut group) as usize)
-            };
-            if made != 0 {
-                return (Members::List(Vec::new()), inter != 0);
-            }
-            abi::group_size(group, (&raw mut count) as usize);
-            let ranks: Vec<i32> = (0..count).collect();
-            let mut world = vec![0_i32; ranks.len()];
-            abi::group_translate_ranks(
-                group,
-                ranks.len(),
-                ranks.as_ptr() as usize,
-                self.world_group,
-                world.as_mut_ptr() as usize,
-            );
-            abi::group_free((&raw mut group) as usize);
-            let world: Vec<i64> =
-                world.iter().map(|&r| if r < 0 { -1 } else { i64::from(r) }).collect();
-            (Members::of(&world), inter != 0)
+    /// Whether what `procedure` makes from `parent` belongs to a session.
+    pub fn of_session(&self, procedure: u16, parent: Option<usize>) -> bool {
+        match parent.and_then(|parent| self.comms.get(&parent)) {
+            Some(&id) => self.comm_symbols[id as usize].of_session,
+            None => PROCEDURES[usize::from(procedure)].name.contains("create_from_group"),
         }
     }
 
-    /// Registers a communicator that `procedure` made from `parent`.
+    /// Registers a communicator that `procedure` made from `parent`; `asked` has what [`ask_members`] found.
     pub fn new_comm(
         &mut self,
         memory: &Memory,
         handle: usize,
         procedure: u16,
         parent: Option<usize>,
+        asked: Option<(Members, bool)>,
     ) -> i64 {
         if handle == abi().comm_null {
             if let Some(parent) = parent {
@@ -177,9 +162,15 @@ impl Handles {
         let call = name.trim_start_matches("MPI_").trim_start_matches("Comm_").to_lowercase();
         let place = parent.and_then(|parent| self.child(parent));
         let parent_name = place.map(|(id, _)| self.comm_symbols[id as usize].symbol.name.clone());
-        // A duplicate that is still being made must not be asked for its group; it has its parent's.
-        let (members, inter) = match (parent, call.starts_with("idup")) {
-            (Some(parent), true) => self.members(parent),
+        let of_session = self.of_session(procedure, parent);
+        let (members, inter) = match (asked, parent, place) {
+            (Some(asked), ..) => asked,
+            // A duplicate that is still being made must not be asked for its group; it has its parent's.
+            (None, Some(_), Some((id, _))) if of_session => {
+                let symbol = &self.comm_symbols[id as usize].symbol;
+                (symbol.members.clone(), symbol.inter)
+            }
+            (None, Some(parent), _) if call.starts_with("idup") => self.members(parent),
             _ => self.members(handle),
         };
         let name = match (parent_name, place) {
@@ -187,7 +178,9 @@ impl Handles {
             _ => call,
         };
         let symbol = CommSymbol { name, leader: leader(&members), members, inter };
-        i64::from(self.add_comm(memory, handle, symbol, place))
+        let id = self.add_comm(memory, handle, symbol, place);
+        self.comm_symbols[id as usize].of_session = of_session;
+        i64::from(id)
     }
 
     /// Takes the lowest free number among the children of a communicator.
@@ -233,12 +226,12 @@ impl Handles {
         let mut name = [0_u8; 512];
         // SAFETY: the handle is a datatype; MPI_MAX_OBJECT_NAME is at most 128 in all implementations.
         let (size, name) = unsafe {
-            if abi::type_size_x(handle, (&raw mut large) as usize) != 0 {
-                abi::type_size(handle, (&raw mut small) as usize);
+            if pmpi::type_size_x(handle, (&raw mut large) as usize) != 0 {
+                pmpi::type_size(handle, (&raw mut small) as usize);
                 large = i64::from(small);
             }
             let named =
-                abi::type_get_name(handle, name.as_mut_ptr() as usize, (&raw mut length) as usize)
+                pmpi::type_get_name(handle, name.as_mut_ptr() as usize, (&raw mut length) as usize)
                     == 0;
             let text =
                 if named { &name[..(length.max(0) as usize).min(name.len())] } else { &[][..] };
@@ -307,8 +300,4 @@ impl Handles {
         self.lists.insert(list.to_vec(), id);
         id
     }
-}
-
-fn leader(members: &Members) -> u32 {
-    members.world_rank(0).unwrap_or(0) as u32
 }

@@ -16,21 +16,30 @@ compile_error!(
 );
 
 pub mod abi;
+mod arguments;
 pub mod around;
 pub mod clock;
 pub mod dispatch;
 pub mod entry;
+pub mod fortran;
 pub mod gather;
 pub mod handles;
 pub mod memory;
 pub mod offsets;
 pub mod paths;
 pub mod plan;
+pub mod pmpi;
+mod polls;
 pub mod process;
 pub mod record;
 pub mod requests;
 pub mod shared;
+pub mod single;
+mod sites;
+pub mod symbols;
 pub mod table;
+mod thread;
+mod values;
 
 /// Run by the loader before the program's own initialisers.
 extern "C" fn loaded() {

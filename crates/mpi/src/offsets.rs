@@ -4,9 +4,10 @@
 //! back fastest (Cristian 1989). The error is at most half of that round trip. Hosts share `CLOCK_MONOTONIC` among their
 //! ranks, so that ranks of rank 0's host have nothing to measure and a run on one host exchanges no message.
 
-use crate::abi::{self, abi};
+use crate::abi::abi;
 use crate::clock;
 use crate::gather::World;
+use crate::pmpi;
 
 const ROUNDS: usize = 20;
 
@@ -71,7 +72,7 @@ fn clock_identity() -> String {
 impl World {
     fn send_word(&self, to: usize, word: u64) {
         // SAFETY: eight bytes are valid.
-        unsafe { abi::send((&raw const word) as usize, 8, abi().byte, to, 78, self.comm) };
+        unsafe { pmpi::send((&raw const word) as usize, 8, abi().byte, to, 78, self.comm) };
     }
 
     fn receive_word(&self, from: usize) -> u64 {
@@ -80,7 +81,7 @@ impl World {
         // SAFETY: eight bytes are valid, and the status is larger than any implementation's.
         unsafe {
             let status = status.as_mut_ptr() as usize;
-            abi::recv((&raw mut word) as usize, 8, abi().byte, from, 78, self.comm, status);
+            pmpi::recv((&raw mut word) as usize, 8, abi().byte, from, 78, self.comm, status);
         }
         word
     }

@@ -113,7 +113,7 @@ pub struct Plan {
     pub first: i32,
     /// A call that may find nothing.
     pub poll: bool,
-    /// Anything to do around the call.
+    /// Nothing to look at around the call.
     pub plain: bool,
     /// Lanes in use.
     pub lanes: u8,
@@ -137,6 +137,8 @@ pub struct Plan {
     pub makes: Option<u8>,
     /// Argument of a list of statuses.
     pub statuses: Option<u8>,
+    /// For calls about one request, the place of their flag among the found words; see [`crate::single::flag_of`].
+    pub single: Option<Option<u8>>,
     /// For polls, the argument that tells whether something was found: a flag, or a number that is not 0.
     pub success: Option<u8>,
 }
@@ -155,7 +157,7 @@ impl Plan {
             procedure: entry.procedure,
             class: procedure.class,
             fortran,
-            first: i32::from(fortran && !(entry.is_f08() && crate::abi::f08_counts_from_zero())),
+            first: 0,
             poll: procedure.class.is_poll(),
             plain: false,
             lanes: 0,
@@ -169,8 +171,12 @@ impl Plan {
             wild: None,
             makes: None,
             statuses: None,
+            single: None,
             success: None,
         };
+        if fortran && procedure.params.iter().any(|p| p.kind == Kind::IntOut) {
+            plan.first = if entry.is_f08() { crate::fortran::f08_first() } else { 1 };
+        }
         if plan.poll {
             let place = |kind| procedure.params.iter().position(|p| p.kind == kind);
             plan.success = place(Kind::FlagOut).or(place(Kind::IntOut)).map(|p| p as u8);
@@ -202,6 +208,7 @@ impl Plan {
             plan.found(Found::Status { arg }, "status.source", ArgKind::Peer);
             plan.found(Found::Second, "status.tag", ArgKind::Tag);
         }
+        plan.single = crate::single::flag_of(plan.class, &plan.found);
         plan.plain = plan.found.is_empty()
             && plan.makes.is_none()
             && matches!(procedure.class, Class::Plain);
@@ -300,8 +307,12 @@ impl Plan {
                     );
                 }
             }
-            Kind::Ints | Kind::Wides | Kind::Datatypes => {
+            Kind::Ints | Kind::Wides => {
                 self.found(Found::List { arg, length: param.length, kind }, name, ArgKind::List);
+            }
+            Kind::Datatypes => {
+                let list = Found::List { arg, length: param.length, kind };
+                self.found(list, name, ArgKind::Datatypes);
             }
             Kind::Peers => {
                 self.found(Found::List { arg, length: param.length, kind }, name, ArgKind::Peers);

@@ -3,29 +3,27 @@
 //! Owns the mapped file's header and everything that threads share. Set up at the first initialisation of MPI from the
 //! environment that `talea run` gives; without that environment all calls pass through untouched.
 
+mod start;
+mod tables;
+
 use std::ffi::c_int;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use talea_flow::times::{Bound, Quantiser};
-use talea_model::{Module, Nanos};
-use talea_run::live::layout::{self, Header, MAX_SYNCS, PathFrame, Sync, TimesMode, state};
-use talea_run::live::record::{put_module, put_procedure};
-use talea_run::modules::{self, LoadedModule};
-use talea_run::{MappedRegion, mapped};
+pub use start::start;
+use tables::Slow;
+use talea_flow::times::Quantiser;
+use talea_run::live::layout::{Header, MAX_SYNCS, Sync, TimesMode, state};
 
-use crate::abi::{self, abi};
+use crate::abi::abi;
 use crate::clock;
 use crate::gather::gather;
 use crate::handles::Handles;
 use crate::memory::Memory;
 use crate::offsets;
-use crate::paths::Path;
-use crate::plan::Plan;
+use crate::pmpi;
 use crate::requests::Requests;
 use crate::shared::{Shared, set_multiple};
-use crate::table::PROCEDURES;
 
 /// Everything that the threads of the process share.
 #[derive(Debug)]
@@ -48,17 +46,9 @@ pub struct Process {
     pub handles: Shared<Handles>,
     /// Requests that are alive.
     pub requests: Shared<Requests>,
+    /// Sessions that are open.
+    sessions: AtomicU32,
     slow: Mutex<Slow>,
-}
-
-/// Tables that only grow when something is seen for the first time.
-#[derive(Debug, Default)]
-struct Slow {
-    loaded: Vec<LoadedModule>,
-    /// Modules in the file, in its order.
-    modules: Vec<Module>,
-    /// Procedures that are in the file.
-    procedures: Vec<u16>,
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
@@ -82,100 +72,9 @@ pub fn process() -> Option<&'static Process> {
     unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
 }
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
-
 fn put_words(place: &mut [u8], words: &str) {
     let length = words.len().min(place.len() - 1);
     place[..length].copy_from_slice(&words.as_bytes()[..length]);
-}
-
-/// Begins the recording if the environment asks for one; before the program's MPI is initialised.
-pub fn start() {
-    if process().is_some() {
-        return;
-    }
-    let Some(dir) = std::env::var_os("TALEA_LIVE").map(PathBuf::from) else { return };
-    let mode = match std::env::var("TALEA_TIMES").as_deref() {
-        Ok("exact") => TimesMode::Exact,
-        Ok("statistics") => TimesMode::Statistics,
-        _ => TimesMode::Bounded,
-    };
-    let bound = Bound {
-        relative_ppm: number("TALEA_BOUND_RELATIVE", 20_000) as u32,
-        absolute: Nanos(number("TALEA_BOUND_ABSOLUTE", 100)),
-        drift: Nanos(number("TALEA_BOUND_DRIFT", 10_000)),
-    };
-    let quantiser = Arc::new(Quantiser::new(bound));
-    let bound = quantiser.bound();
-    let callers = number("TALEA_CALLERS", 3).clamp(1, layout::MAX_CALLERS as u64) as usize;
-    let calls_all = std::env::var("TALEA_CALLS").is_ok_and(|v| v == "all");
-    let max = number("TALEA_MEMORY", 64 << 20).max(1 << 20) as usize;
-    let host = host_name();
-    let start_realtime = clock::realtime();
-    let name = mapped::live_name(&host, std::process::id(), Nanos(start_realtime));
-    // Where the file cannot be made the program must still run; talea finds no file and says which rank has none.
-    let mult = clock::rate();
-    let new = format!("{name}.new");
-    let Ok(region) = MappedRegion::create(&dir, &new, max) else { return };
-    let Some(mut memory) = Memory::new(region) else { return };
-    let (start_ticks, start_nanos) = clock::pair();
-    // SAFETY: the header lies at the start of reserved zero memory, and no other thread knows of it yet.
-    let header: &mut Header = unsafe { &mut *memory.header() };
-    header.version = layout::VERSION;
-    header.header_bytes = size_of::<Header>() as u32;
-    header.pid = std::process::id();
-    // What the launcher says holds for a process that ends before MPI is initialised.
-    (header.rank, header.size) = launched();
-    put_words(&mut header.host, &host);
-    header.used = memory.used();
-    header.max = memory.max();
-    header.tick_mult = mult;
-    header.tick_source = u32::from(!clock::is_tsc());
-    header.callers = callers as u32;
-    header.start_ticks = start_ticks;
-    header.start_nanos = start_nanos;
-    header.start_realtime = start_realtime;
-    header.times = mode as u32;
-    header.calls_all = u32::from(calls_all);
-    header.bound_relative = bound.relative_ppm;
-    header.bound_absolute = bound.absolute.0 as u32;
-    header.bound_drift = bound.drift.0 as u32;
-    header.procedure_count = PROCEDURES.len() as u32;
-    header.state = state::RECORDING;
-    header.syncs[0] = Sync { ticks: start_ticks, nanos: start_nanos };
-    header.sync_count = 1;
-    header.magic = layout::MAGIC;
-    // Only now, so that nobody meets half a header.
-    if memory.publish(&name).is_err() {
-        return;
-    }
-    let memory: &'static Memory = Box::leak(Box::new(memory));
-    let process = Process {
-        memory,
-        quantiser,
-        mode,
-        callers,
-        calls_all,
-        mult,
-        start: start_ticks,
-        handles: Shared::default(),
-        requests: Shared::default(),
-        slow: Mutex::default(),
-    };
-    let process = Box::into_raw(Box::new(process));
-    if PROCESS
-        .compare_exchange(std::ptr::null_mut(), process, Ordering::AcqRel, Ordering::Relaxed)
-        .is_ok()
-    {
-        STOP.fetch_and(!stop::NOT_STARTED, Ordering::Release);
-        // SAFETY: the handlers are functions of this library, which is never unloaded.
-        unsafe {
-            libc::pthread_atfork(None, None, Some(forked));
-            libc::atexit(exiting);
-        }
-    }
 }
 
 /// Takes part in the end of a recording that this process has no part of, because its file could not be made.
@@ -184,29 +83,6 @@ pub fn gather_without() {
     if let Some(directory) = std::env::var_os("TALEA_OUT") {
         gather(None, std::path::Path::new(&directory));
     }
-}
-
-/// A forked child shares the mapped file with its parent: it must not write.
-extern "C" fn forked() {
-    STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
-}
-
-extern "C" fn exiting() {
-    if STOP.load(Ordering::Relaxed) & stop::ENDED == 0
-        && let Some(process) = process()
-    {
-        process.end(state::EXITED);
-    }
-}
-
-/// Rank and size of the world as the launcher says them; -1 and 1 where it does not.
-fn launched() -> (i32, u32) {
-    let say =
-        |names: &[&str]| names.iter().find_map(|n| std::env::var(n).ok()?.parse::<i32>().ok());
-    let rank =
-        say(&["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"]).unwrap_or(-1);
-    let size = say(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"]).unwrap_or(1);
-    (rank, size.max(1) as u32)
 }
 
 fn host_name() -> String {
@@ -226,32 +102,18 @@ impl Process {
 
     /// MPI is initialised: who this process is.
     pub fn initialised(&self) {
+        self.note_library();
         let abi = abi();
         let header = self.header();
-        header.abi = abi.number;
-        let (mut flag, mut level, mut rank, mut size): (c_int, c_int, c_int, c_int) = (0, 0, -1, 0);
+        let (mut level, mut rank, mut size): (c_int, c_int, c_int) = (0, -1, 0);
         // SAFETY: these calls are allowed at any time after initialisation; pointers are valid.
         unsafe {
-            abi::initialized((&raw mut flag) as usize);
-            let mut version = vec![0_u8; 1 << 14];
-            let mut length: c_int = 0;
-            abi::get_library_version(version.as_mut_ptr() as usize, (&raw mut length) as usize);
-            let words =
-                String::from_utf8_lossy(&version[..(length.max(0) as usize).min(version.len())])
-                    .into_owned();
-            put_words(&mut header.library, &library_words(&words));
-            if flag == 0 {
-                // Only sessions: there is no world to have a rank in.
-                (header.rank, header.size) = launched();
-                header.rank = header.rank.max(0);
-                return;
-            }
-            abi::query_thread((&raw mut level) as usize);
-            abi::comm_rank(abi.comm_world, (&raw mut rank) as usize);
-            abi::comm_size(abi.comm_world, (&raw mut size) as usize);
+            pmpi::query_thread((&raw mut level) as usize);
+            pmpi::comm_rank(abi.comm_world, (&raw mut rank) as usize);
+            pmpi::comm_size(abi.comm_world, (&raw mut size) as usize);
             // A name of this world that its processes share and other worlds do not.
             let mut world = [u64::from(header.pid), header.start_realtime];
-            abi::bcast(
+            pmpi::bcast(
                 world.as_mut_ptr() as usize,
                 size_of_val(&world),
                 abi.byte,
@@ -260,13 +122,68 @@ impl Process {
             );
             header.world = world[0].rotate_left(40) ^ world[1];
         }
-        // MPI_THREAD_MULTIPLE is the highest of the four levels in every implementation.
-        set_multiple(level >= 3);
+        // A session has a level of its own.
+        set_multiple(level >= abi.thread_multiple || self.sessions.load(Ordering::Relaxed) > 0);
         header.size = size as u32;
         self.handles.with(|h| h.start(self.memory));
         (header.offset_start, header.offset_error) = offsets::measure(&host_name());
         header.offset_end = header.offset_start;
         header.rank = rank;
+    }
+
+    /// Which implementation this is.
+    fn note_library(&self) {
+        let header = self.header();
+        header.abi = abi().number;
+        let mut version = vec![0_u8; 1 << 14];
+        let mut length: c_int = 0;
+        // SAFETY: allowed at any time; the buffer is longer than any implementation's text.
+        unsafe {
+            pmpi::get_library_version(version.as_mut_ptr() as usize, (&raw mut length) as usize);
+        }
+        let length = usize::try_from(length).unwrap_or(0).min(version.len());
+        put_words(
+            &mut header.library,
+            &library_words(&String::from_utf8_lossy(&version[..length])),
+        );
+    }
+
+    /// The program opened a session. Without `MPI_Init` its processes are who there is: ranks are those of `mpi://WORLD`.
+    ///
+    /// Such a program says nowhere that it is done with MPI, and need not do anything together: its ranks do not gather,
+    /// their files are brought together when all have ended.
+    pub fn session_opened(&self, session: usize) {
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        set_multiple(true);
+        let header = self.header();
+        header.state = state::RECORDING;
+        if header.world != 0 {
+            return;
+        }
+        self.note_library();
+        let (mut group, mut rank, mut size): (usize, c_int, c_int) = (0, -1, 0);
+        let name = c"mpi://WORLD".as_ptr() as usize;
+        // SAFETY: the session is open, pointers are valid, and the group is freed before the session can be closed.
+        unsafe {
+            if pmpi::group_from_session_pset(session, name, (&raw mut group) as usize) == 0 {
+                pmpi::group_rank(group, (&raw mut rank) as usize);
+                pmpi::group_size(group, (&raw mut size) as usize);
+                pmpi::group_free((&raw mut group) as usize);
+            }
+        }
+        if rank >= 0 {
+            (header.rank, header.size) = (rank, size as u32);
+        }
+        header.rank = header.rank.max(0);
+        let rank = header.rank as u32;
+        self.handles.with(|h| h.rank = rank);
+    }
+
+    /// The program closed a session. The record stays open for the next; with the last it is complete as it is.
+    pub fn session_closed(&self) {
+        if self.sessions.fetch_sub(1, Ordering::Relaxed) == 1 && self.header().world == 0 {
+            self.end(state::FINALIZED);
+        }
     }
 
     /// The recording ends here.
@@ -319,49 +236,6 @@ impl Process {
         let (ticks, nanos) = clock::pair();
         header.syncs[count] = Sync { ticks, nanos };
         header.sync_count = count as u32 + 1;
-    }
-
-    /// The frames of a path as places in modules, which are put into the file when they are new.
-    pub fn frames(&self, path: &Path) -> Vec<PathFrame> {
-        let Ok(mut slow) = self.slow.lock() else { return Vec::new() };
-        path.addresses[..path.len]
-            .iter()
-            .map(|&address| self.frame(&mut slow, address as u64))
-            .collect()
-    }
-
-    fn frame(&self, slow: &mut Slow, address: u64) -> PathFrame {
-        let mut found = modules::find(&slow.loaded, address);
-        if found.is_none() {
-            slow.loaded = modules::loaded();
-            found = modules::find(&slow.loaded, address);
-        }
-        let Some(frame) = found else {
-            return PathFrame { module: u32::MAX, zero: 0, offset: address };
-        };
-        let module = &slow.loaded[frame.module as usize].module;
-        let place = slow.modules.iter().position(|m| m == module).unwrap_or_else(|| {
-            let mut bytes = Vec::new();
-            put_module(&mut bytes, module);
-            // SAFETY: this stream is only written under `slow`. Without room the module is missing, which the reader says.
-            let _ = unsafe { self.memory.append(&raw mut (*self.memory.header()).modules, &bytes) };
-            slow.modules.push(module.clone());
-            slow.modules.len() - 1
-        });
-        PathFrame { module: place as u32, zero: 0, offset: frame.offset }
-    }
-
-    /// Puts a procedure into the file's table if it is not there.
-    pub fn procedure(&self, plan: &Plan) {
-        let Ok(mut slow) = self.slow.lock() else { return };
-        if !slow.procedures.contains(&plan.procedure) {
-            let mut bytes = Vec::new();
-            put_procedure(&mut bytes, plan.procedure, &plan.spec);
-            // SAFETY: this stream is only written under `slow`.
-            let _ =
-                unsafe { self.memory.append(&raw mut (*self.memory.header()).procedures, &bytes) };
-            slow.procedures.push(plan.procedure);
-        }
     }
 }
 

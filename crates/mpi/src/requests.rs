@@ -1,10 +1,24 @@
 //! Which request a call completes.
 //!
-//! Owns the table from request handle to the number of its creation. Implementations give one handle to several requests
+//! Owns the table from request handle to the number of its creation, and how far back that is, which is what is recorded:
+//! a loop then repeats itself. Implementations give one handle to several requests
 //! at a time when these are complete from the start; then the address of the program's request variable tells them apart.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::abi::abi;
+use crate::shared::Shared;
+
+/// Ages that stand for no request of this thread.
+pub mod age {
+    /// `MPI_REQUEST_NULL`.
+    pub const NULL: i64 = -1;
+    /// A request that was made where nobody looked.
+    pub const UNKNOWN: i64 = -2;
+    /// Of another thread: this minus (number times 256 plus thread).
+    pub const FOREIGN: i64 = -3;
+}
 
 /// What is known of a request.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +103,26 @@ impl Requests {
             }
             _ => {}
         }
+    }
+}
+
+/// What is known of the request with this handle, whose variable lies at `address`.
+#[inline(always)]
+pub fn known(requests: &Shared<Requests>, handle: usize, address: usize) -> Option<Request> {
+    if handle == abi().request_null {
+        return None;
+    }
+    requests.with(|r| r.get(handle, address))
+}
+
+/// How a request is recorded by a thread that has made so many.
+#[inline(always)]
+pub fn age_of(thread: u32, made: u64, handle: usize, request: Option<Request>) -> i64 {
+    match request {
+        _ if handle == abi().request_null => age::NULL,
+        Some(r) if r.thread == thread => made as i64 - r.number as i64 - 1,
+        Some(r) => age::FOREIGN - ((r.number as i64) << 8 | i64::from(r.thread)),
+        None => age::UNKNOWN,
     }
 }
 

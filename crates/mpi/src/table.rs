@@ -46,6 +46,8 @@ pub enum Class {
     Local,
     Init,
     Finalize,
+    SessionInit,
+    SessionFinalize,
     Abort,
     Pcontrol,
     Request,
@@ -59,7 +61,7 @@ pub enum Class {
     Testall,
     Testany,
     Testsome,
-    RequestStatus,
+    Poll,
     RequestFree,
     Iprobe,
     Improbe,
@@ -78,7 +80,7 @@ impl Class {
                 | Self::Testall
                 | Self::Testany
                 | Self::Testsome
-                | Self::RequestStatus
+                | Self::Poll
                 | Self::Iprobe
                 | Self::Improbe
         )

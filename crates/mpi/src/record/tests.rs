@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use talea_flow::times::Bound;
+use talea_model::Nanos;
 use talea_run::MappedRegion;
 use talea_run::bundle::Bundle;
 use talea_run::live::LiveProcess;
@@ -104,7 +105,7 @@ fn check(calls: &[Call]) {
     assert!(live.damage.is_empty(), "{:?}", live.damage);
     let mut bundle = Bundle::of(&live);
     let times = bundle.take_times();
-    let bundle = Bundle::from_bytes(&bundle.to_bytes()).unwrap();
+    let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
     let recording: Recording = bundle.into_recording(&times, Sizes::default());
     let process = &recording.processes[0];
     let thread = &process.threads[0];

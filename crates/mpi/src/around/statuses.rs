@@ -1,0 +1,92 @@
+//! Statuses that tell what a receive with wild cards has met.
+//!
+//! Owns a status where the program ignores it, and finding out which of them a call filled.
+
+use super::Around;
+use crate::abi::abi;
+use crate::entry::Call;
+use crate::plan::Plan;
+
+/// Written into a status before the call; still there afterwards when nobody filled it.
+const UNTOUCHED: i32 = i32::MIN + 77;
+
+impl Around {
+    /// Makes sure that the status which tells a wild card's answer will be written somewhere.
+    pub(super) unsafe fn prepare_status(&mut self, plan: &Plan, lanes: &[u64], call: Call) {
+        let statuses = plan.statuses;
+        let Some(arg) = plan.status.or(statuses) else { return };
+        let abi = abi();
+        let own_wild = plan.makes.is_none() && is_wild(plan, lanes);
+        let wild = own_wild || self.requests.iter().any(|(_, _, r)| r.is_some_and(|r| r.wild));
+        if !wild {
+            return;
+        }
+        // SAFETY: the table says that this argument points to one status, or to one for each request.
+        unsafe {
+            let count = if statuses.is_some() { self.requests.len() } else { 1 };
+            let mut address = call.arg(usize::from(arg));
+            let ignored = address <= 1
+                || address == abi.status_ignore
+                || (plan.fortran && abi.fortran_ignore.contains(&address));
+            if ignored {
+                self.statuses.clear();
+                // Alignment of a status is that of its integers, which the allocator gives.
+                self.statuses.resize(count * abi.status_bytes + 8, 0);
+                address = self.statuses.as_mut_ptr() as usize;
+                call.set_arg(usize::from(arg), address);
+            }
+            self.saved.clear();
+            for i in 0..count {
+                let source = (address + i * abi.status_bytes + abi.status_source) as *mut i32;
+                self.saved.push(source.read());
+                source.write(UNTOUCHED);
+            }
+            self.status = address;
+        }
+    }
+
+    /// Gives statuses that the call left alone back as they were.
+    ///
+    /// # Safety
+    /// [`Self::before`] was called for the call that has just returned.
+    pub unsafe fn settle(&mut self) {
+        if self.status == 0 {
+            return;
+        }
+        let abi = abi();
+        for (i, &saved) in self.saved.iter().enumerate() {
+            let source = (self.status + i * abi.status_bytes + abi.status_source) as *mut i32;
+            // SAFETY: `prepare_status` found room for this many statuses here.
+            unsafe {
+                if *source == UNTOUCHED {
+                    *source = saved;
+                }
+            }
+        }
+        self.status = 0;
+    }
+
+    /// Source and tag of a status that was prepared.
+    pub(super) unsafe fn status(&self, number: usize) -> Option<(i64, i64)> {
+        if self.status == 0 {
+            return None;
+        }
+        let abi = abi();
+        let at = self.status + number * abi.status_bytes;
+        // SAFETY: `prepare_status` found room for this many statuses here.
+        let (source, tag) = unsafe {
+            (*((at + abi.status_source) as *const i32), *((at + abi.status_tag) as *const i32))
+        };
+        (source != UNTOUCHED).then(|| (abi.peer(source), abi.tag(tag)))
+    }
+}
+
+/// Whether the lanes of a receive or probe have a wild card.
+#[inline(always)]
+pub(super) fn is_wild(plan: &Plan, lanes: &[u64]) -> bool {
+    let abi = abi();
+    plan.wild.is_some_and(|(source, tag)| {
+        lanes[usize::from(source)] as i32 == abi.any_source
+            || lanes[usize::from(tag)] as i32 == abi.any_tag
+    })
+}

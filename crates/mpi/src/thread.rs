@@ -1,0 +1,187 @@
+//! What one thread needs at every call.
+//!
+//! Owns the thread's own variable, its part of the mapped file, and writing an event there.
+
+use std::arch::{asm, global_asm};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use talea_run::live::layout::{MAX_THREADS, Thread};
+
+use crate::around::Around;
+use crate::clock;
+use crate::memory::Memory;
+use crate::paths;
+use crate::polls::Series;
+use crate::process::Process;
+use crate::record::{HotNode, Recorder};
+use crate::sites::{Known, Signature};
+use crate::table::PROCEDURES;
+use crate::values::Reader;
+
+// A variable of the thread in the initial-exec model: two instructions, where the default model calls a function. Global
+// within the library, as these may stand in another object file than the variable.
+global_asm!(
+    ".section .tbss,\"awT\",@nobits",
+    ".type talea_thread, @object",
+    ".globl talea_thread",
+    ".hidden talea_thread",
+    ".balign 8",
+    "talea_thread:",
+    ".zero 8",
+    ".size talea_thread, 8",
+    ".text",
+);
+
+#[inline(always)]
+pub(crate) fn this_thread() -> *mut State {
+    let state: *mut State;
+    // SAFETY: reads the thread's own variable; zero until `set_this_thread`.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + talea_thread@GOTTPOFF]",
+            "mov {0}, qword ptr fs:[{0}]",
+            out(reg) state,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    state
+}
+
+pub(crate) fn set_this_thread(state: *mut State) {
+    // SAFETY: writes the thread's own variable.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + talea_thread@GOTTPOFF]",
+            "mov qword ptr fs:[{0}], {1}",
+            out(reg) _,
+            in(reg) state,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// What one thread needs at every call.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Not zero inside an intercepted call, whose own calls are not the program's.
+    pub(crate) busy: u32,
+    /// Its number in the process.
+    pub(crate) number: u32,
+    pub(crate) process: &'static Process,
+    pub(crate) recorder: Recorder,
+    /// Open addressing by site: index + 1 into `known`.
+    pub(crate) table: Vec<u32>,
+    pub(crate) known: Vec<Known>,
+    pub(crate) nodes: HashMap<Signature, *mut HotNode>,
+    pub(crate) around: Around,
+    pub(crate) series: Series,
+    /// Calls that are only counted, by procedure.
+    pub(crate) counts: *mut u64,
+    pub(crate) stack_top: usize,
+    /// Ticks at which both clocks are read again.
+    pub(crate) next_sync: u64,
+}
+
+/// Ticks between two readings of both clocks.
+const SYNC_TICKS: u64 = 1 << 31;
+
+impl State {
+    /// A thread that makes its first call; none if there is no room for it.
+    pub(crate) fn new(process: &'static Process) -> Option<Self> {
+        let memory: &'static Memory = process.memory;
+        let size = size_of::<Thread>() as u64;
+        let counts_size = 8 * PROCEDURES.len() as u64;
+        let offset = memory.allocate(size).ok()?;
+        let counts = memory.allocate(counts_size).ok()?;
+        let thread = memory.at::<Thread>(offset);
+        // SAFETY: both pieces are fresh; the list of threads in the header is appended to atomically.
+        unsafe {
+            (*thread).counts = counts;
+            (*thread).tid = libc::gettid() as u32;
+            let count = (*memory.header()).thread_count;
+            if count as usize >= MAX_THREADS {
+                return None;
+            }
+            let count = AtomicU32::from_ptr(&raw mut (*memory.header()).thread_count);
+            let number = count.fetch_add(1, Ordering::AcqRel);
+            if number as usize >= MAX_THREADS {
+                count.fetch_sub(1, Ordering::AcqRel);
+                return None;
+            }
+            (*memory.header()).threads[number as usize] = offset;
+            Some(Self {
+                busy: 0,
+                number,
+                process,
+                recorder: Recorder::new(memory, thread, process.quantiser.clone(), process.mode),
+                table: vec![0; 256],
+                known: Vec::new(),
+                nodes: HashMap::new(),
+                around: Around::default(),
+                series: Series::none(),
+                counts: memory.at(counts),
+                stack_top: paths::stack_top(),
+                next_sync: process.start,
+            })
+        }
+    }
+
+    /// Records an event, and the series of polls that it ends.
+    #[inline(always)]
+    pub(crate) unsafe fn commit(
+        &mut self,
+        node: *mut HotNode,
+        begin: u64,
+        end: u64,
+        words: &[u64],
+        polls: u64,
+    ) {
+        // SAFETY: see `dispatch::record`.
+        unsafe {
+            if !self.series.node.is_null() {
+                self.close_series();
+            }
+            self.write(node, begin, end, words, polls);
+            (*self.recorder.thread).open_node = 0;
+            (*self.recorder.thread).end_ticks = end;
+            if end > self.next_sync {
+                self.sync(end);
+            }
+        }
+    }
+
+    /// Writes an event to the thread's part of the file.
+    #[inline(always)]
+    pub(crate) unsafe fn write(
+        &mut self,
+        node: *mut HotNode,
+        begin: u64,
+        end: u64,
+        words: &[u64],
+        polls: u64,
+    ) {
+        let (start, mult) = (self.process.start, self.process.mult);
+        let begin = clock::nanos(begin.saturating_sub(start), mult);
+        let end = clock::nanos(end.saturating_sub(start), mult);
+        // SAFETY: the node belongs to this thread.
+        unsafe {
+            self.recorder.event(
+                node,
+                begin,
+                end,
+                words,
+                polls,
+                &mut Reader { process: self.process },
+            );
+        };
+    }
+
+    #[cold]
+    fn sync(&mut self, now: u64) {
+        self.next_sync = now + SYNC_TICKS;
+        if self.number == 0 {
+            self.process.sync();
+        }
+    }
+}
