@@ -13,6 +13,7 @@ mod route;
 use std::collections::HashMap;
 
 use serde::Serialize;
+use talea_model::Nanos;
 
 use crate::data::{GraphData, GraphLoop};
 use region::{End, Kind, Region, Segment};
@@ -133,7 +134,7 @@ fn hints(around: &[usize], rough: &Regions) -> Hints {
 fn regions(graph: &GraphData, around: &[usize], hints: &Hints) -> Regions {
     let mut regions: Vec<Region> = (0..=graph.loops.len()).map(|_| Region::default()).collect();
     // Items in order of first execution: a loop comes where its first node comes.
-    let total: u64 = graph.nodes.iter().map(|node| node.time.0).sum::<u64>().max(1);
+    let total = graph.nodes.iter().map(|node| node.time).sum::<Nanos>().0.max(1);
     let mut item_of_loop: Vec<Option<usize>> = vec![None; graph.loops.len()];
     let mut item_of_node = Vec::with_capacity(graph.nodes.len());
     for (index, node) in graph.nodes.iter().enumerate() {
@@ -289,8 +290,8 @@ fn assemble(graph: &GraphData, around: &[usize], done: &Regions) -> GraphLayout 
 /// A target has room for two texts above it: of its labelled edges the leftmost writes to the left where there
 /// are several, the rightmost to the right.
 fn label(graph: &GraphData, out: &mut GraphLayout) {
-    let total: u64 = graph.nodes.iter().map(|node| node.time.0).sum::<u64>()
-        + graph.edges.iter().map(|edge| edge.gap.0).sum::<u64>();
+    let times = graph.nodes.iter().map(|node| node.time);
+    let total = times.chain(graph.edges.iter().map(|edge| edge.gap)).sum::<Nanos>().0;
     let mut arrivals: Vec<Vec<(f64, f64, usize)>> = vec![Vec::new(); graph.nodes.len()];
     for (at, (edge, corners)) in graph.edges.iter().zip(&out.edges).enumerate() {
         let worth = edge.gap.0 > 0 && edge.gap.0.saturating_mul(50) >= total;

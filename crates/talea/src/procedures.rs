@@ -199,10 +199,18 @@ pub(crate) fn makes_persistent(name: &str) -> bool {
 
 /// Calls that may find nothing and are then made again.
 pub(crate) fn is_poll(name: &str) -> bool {
+    let base = base(name);
     matches!(
-        base(name),
-        "Test" | "Testall" | "Testany" | "Testsome" | "Iprobe" | "Improbe" | "Request_get_status"
-    )
+        base,
+        "Test"
+            | "Testall"
+            | "Testany"
+            | "Testsome"
+            | "Iprobe"
+            | "Improbe"
+            | "Parrived"
+            | "Win_test"
+    ) || base.starts_with("Request_get_status")
 }
 
 /// Calls that begin and end MPI: they are no part of the run that shares refer to.
@@ -235,10 +243,10 @@ mod tests {
             let makes = params.contains("request:request_out");
             assert_eq!(makes_request(name), makes, "{name}");
             assert_eq!(makes_persistent(name), class == "persistent", "{name}");
-            let poll =
-                ["test", "testall", "testany", "testsome", "request_status", "iprobe", "improbe"];
+            let poll = ["test", "testall", "testany", "testsome", "poll", "iprobe", "improbe"];
             assert_eq!(is_poll(name), poll.contains(&class), "{name}");
-            assert_eq!(is_bracket(name), class == "init" || class == "finalize", "{name}");
+            let bracket = ["init", "finalize", "session_init", "session_finalize"];
+            assert_eq!(is_bracket(name), bracket.contains(&class), "{name}");
         }
     }
 

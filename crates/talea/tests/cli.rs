@@ -12,10 +12,14 @@ mod compare;
 mod cli {
     mod agrees;
     mod bench;
+    mod full;
     mod hostile;
+    mod modern;
+    mod names;
     mod real;
     mod record;
     mod show;
+    mod slurm;
     mod special;
     mod survive;
 }

@@ -63,7 +63,9 @@ impl CallTable {
             let stats = &mut self.sites[place as usize].stats;
             stats.add(rank, figures.calls, figures.bytes, &figures.durations);
         }
-        self.local += thread.counts.iter().map(|(_, count)| count).sum::<u64>();
+        for (_, count) in &thread.counts {
+            self.local = self.local.saturating_add(*count);
+        }
     }
 
     /// All sites by number.
@@ -90,6 +92,6 @@ impl CallTable {
 
     /// All calls, those that were only counted included.
     pub(crate) fn calls(&self) -> u64 {
-        self.sites.iter().map(|site| site.stats.calls).sum::<u64>() + self.local
+        self.sites.iter().fold(self.local, |sum, site| sum.saturating_add(site.stats.calls))
     }
 }

@@ -86,7 +86,7 @@ impl<'a> Analysis<'a> {
                     }
                     for (procedure, more) in &walked.collectives {
                         let sum = collectives.entry(procedure.clone()).or_default();
-                        sum.calls += more.calls;
+                        sum.calls = sum.calls.saturating_add(more.calls);
                         sum.bytes += more.bytes;
                     }
                 }
@@ -127,6 +127,7 @@ impl<'a> Analysis<'a> {
 fn display_rank(run: &Run, process: &Process) -> Rank {
     let sizes: BTreeMap<u32, u32> =
         run.recording.processes.iter().map(|p| (p.location.world, p.world_size)).collect();
-    let before: u32 = sizes.range(..process.location.world).map(|(_, size)| *size).sum();
+    let sizes = sizes.range(..process.location.world);
+    let before = sizes.fold(0_u32, |sum, (_, size)| sum.saturating_add(*size));
     Rank(before.saturating_add(process.location.rank.0))
 }

@@ -90,7 +90,7 @@ pub(crate) fn walk(recording: &Recording, process: &Process, thread: &Thread) ->
     while let Some(event) = events.next_event() {
         let at = event.node.0 as usize;
         let (plan, figures) = (&plans[at], &mut walked.nodes[at]);
-        figures.calls += event.polls;
+        figures.calls = figures.calls.saturating_add(event.polls);
         if let (Some(begin), Some(duration)) = (event.begin, event.duration) {
             figures.durations.add(duration);
             walked.events.push(TimedEvent { node: event.node, begin, end: begin + duration });
@@ -132,7 +132,7 @@ pub(crate) fn walk(recording: &Recording, process: &Process, thread: &Thread) ->
                 Traffic::Collective(_) => {
                     sent = bytes;
                     let sum = walked.collectives.entry(specs[at].name.clone()).or_default();
-                    sum.calls += event.polls;
+                    sum.calls = sum.calls.saturating_add(event.polls);
                     sum.bytes += bytes;
                 }
                 Traffic::None => {}

@@ -153,9 +153,7 @@ impl<'a> Values<'a> {
             ArgKind::Handle => json!(format!("{name}#{value}")),
             ArgKind::Request => self.request(value),
             ArgKind::Requests => self.list(value, |age| self.request(age)),
-            ArgKind::List if name.ends_with("types") => {
-                self.list(value, |datatype| self.datatype(datatype))
-            }
+            ArgKind::Datatypes => self.list(value, |datatype| self.datatype(datatype)),
             ArgKind::List => self.list(value, |number| json!(number)),
             ArgKind::Peers => {
                 let comm = self.comm(plan, at, args);

@@ -76,4 +76,20 @@ fn random_programs() {
         }
         check(&bench, mpi, 5, &[], &["random", "--seed", "77"]);
     }
+    for mpi in Mpi::newer() {
+        for seed in ["1", "2", "3"] {
+            check(&bench, mpi, 4, &[], &["random", "--seed", seed]);
+        }
+    }
+}
+
+#[test]
+fn positions_in_lists_count_from_zero_whatever_the_language() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        for program in ["positions_mpi", "positions_f08"] {
+            // Four messages and their requests in each of four turns, and at least one call that completes some.
+            assert!(check(&bench, mpi, 2, &[], &[program]) > 2 * 4 * 10);
+        }
+    }
 }

@@ -10,13 +10,31 @@ use serde_json::Value;
 pub(super) struct Mpi {
     /// Folder of its programs below `apps/bin`.
     pub(super) name: &'static str,
-    launcher: &'static str,
+    /// A program of this machine, or one below the checkout, and its own words.
+    launcher: &'static [&'static str],
 }
 
-const MPIS: [Mpi; 2] = [
-    Mpi { name: "openmpi", launcher: "mpirun.openmpi" },
-    Mpi { name: "mpich", launcher: "mpirun.mpich" },
-];
+const OPENMPI: Mpi = Mpi { name: "openmpi", launcher: &["mpirun.openmpi"] };
+const MPICH: Mpi = Mpi { name: "mpich", launcher: &["mpirun.mpich"] };
+const MPIS: [Mpi; 2] = [OPENMPI, MPICH];
+
+/// What `scripts/setup.sh test` puts into the checkout. Programs in `abi` are made for the standard ABI of MPI 5.
+const MPICH_5: Mpi = Mpi { name: "mpich5", launcher: &["target/mpis/mpich/bin/mpiexec"] };
+const ABI: Mpi = Mpi { name: "abi", launcher: &["target/mpis/mpich/bin/mpiexec"] };
+const OPENMPI_5: Mpi = Mpi {
+    name: "openmpi5",
+    launcher: &[
+        "target/mpis/openmpi/bin/mpiexec",
+        "--oversubscribe",
+        // It lacks what the settings ask of Open MPI 4.
+        "--mca",
+        "btl",
+        "self,sm,tcp",
+        "--mca",
+        "osc",
+        "sm,rdma",
+    ],
+};
 
 /// A temporary folder with what is needed to record in it.
 #[derive(Debug)]
@@ -35,7 +53,11 @@ fn library() -> Option<PathBuf> {
 }
 
 fn apps() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/bin")
+    checkout().join("apps/bin")
+}
+
+pub(super) fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Skips where something is missing; in CI that is a failure.
@@ -53,10 +75,28 @@ impl Mpi {
         MPIS.into_iter().filter_map(Self::usable).collect()
     }
 
+    /// Versions 5 of MPICH and Open MPI, and the standard ABI. They have no Fortran.
+    #[track_caller]
+    pub(super) fn newer() -> Vec<Self> {
+        [MPICH_5, ABI, OPENMPI_5].into_iter().filter_map(Self::usable).collect()
+    }
+
+    /// Those that have all of MPI 4.
+    #[track_caller]
+    pub(super) fn with_mpi_4() -> Vec<Self> {
+        [MPICH, MPICH_5, ABI].into_iter().filter_map(Self::usable).collect()
+    }
+
+    /// Those that have sessions and partitioned messages.
+    #[track_caller]
+    pub(super) fn with_sessions() -> Vec<Self> {
+        [MPICH, MPICH_5, ABI, OPENMPI_5].into_iter().filter_map(Self::usable).collect()
+    }
+
     /// One of them.
     #[track_caller]
     pub(super) fn any() -> Option<Self> {
-        let usable = |mpi: &Self| mpi.program("halo").is_file() && on_path(mpi.launcher);
+        let usable = |mpi: &Self| mpi.program("halo").is_file() && mpi.is_installed();
         MPIS.into_iter()
             .find(usable)
             .or_else(|| missing("no MPI with programs in apps/bin: `make -C apps`"))
@@ -64,8 +104,9 @@ impl Mpi {
 
     #[track_caller]
     fn usable(self) -> Option<Self> {
-        if !on_path(self.launcher) {
-            return missing(&format!("{} is not installed", self.launcher));
+        if !self.is_installed() {
+            let launcher = self.launcher[0];
+            return missing(&format!("{launcher} is not installed: `scripts/setup.sh test`"));
         }
         if !self.program("halo").is_file() || !self.program("liblogger.so").is_file() {
             return missing(&format!("programs of {} are not built: `make -C apps`", self.name));
@@ -80,11 +121,21 @@ impl Mpi {
 
     /// The words that start `ranks` ranks.
     pub(super) fn launch(self, ranks: u32) -> Vec<String> {
-        vec![self.launcher.to_owned(), "-n".to_owned(), ranks.to_string()]
+        let mut words: Vec<String> = self.launcher.iter().map(|&word| word.to_owned()).collect();
+        if words[0].contains('/') {
+            words[0] = checkout().join(&words[0]).display().to_string();
+        }
+        words.extend(["-n".to_owned(), ranks.to_string()]);
+        words
+    }
+
+    fn is_installed(self) -> bool {
+        let launcher = self.launcher[0];
+        if launcher.contains('/') { checkout().join(launcher).is_file() } else { on_path(launcher) }
     }
 }
 
-fn on_path(program: &str) -> bool {
+pub(super) fn on_path(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }

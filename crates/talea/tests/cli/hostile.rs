@@ -130,7 +130,7 @@ fn what_is_no_run_is_refused() {
     check("file", "not a file of a run directory");
     fs::create_dir(bench.path("newer")).unwrap();
     fs::write(bench.path("newer/run.json"), "{\"format\": 99}").unwrap();
-    check("newer", "format 99");
+    check("newer", "made by a newer talea: version 99, this one reads up to 1");
     fs::write(bench.path("newer/run.json"), "{\"format\": ").unwrap();
     check("newer", "line 1");
     // A run of which nothing is left but its description.

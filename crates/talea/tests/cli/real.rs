@@ -47,7 +47,8 @@ fn lammps_is_one_loop_of_its_time_steps() {
     assert!(number(&stats, "bytes_sequence") < 15_000.0, "{stats}");
     assert!(number(&stats, "dominant_loop_share") > 0.5, "{stats}");
     let structure = bench.text(&["show", "lammps", "structure"]);
-    assert!(structure.contains("LOOP (1000x)"), "{structure}");
+    // 250 steps; the last output stands alone.
+    assert!(structure.contains("LOOP (251x)"), "{structure}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `talea run`: what passes through unchanged, what is refused before the program starts, and what is left behind.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use super::bench::{Bench, Mpi, stderr};
@@ -63,8 +64,14 @@ fn what_cannot_run_is_refused_before_anything_is_made() {
     check(&["run", "--", "./no-such-program"], 2, "does not exist");
     check(&["run", "--", "./plain.txt"], 2, "chmod +x");
     check(&["run", "--", "/tmp"], 2, "a folder, not a program");
+    check(&["run", "--", "./no-such-launcher", "-n", "2", "true"], 2, "does not exist");
+    std::fs::copy(bench.path("plain.txt"), bench.path("no-program")).unwrap();
+    std::fs::set_permissions(bench.path("no-program"), PermissionsExt::from_mode(0o755)).unwrap();
+    check(&["run", "--", "./no-program"], 2, "cannot start the program");
     check(&["run", "--out", "a/b/c", "--", "true"], 2, "mkdir -p");
     check(&["run", "--out", "plain.txt/x", "--", "true"], 2, "is a file");
+    // Not even root may make folders there.
+    check(&["run", "--out", "/sys/run", "--", "true"], 2, "no permission to create");
     check(&["run", "--bound-relative", "0%", "--", "true"], 2, "percentage");
     check(&["run", "--live-dir", "plain.txt", "--", "true"], 2, "--live-dir");
     check(&["run"], 2, "COMMAND");
@@ -89,6 +96,12 @@ fn run_directories_never_collide() {
         assert!(output.status.success());
         assert!(bench.path(expected).join("run.json").is_file(), "{expected}");
     }
+    std::fs::write(bench.path("named"), "a file").unwrap();
+    for expected in ["named.1", "named.2"] {
+        bench.record("named", &[], &["true".to_owned()]);
+        assert!(bench.path(expected).join("run.json").is_file(), "{expected}");
+    }
+    assert_eq!(std::fs::read_to_string(bench.path("named")).unwrap(), "a file");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn children_write_nothing_into_the_record() {
 #[test]
 fn threads_are_recorded_each_for_itself() {
     let Some(bench) = Bench::new() else { return };
-    for mpi in Mpi::all() {
+    for mpi in Mpi::all().into_iter().chain(Mpi::newer()) {
         bench.record(mpi.name, &["--no-report"], &words(mpi, 2, &["threads"]));
         for thread in ["1", "2", "3"] {
             let events = bench.text(&[

@@ -40,7 +40,9 @@ pub(super) fn required(call: &str) -> &'static [&'static str] {
         "MPI_Reduce_scatter" => &["recvcounts", "datatype", "op", "comm"],
         "MPI_Gather" | "MPI_Gatherv" | "MPI_Scatter" | "MPI_Scatterv" => &["root", "comm"],
         "MPI_Barrier" | "MPI_Ibarrier" | "MPI_Allgather" | "MPI_Allgatherv" | "MPI_Alltoall"
-        | "MPI_Alltoallv" | "MPI_Alltoallw" | "MPI_Comm_free" => &["comm"],
+        | "MPI_Alltoallv" | "MPI_Comm_free" => &["comm"],
+        "MPI_Alltoallw" => &["recvcounts", "recvtypes", "comm"],
+        "MPI_Type_create_struct" => &["count", "array_of_blocklengths", "array_of_types"],
         "MPI_Comm_dup" | "MPI_Comm_split" | "MPI_Comm_create" | "MPI_Cart_sub" => {
             &["comm", "newcomm"]
         }

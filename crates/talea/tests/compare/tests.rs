@@ -122,6 +122,21 @@ fn derived_types_and_own_operations_need_only_be_such() {
 }
 
 #[test]
+fn lists_of_datatypes_are_compared_one_by_one() {
+    let log = "MPI_Type_create_struct count=2 array_of_blocklengths=[1,2] array_of_types=[MPI_INT,derived:8]";
+    let made = |types: &str| {
+        let args = format!(
+            r#"{{"count":2,"array_of_blocklengths":[1,2],"array_of_types":{types},"newtype":"type#4"}}"#
+        );
+        [event("MPI_Type_create_struct", &args, 0)]
+    };
+    check(log, &made(r#"["MPI_INT","type#3(8 B)"]"#), Ok(1));
+    check(log, &made(r#"["MPI_INT","type#3(4 B)"]"#), Err("entry 1: derived:8 against"));
+    check(log, &made("[7,3]"), Err("entry 0: MPI_INT against 7"));
+    check(log, &made("null"), Err("the event does not say `array_of_types`"));
+}
+
+#[test]
 fn several_statuses_are_found_by_position() {
     let recv =
         "MPI_Irecv count=1 datatype=MPI_INT source=MPI_ANY_SOURCE tag=1 comm=world request=r0\n";

@@ -48,7 +48,7 @@ pub(super) fn is_comm(key: &str) -> bool {
 }
 
 fn is_datatype(key: &str) -> bool {
-    key.ends_with("type") || matches!(key, "sendtypes" | "recvtypes")
+    key.ends_with("type") || key.ends_with("types")
 }
 
 /// `logged` is the logger's text of the argument, `found` the event's value.

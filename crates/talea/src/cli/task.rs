@@ -1,0 +1,100 @@
+//! From the command line to what there is to do.
+//!
+//! Owns the tasks, and the conversion of arguments into the option structs of the commands.
+
+use talea_flow::times::Bound;
+
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, ShowArgs, View};
+use crate::{completions, events, recorder, report, show};
+
+/// What to do, with its options.
+#[derive(Debug)]
+pub(crate) enum Task {
+    /// `talea run`
+    Run(recorder::Options),
+    /// `talea report`
+    Report(report::Options),
+    /// `talea show`
+    Show(show::Options),
+    /// `talea events`
+    Events(events::Options),
+    /// `talea doctor`
+    Doctor {
+        /// JSON instead of text.
+        json: bool,
+    },
+    /// `talea completions`
+    Completions(clap_complete::Shell),
+    /// `talea man`
+    Man(completions::ManOptions),
+}
+
+impl From<Command> for Task {
+    fn from(command: Command) -> Self {
+        match command {
+            Command::Run(args) => Self::Run(args.into()),
+            Command::Report(ReportArgs { run, out }) => Self::Report(report::Options { run, out }),
+            Command::Show(ShowArgs { run, view }) => {
+                Self::Show(show::Options { run, view: view.into() })
+            }
+            Command::Events(args) => Self::Events(events::Options {
+                run: args.run,
+                world: args.world,
+                rank: args.rank,
+                thread: args.thread,
+                from: args.from,
+                to: args.to,
+                format: if args.json_lines {
+                    events::Format::JsonLines
+                } else {
+                    events::Format::Text
+                },
+            }),
+            Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
+            Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
+            Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),
+        }
+    }
+}
+
+impl From<RunArgs> for recorder::Options {
+    fn from(args: RunArgs) -> Self {
+        Self {
+            out: args.out,
+            times: args.times,
+            bound: Bound {
+                relative_ppm: args.bound_relative,
+                absolute: args.bound_absolute,
+                drift: args.bound_drift,
+            },
+            calls: args.calls,
+            callers: args.callers,
+            memory: args.memory,
+            live_dir: args.live_dir,
+            after: if args.no_report { recorder::After::Nothing } else { recorder::After::Report },
+            command: args.command,
+        }
+    }
+}
+
+impl From<View> for show::View {
+    fn from(view: View) -> Self {
+        let format = |json| if json { show::Format::Json } else { show::Format::Text };
+        match view {
+            View::Structure(args) => Self::Structure { rank: args.rank, format: format(args.json) },
+            View::Graph(args) => Self::Graph {
+                rank: args.rank,
+                svg: args.svg,
+                format: if args.dot {
+                    show::GraphFormat::Dot
+                } else {
+                    show::GraphFormat::Other(format(args.json))
+                },
+            },
+            View::Stats(args) => Self::Stats { format: format(args.json) },
+            View::Calls(args) => Self::Calls { format: format(args.json) },
+            View::Matrix(args) => Self::Matrix { format: format(args.json) },
+            View::Classes(args) => Self::Classes { format: format(args.json) },
+        }
+    }
+}
