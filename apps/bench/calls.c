@@ -9,26 +9,14 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "timing.h"
 
 enum { MOST_BATCHES = 1001 };
 
 static int batches = 31, calls = 20000;
 static int rank;
 static volatile double sink;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static void print(const char *name, double *ns)
 {
@@ -66,24 +54,32 @@ int main(int argc, char **argv)
         return 2;
     }
 
-    int flag, number = 0;
+    enum { LIST = 4 };
+    int flag, index, number = 0, numbers[LIST];
     char byte = 0;
     MPI_Status status;
-    MPI_Request null = MPI_REQUEST_NULL, pending;
+    MPI_Request null = MPI_REQUEST_NULL, pending, list[LIST];
     /* A communicator of its own: nothing is ever sent in it, so probes find nothing and the receive stays open. */
     MPI_Comm quiet;
     MPI_Comm_dup(MPI_COMM_WORLD, &quiet);
     MPI_Irecv(&number, 1, MPI_INT, rank, 99, quiet, &pending);
+    for (int i = 0; i < LIST; i++)
+        MPI_Irecv(&numbers[i], 1, MPI_INT, rank, 90 + i, quiet, &list[i]);
 
     MPI_Barrier(MPI_COMM_WORLD);
     MEASURE("wtime", sink = MPI_Wtime());
     MEASURE("send_proc_null", MPI_Send(&byte, 1, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD));
     MEASURE("test_null", MPI_Test(&null, &flag, &status));
     MEASURE("test_pending", MPI_Test(&pending, &flag, &status));
+    MEASURE("testany_pending", MPI_Testany(LIST, list, &index, &flag, &status));
     MEASURE("iprobe_nothing", MPI_Iprobe(rank, 98, quiet, &flag, &status));
 
     MPI_Cancel(&pending);
     MPI_Wait(&pending, &status);
+    for (int i = 0; i < LIST; i++) {
+        MPI_Cancel(&list[i]);
+        MPI_Wait(&list[i], &status);
+    }
     MPI_Comm_free(&quiet);
     MPI_Finalize();
     return 0;

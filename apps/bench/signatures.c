@@ -10,24 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "timing.h"
 
 enum { SITES = 1000, MOST_ROUNDS = 100000 };
 
 static char buffer[4 * SITES];
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Site number k. */
 #define SEND(k) MPI_Send(buffer, 4 * (k), MPI_BYTE, MPI_PROC_NULL, (k), MPI_COMM_WORLD);

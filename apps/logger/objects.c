@@ -241,6 +241,8 @@ int MPI_Type_create_struct(int count, const int lengths[], const MPI_Aint displa
 {
     CALL(MPI_Type_create_struct, count, lengths, displacements, types, newtype)
     log_int("count", count);
+    log_ints("array_of_blocklengths", lengths, count);
+    log_types("array_of_types", types, count);
     log_type("newtype", *newtype);
     DONE
 }

@@ -210,21 +210,26 @@ static void exchange(const struct place *p, struct draw *d, int turn)
     int count = 1 + told_count(p, d, turn) % 20, kind = pick(d, 3), n = p->size;
     int *counts = calloc((size_t)n, sizeof(int)), *starts = calloc((size_t)n, sizeof(int));
     int *bytes = calloc((size_t)n, sizeof(int));
-    MPI_Datatype *types = calloc((size_t)n, sizeof *types);
+    MPI_Datatype *types = calloc((size_t)n, sizeof *types), one;
     int *out = calloc((size_t)(n * count), sizeof(int)), *in = calloc((size_t)(n * count), sizeof(int));
     for (int r = 0; r < n; r++) {
         counts[r] = count;
         starts[r] = r * count;
         bytes[r] = r * count * (int)sizeof(int);
-        types[r] = MPI_INT;
         out[r * count] = 1000 * p->rank + r;
     }
     if (kind == 0)
         MPI_Alltoall(out, count, MPI_INT, in, count, MPI_INT, p->comm);
     else if (kind == 1)
         MPI_Alltoallv(out, counts, starts, MPI_INT, in, counts, starts, MPI_INT, p->comm);
-    else
+    else {
+        MPI_Type_contiguous(1, MPI_INT, &one);
+        MPI_Type_commit(&one);
+        for (int r = 0; r < n; r++)
+            types[r] = (p->rank + r) % 3 ? MPI_INT : one;
         MPI_Alltoallw(out, counts, bytes, types, in, counts, bytes, types, p->comm);
+        MPI_Type_free(&one);
+    }
     for (int r = 0; r < n; r++)
         check_equal("exchanged number", 1000 * r + p->rank, in[r * count]);
     free(counts);

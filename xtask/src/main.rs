@@ -1,7 +1,8 @@
-//! Development tasks of the project: generated tables, bundles, benchmark tables.
+//! Development tasks of the project: generated tables, damaged files, benchmark tables.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 mod bench;
+mod fuzz;
 mod procedures;
 
 use std::process::ExitCode;
@@ -9,9 +10,18 @@ use std::process::ExitCode;
 const HELP: &str = "cargo xtask TASK
 
   procedures APIS.json   write crates/mpi/procedures.tsv from the MPI standard's description
+  fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
   bench mpi              nanoseconds and run time that recording adds
   bench flow             size of recordings, speed of reading and of bringing ranks together
 ";
+
+fn number(word: &str) -> Result<u64, String> {
+    word.parse().map_err(|error| format!("{error}: `{word}`"))
+}
+
+fn fuzz_for(minutes: &str, from: &str) -> Result<(), String> {
+    fuzz::run(number(minutes)?, number(from)?)
+}
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -23,6 +33,11 @@ fn main() -> ExitCode {
             .and_then(|table| {
                 std::fs::write("crates/mpi/procedures.tsv", table).map_err(|e| e.to_string())
             }),
+        ["fuzz", "--minutes", minutes] => fuzz_for(minutes, "0"),
+        ["fuzz", "--minutes", minutes, "--from", case] => fuzz_for(minutes, case),
+        ["fuzz-case", target, first, count] => {
+            number(first).and_then(|first| fuzz::cases(target, first, number(count)?))
+        }
         ["bench", "mpi"] => bench::mpi::run(),
         ["bench", "flow"] => bench::flow::run(),
         _ => Err(HELP.to_owned()),

@@ -42,9 +42,9 @@ fn sizes(folder: &Path) -> Result<(), String> {
         "Bytes of all ranks; times at a bound of 2 % or 100 ns, and (5 %) at 5 %. Rates in million events a second on one core.\n"
     );
     println!(
-        "| program | events | nodes | sequence and arguments | times | a call | entropy of times | ratio | times (5 %), a call | zstd -19 | read sequence | and arguments | and times |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+        "| program | events | nodes | sequence and arguments | times | a call | of them cells | exact sums | clock, lengths | entropy of cells | cells / entropy | times / entropy | times (5 %), a call | zstd -19 | read sequence | and arguments | and times |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
-    for Program { name, words } in programs(&folder.join("programs"))? {
+    for Program { name, words, .. } in programs(&folder.join("programs"))? {
         let recording = record(&folder.join(name), "2%", &words)?;
         let coarse = record(&folder.join(format!("{name}-5")), "5%", &words)?;
         let events = recording.events();
@@ -56,20 +56,31 @@ fn sizes(folder: &Path) -> Result<(), String> {
             .max()
             .unwrap_or(0);
         let entropy = entropy(&recording);
-        let times = recording.sizes.times.0 as f64;
+        let times = recording.sizes.times.0;
+        let [cells, sums] = packed(&recording);
         let zstd = zstd::bulk::compress(&raw(&recording), 19).map_err(|e| e.to_string())?.len();
         let [walk, args, all] = rates(&recording);
         println!(
-            "| {name} | {events} | {nodes} | {} | {} | {:.2} | {:.0} | {:.3} | {:.2} | {zstd} | {walk:.0} | {args:.0} | {all:.1} |",
+            "| {name} | {events} | {nodes} | {} | {times} | {:.2} | {cells} | {sums} | {} | {:.0} | {:.3} | {:.3} | {:.2} | {zstd} | {walk:.0} | {args:.0} | {all:.1} |",
             recording.sizes.sequence.0,
-            recording.sizes.times.0,
-            times / events as f64,
+            times as f64 / events as f64,
+            times - cells - sums,
             entropy,
-            times / entropy,
+            cells as f64 / entropy,
+            times as f64 / entropy,
             coarse.sizes.times.0 as f64 / coarse.events() as f64,
         );
     }
     Ok(())
+}
+
+/// Bytes of the packed cells and of the exact sums of all ranks.
+fn packed(recording: &Recording) -> [u64; 2] {
+    let threads = recording.processes.iter().flat_map(|p| &p.threads);
+    threads.fold([0; 2], |[cells, sums], thread| {
+        let [more_cells, more_sums] = thread.packed();
+        [cells + more_cells.0, sums + more_sums.0]
+    })
 }
 
 /// Bytes that the times of all ranks would take at the empirical entropy of their cells, given node and edge.
@@ -183,9 +194,12 @@ fn merge(folder: &Path) -> Result<(), String> {
     while level.len() > 1 {
         let pairs = std::mem::take(&mut level);
         for pair in pairs.chunks(2) {
-            let mut left = Bundle::from_bytes(&pair[0]).map_err(|e| e.to_string())?;
+            let mut left =
+                Bundle::from_bytes(&pair[0], SIMULATED as usize).map_err(|e| e.to_string())?;
             if let Some(right) = pair.get(1) {
-                left.merge(&Bundle::from_bytes(right).map_err(|e| e.to_string())?);
+                left.merge(
+                    &Bundle::from_bytes(right, SIMULATED as usize).map_err(|e| e.to_string())?,
+                );
             }
             level.push(left.to_bytes());
         }

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Instant;
 
-use super::programs::{Program, programs};
+use super::programs::{Program, hpcc_on_two, programs};
 use super::{built, found, heading, median, output, prepared, scratch, spread};
 
 const ROUNDS: usize = 5;
-/// Ranks of real programs.
-const RANKS: &str = "4";
+/// Rounds of whole programs, which differ more from run to run.
+const PROGRAM_ROUNDS: usize = 6;
 
 pub(crate) fn run() -> Result<(), String> {
     calls()?;
@@ -23,28 +23,33 @@ pub(crate) fn run() -> Result<(), String> {
 enum Tool {
     None,
     Talea,
+    /// Without bringing ranks together at the end: the calls alone.
+    TaleaCalls,
     EzTrace,
 }
 
 fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Command, String> {
     let mut command = Command::new(format!("mpirun.{mpi}"));
     prepared(&mut command).args(["-n", ranks]);
+    if ranks == "1" {
+        // A rank that has its core alone need not give it to others whenever it finds nothing.
+        command.env("OMPI_MCA_mpi_yield_when_idle", "0");
+    }
     let folder = scratch("calls")?;
     command.current_dir(&folder);
     match tool {
         Tool::None => {}
-        Tool::Talea => {
+        Tool::Talea | Tool::TaleaCalls => {
             let out = folder.join("out");
             let live = out.join("live");
             let _ = std::fs::remove_dir_all(&out);
             std::fs::create_dir_all(&live).map_err(|e| e.to_string())?;
             command.arg("env");
-            for (name, value) in [
-                ("TALEA_OUT", &out),
-                ("TALEA_LIVE", &live),
-                ("LD_PRELOAD", &built("libtalea_mpi.so")?),
-            ] {
-                command.arg(format!("{name}={}", value.display()));
+            let library = built("libtalea_mpi.so")?;
+            command.arg(format!("TALEA_LIVE={}", live.display()));
+            command.arg(format!("LD_PRELOAD={}", library.display()));
+            if tool == Tool::Talea {
+                command.arg(format!("TALEA_OUT={}", out.display()));
             }
         }
         Tool::EzTrace => {
@@ -131,30 +136,40 @@ fn calls() -> Result<(), String> {
 }
 
 fn whole_programs() -> Result<(), String> {
-    heading("Run time of whole programs, 4 ranks, Open MPI");
-    println!("| program | without, s | with talea, s | ratio pair by pair |\n|---|---|---|---|");
-    for Program { name, words } in programs(&scratch("programs")?)? {
-        let (mut without, mut with, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        for round in 0..=ROUNDS {
-            let mut seconds = [0.0; 2];
-            for (seconds, tool) in seconds.iter_mut().zip([Tool::None, Tool::Talea]) {
-                let mut command = command("openmpi", RANKS, tool, &words)?;
+    heading("Run time of whole programs, 4 ranks unless said otherwise, Open MPI");
+    println!(
+        "Seconds without and with recording, and ratios round by round; *calls alone* leaves out bringing ranks together at \
+         the end.\n"
+    );
+    println!("| program | without, s | with talea, s | ratio | ratio of calls alone |");
+    println!("|---|---|---|---|---|");
+    let folder = scratch("programs")?;
+    for Program { name, words, ranks } in
+        programs(&folder)?.into_iter().chain(hpcc_on_two(&folder)?)
+    {
+        let tools = [Tool::None, Tool::Talea, Tool::TaleaCalls];
+        let mut seconds: [Vec<f64>; 3] = Default::default();
+        for round in 0..=PROGRAM_ROUNDS {
+            for (seconds, tool) in seconds.iter_mut().zip(tools) {
+                let mut command = command("openmpi", ranks, tool, &words)?;
                 let begin = Instant::now();
                 output(&mut command)?;
-                *seconds = begin.elapsed().as_secs_f64();
-            }
-            // The first pair warms caches up.
-            if round > 0 {
-                without.push(seconds[0]);
-                with.push(seconds[1]);
-                ratios.push(seconds[1] / seconds[0]);
+                // The first round warms caches up.
+                if round > 0 {
+                    seconds.push(begin.elapsed().as_secs_f64());
+                }
             }
         }
+        let ratios = |with: &[f64]| -> Vec<f64> {
+            with.iter().zip(&seconds[0]).map(|(with, without)| with / without).collect()
+        };
+        let (mut all, mut calls) = (ratios(&seconds[1]), ratios(&seconds[2]));
         println!(
-            "| {name} | {} | {} | {} |",
-            spread(&mut without, 2),
-            spread(&mut with, 2),
-            spread(&mut ratios, 3)
+            "| {name} | {} | {} | {} | {} |",
+            spread(&mut seconds[0].clone(), 2),
+            spread(&mut seconds[1].clone(), 2),
+            spread(&mut all, 3),
+            spread(&mut calls, 3),
         );
     }
     Ok(())
