@@ -176,14 +176,32 @@ impl Bench {
     /// Records a command into the run directory `name`, which must succeed.
     #[track_caller]
     pub(super) fn record(&self, name: &str, options: &[&str], command: &[String]) -> Output {
-        let out = self.path(name);
-        let mut words = vec!["run".to_owned(), "--out".to_owned(), out.display().to_string()];
-        words.extend(options.iter().map(|option| (*option).to_owned()));
-        words.push("--".to_owned());
-        words.extend_from_slice(command);
-        let output = self.talea(words).output().unwrap();
+        let output = self.record_within(MOST_SECONDS, name, options, command);
+        let Some(output) = output else { panic!("{command:?} does not end") };
         assert!(output.status.success(), "{command:?}: {output:?}");
         output
+    }
+
+    /// The same, with any outcome; none if it takes longer than so many seconds, after which it is ended.
+    pub(super) fn record_within(
+        &self,
+        seconds: u32,
+        name: &str,
+        options: &[&str],
+        command: &[String],
+    ) -> Option<Output> {
+        let talea = self.talea(["run", "--out"]);
+        // A launcher that is told to end ends its ranks, wherever they run.
+        let mut limited = Command::new("timeout");
+        limited.arg("--kill-after=10").arg(seconds.to_string());
+        limited.arg(talea.get_program()).args(talea.get_args()).arg(self.path(name));
+        limited.args(options).arg("--").args(command).current_dir(self.folder.path());
+        for (name, value) in talea.get_envs() {
+            limited.env(name, value.unwrap_or_default());
+        }
+        let output = limited.output().unwrap();
+        let ended = !matches!(output.status.code(), Some(124 | 137));
+        ended.then_some(output)
     }
 
     /// Standard output of a command that must succeed.
@@ -211,6 +229,9 @@ impl Bench {
 pub(super) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// How long a program may take; the longest, beside others on two cores, takes a minute.
+const MOST_SECONDS: u32 = 300;
 
 /// The same as in `scripts/mpi-env.sh`: any user, any number of ranks.
 const SETTINGS: [(&str, &str); 11] = [

@@ -12,7 +12,16 @@ fn record(bench: &Bench, mpi: Mpi, what: &str) -> String {
     let mut words = mpi.launch(4);
     words.extend([mpi.program("modern").display().to_string(), what.to_owned()]);
     let run = format!("{}-{what}", mpi.name);
-    bench.record(&run, &["--no-report"], &words);
+    if what == "again" {
+        // MPICH 5.0.2 by itself waits for ever in about one of a hundred when the machine is busy.
+        let ended = (0..5).any(|_| {
+            let _ = std::fs::remove_dir_all(bench.path(&run));
+            bench.record_within(20, &run, &["--no-report"], &words).is_some()
+        });
+        assert!(ended, "{words:?} does not end");
+    } else {
+        bench.record(&run, &["--no-report"], &words);
+    }
     let stats = bench.json(&["show", &run, "stats", "--json"]);
     assert_eq!(stats["ranks"], 4, "{run}: {stats}");
     assert_eq!(stats["gaps"].as_array().unwrap().len(), 0, "{run}: {stats}");

@@ -62,12 +62,9 @@ impl FirstUses {
     }
 
     pub(super) fn id(&mut self, number: u32) -> u32 {
-        match number.checked_sub(1) {
-            Some(id) => id,
-            None => {
-                self.next += 1;
-                self.next - 1
-            }
-        }
+        number.checked_sub(1).unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
     }
 }

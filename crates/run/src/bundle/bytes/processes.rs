@@ -60,11 +60,7 @@ pub(super) fn put(out: &mut Vec<u8>, processes: &[Process]) {
     });
 }
 
-pub(super) fn get(
-    from: &mut Cursor<'_>,
-    most: u64,
-    columns: &mut Columns,
-) -> Option<Vec<Process>> {
+pub(super) fn get(from: &mut Cursor<'_>, most: u64, columns: &mut Columns) -> Option<Vec<Process>> {
     let count = from.number().filter(|&count| count <= most)?;
     let numbers = (0..COLUMNS).map(|_| columns.get(from, count)).collect::<Option<Vec<_>>>()?;
     let most_threads = count.saturating_mul(MAX_THREADS as u64);
