@@ -155,7 +155,7 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
             (*thread).open_begin = begin;
             let result = forward(real(entry), entry, call);
             let end = clock::ticks();
-            state.commit(node, begin, end, &words[..used], 1);
+            state.commit(node, begin, end, &words[..used]);
             state.busy = 0;
             return result;
         }
@@ -185,7 +185,7 @@ unsafe fn around(
             Class::Finalize => return finalize(state, entry, node, call, words),
             Class::Abort => {
                 let now = clock::ticks();
-                state.commit(node, now, now, &words[..used], 1);
+                state.commit(node, now, now, &words[..used]);
                 process.aborted(words.get(lanes.wrapping_sub(1)).map_or(0, |&w| w as i32));
                 STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
                 return forward(real(entry), entry, call);
@@ -234,7 +234,7 @@ unsafe fn around(
             return result;
         }
         state.around.after(scene, &mut (*thread).requests, head, found);
-        state.commit(node, begin, end, &words[..used], 1);
+        state.commit(node, begin, end, &words[..used]);
         result
     }
 }
@@ -277,7 +277,7 @@ unsafe fn single(
             state.poll(node, end);
             return result;
         }
-        state.commit(node, begin, end, &words[..used], 1);
+        state.commit(node, begin, end, &words[..used]);
         result
     }
 }
@@ -294,7 +294,7 @@ unsafe fn finalize(
     unsafe {
         let used = (*node).plan.words();
         let now = clock::ticks();
-        state.commit(node, now, now, &words[..used], 1);
+        state.commit(node, now, now, &words[..used]);
         state.process.end(state::FINALIZED);
         STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
         state.process.gather();

@@ -135,14 +135,13 @@ impl State {
         begin: u64,
         end: u64,
         words: &[u64],
-        polls: u64,
     ) {
         // SAFETY: see `dispatch::record`.
         unsafe {
             if !self.series.node.is_null() {
                 self.close_series();
             }
-            self.write(node, begin, end, words, polls);
+            self.write(node, begin, end, words, 1);
             (*self.recorder.thread).open_node = 0;
             (*self.recorder.thread).end_ticks = end;
             if end > self.next_sync {
@@ -151,7 +150,7 @@ impl State {
         }
     }
 
-    /// Writes an event to the thread's part of the file.
+    /// Writes an event, of so many calls, to the thread's part of the file.
     #[inline(always)]
     pub(crate) unsafe fn write(
         &mut self,

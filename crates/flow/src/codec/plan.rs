@@ -1,7 +1,7 @@
 //! How a stream is best written: the search over the stages, for the encoder only.
 //!
 //! Owns the trial encodings. Properties are chosen one after the other on a sample, each by the bytes it saves, so
-//! that no heuristic has to foresee what the models make of a stream; a few of the best are then tried on all values.
+//! that no heuristic has to foresee what the models make of a stream. A longer sample then decides on what takes long to pay.
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,4 @@
+//! Counters by name, and arithmetic with them.
+//!
+//! Owns the catalogue of counters (what they count, where, in which unit) and the language of expressions over them. It refuses
+//! reading counters.

@@ -1,0 +1,244 @@
+//! Sets of PUs or of NUMA nodes, in hwloc's and in Linux's notation.
+//!
+//! Owns both texts: masks of 32 bits with commas between (`0x00000001,0xffffffff`, an empty word is zero, `0xf...f` first is
+//! an infinite set), and lists (`0-3,8`). Refuses sets beyond [`MOST`] members, which no machine has.
+
+use std::fmt;
+
+/// Highest member + 1 that a set may have.
+pub const MOST: usize = 1 << 16;
+
+/// A set of small numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CpuSet {
+    /// 64 members each, lowest first, no zero at the end.
+    words: Vec<u64>,
+}
+
+/// A text that is no set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a set such as `0x0000000f` or `0-3,8`, found `{0}`")]
+pub struct NotASet(pub String);
+
+impl CpuSet {
+    /// A set of one member.
+    pub fn of(member: usize) -> Self {
+        let mut set = Self::default();
+        set.insert(member);
+        set
+    }
+
+    /// Reads hwloc's masks. An infinite set ends at [`MOST`].
+    pub fn from_mask(text: &str) -> Result<Self, NotASet> {
+        let wrong = || NotASet(text.chars().take(80).collect());
+        let mut words: Vec<&str> = text.trim().split(',').collect();
+        let infinite = words.first() == Some(&"0xf...f");
+        if infinite {
+            words.remove(0);
+        }
+        let mut set = Self::default();
+        let count = words.len();
+        for (place, word) in words.into_iter().rev().enumerate() {
+            let digits = word.trim_start_matches("0x").trim_start_matches("0X");
+            let bits = match digits {
+                "" if word.is_empty() && count > 1 || word.is_empty() && infinite => 0,
+                _ => u32::from_str_radix(digits, 16).map_err(|_| wrong())?,
+            };
+            if bits != 0 && 32 * (place + 1) > MOST {
+                return Err(wrong());
+            }
+            for bit in (0..32).filter(|bit| bits >> bit & 1 == 1) {
+                set.insert(32 * place + bit);
+            }
+        }
+        if infinite {
+            (32 * count..MOST).for_each(|member| set.insert(member));
+        }
+        Ok(set)
+    }
+
+    /// Reads Linux's lists; the empty text is the empty set.
+    pub fn from_list(text: &str) -> Result<Self, NotASet> {
+        let wrong = || NotASet(text.chars().take(80).collect());
+        let number = |text: &str| -> Result<usize, NotASet> {
+            text.trim().parse().ok().filter(|&n| n < MOST).ok_or_else(wrong)
+        };
+        let mut set = Self::default();
+        for part in text.trim().split(',').filter(|part| !part.trim().is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last {
+                return Err(wrong());
+            }
+            (first..=last).for_each(|member| set.insert(member));
+        }
+        Ok(set)
+    }
+
+    /// Adds a member, unless it is beyond [`MOST`].
+    pub fn insert(&mut self, member: usize) {
+        if member >= MOST {
+            return;
+        }
+        if self.words.len() <= member / 64 {
+            self.words.resize(member / 64 + 1, 0);
+        }
+        self.words[member / 64] |= 1 << (member % 64);
+    }
+
+    /// Whether it is a member.
+    pub fn contains(&self, member: usize) -> bool {
+        self.words.get(member / 64).is_some_and(|word| word >> (member % 64) & 1 == 1)
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether it has no member.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// The smallest member.
+    pub fn first(&self) -> Option<usize> {
+        self.iter().next()
+    }
+
+    /// All members, smallest first.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(i, &word)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * i + bit)
+        })
+    }
+
+    /// Whether all members are in `other`.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        let mut words = self.words.iter().enumerate();
+        words.all(|(i, word)| word & !other.words.get(i).copied().unwrap_or(0) == 0)
+    }
+
+    /// Whether any member is in `other`.
+    pub fn intersects(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+    }
+
+    /// Members of both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self::trimmed(self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect())
+    }
+
+    /// Members of either.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        let (long, short) =
+            if self.words.len() >= other.words.len() { (self, other) } else { (other, self) };
+        let mut words = long.words.clone();
+        words.iter_mut().zip(&short.words).for_each(|(a, b)| *a |= b);
+        Self { words }
+    }
+
+    /// Members that `other` lacks.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        let words = self.words.iter().enumerate();
+        Self::trimmed(
+            words.map(|(i, word)| word & !other.words.get(i).copied().unwrap_or(0)).collect(),
+        )
+    }
+
+    fn trimmed(mut words: Vec<u64>) -> Self {
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        Self { words }
+    }
+
+    /// hwloc's masks.
+    pub fn to_mask(&self) -> String {
+        let halves: Vec<u32> =
+            self.words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).collect();
+        let used = halves.iter().rposition(|&half| half != 0).map_or(1, |last| last + 1);
+        let texts: Vec<String> = (0..used)
+            .rev()
+            .map(|i| format!("0x{:08x}", halves.get(i).copied().unwrap_or(0)))
+            .collect();
+        texts.join(",")
+    }
+}
+
+/// Linux's list.
+impl fmt::Display for CpuSet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut members = self.iter().peekable();
+        let mut comma = "";
+        while let Some(first) = members.next() {
+            let mut last = first;
+            while members.next_if_eq(&(last + 1)).is_some() {
+                last += 1;
+            }
+            match last - first {
+                0 => write!(out, "{comma}{first}")?,
+                _ => write!(out, "{comma}{first}-{last}")?,
+            }
+            comma = ",";
+        }
+        Ok(())
+    }
+}
+
+impl FromIterator<usize> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(members: I) -> Self {
+        let mut set = Self::default();
+        members.into_iter().for_each(|member| set.insert(member));
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn texts_come_back(members in prop::collection::btree_set(0..500_usize, 0..80)) {
+            let set: CpuSet = members.iter().copied().collect();
+            prop_assert_eq!(set.iter().collect::<Vec<_>>(), members.iter().copied().collect::<Vec<_>>());
+            prop_assert_eq!(CpuSet::from_mask(&set.to_mask()), Ok(set.clone()));
+            prop_assert_eq!(CpuSet::from_list(&set.to_string()), Ok(set.clone()));
+            prop_assert_eq!(set.len(), members.len());
+        }
+
+        #[test]
+        fn any_text_is_a_set_or_refused(text in "[0-9a-fx,.f-]{0,40}") {
+            let _ = (CpuSet::from_mask(&text), CpuSet::from_list(&text));
+        }
+
+        #[test]
+        fn sets_are_sets(a in prop::collection::btree_set(0..200_usize, 0..40), b in prop::collection::btree_set(0..200_usize, 0..40)) {
+            let (x, y): (CpuSet, CpuSet) = (a.iter().copied().collect(), b.iter().copied().collect());
+            prop_assert_eq!(x.and(&y), a.intersection(&b).copied().collect());
+            prop_assert_eq!(x.or(&y), a.union(&b).copied().collect());
+            prop_assert_eq!(x.without(&y), a.difference(&b).copied().collect());
+            prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
+            prop_assert_eq!(x.intersects(&y), !a.is_disjoint(&b));
+        }
+    }
+
+    #[test]
+    fn masks_of_hwloc() {
+        let members = |text| CpuSet::from_mask(text).unwrap().iter().collect::<Vec<_>>();
+        assert_eq!(members("0x00000005"), [0, 2]);
+        assert_eq!(members("0x00000001,,0x00000002"), [1, 64]);
+        assert_eq!(members("0x0"), []);
+        assert_eq!(CpuSet::from_mask("0xf...f").unwrap().len(), MOST);
+        assert_eq!(CpuSet::from_mask("0xf...f,0x0").unwrap().first(), Some(32));
+        for wrong in ["", "0xg", "12x", "0x1 2", &format!("0x1{}", ",".repeat(MOST))] {
+            assert!(CpuSet::from_mask(wrong).is_err(), "{wrong}");
+        }
+    }
+}
