@@ -7,9 +7,13 @@
 //! Words follow hwloc (<https://www.open-mpi.org/projects/hwloc/>): an *object* has a *kind*; a *PU* is a hardware thread.
 
 pub mod cpuset;
+pub mod levels;
 pub mod objects;
+pub mod restrict;
 pub mod values;
+pub mod xml;
 
 pub use cpuset::CpuSet;
+pub use levels::levels;
 pub use objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 pub use values::{Frame, Place, Readings};

@@ -339,6 +339,15 @@ pub struct CpuKind {
     pub infos: Vec<(String, String)>,
 }
 
+/// NUMA nodes of memory of one sort.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryTier {
+    /// hwloc's bits: 1 is memory of high bandwidth, 2 normal memory, others see its manual.
+    pub kinds: u64,
+    /// The NUMA nodes.
+    pub nodeset: CpuSet,
+}
+
 /// A node's objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topology {
@@ -350,7 +359,11 @@ pub struct Topology {
     pub memory_attributes: Vec<MemoryAttribute>,
     /// Kinds of PUs.
     pub cpu_kinds: Vec<CpuKind>,
-    /// What the file says of the whole: name and value.
+    /// Sorts of memory, the fastest first.
+    pub memory_tiers: Vec<MemoryTier>,
+    /// What hwloc could do where the file was made: name and value, 1 for most.
+    pub support: Vec<(String, u64)>,
+    /// What the file says of the whole (`Backend`, `HostName`, `OSRelease` ...): name and value.
     pub infos: Vec<(String, String)>,
 }
 
