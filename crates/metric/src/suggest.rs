@@ -15,7 +15,7 @@ pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {
         let other: Vec<char> = candidate.to_lowercase().chars().take(LONGEST + 1).collect();
-        let near = name.len().max(other.len()).div_ceil(3);
+        let near = name.len().max(other.len()) / 3;
         let bound = best.map_or(near, |(distance, _)| near.min(distance.saturating_sub(1)));
         if other.len() > LONGEST || name.len().abs_diff(other.len()) > bound {
             continue;

@@ -7,9 +7,11 @@
 //! Words follow hwloc (<https://www.open-mpi.org/projects/hwloc/>): an *object* has a *kind*; a *PU* is a hardware thread.
 
 pub mod cpuset;
+pub mod monitors;
 pub mod objects;
 pub mod values;
 
 pub use cpuset::CpuSet;
+pub use monitors::{Monitor, ObjectsOf};
 pub use objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 pub use values::{Frame, Place, Readings};

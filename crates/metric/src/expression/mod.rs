@@ -22,6 +22,7 @@
 mod display;
 mod lexer;
 mod parser;
+mod units;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +31,9 @@ use std::ops::Range;
 /// Most parentheses, functions and operators that may wait for their right side.
 pub const MOST_NESTED: usize = 64;
 /// Most numbers, counters and operators of an expression.
-pub const MOST_STEPS: usize = 4096;
+pub const MOST_STEPS: usize = 1024;
+/// Most different counters of an expression.
+pub const MOST_COUNTERS: usize = 256;
 /// Longest name of a counter in bytes.
 pub const LONGEST_NAME: usize = 256;
 
@@ -130,6 +133,9 @@ pub enum Wrong {
     /// Longer than [`MOST_STEPS`].
     #[error("expected at most {MOST_STEPS} numbers, counters and operators")]
     TooLong,
+    /// More than [`MOST_COUNTERS`].
+    #[error("expected at most {MOST_COUNTERS} different counters")]
+    TooMany,
 }
 
 /// An expression and where its counters stand in the text.
@@ -239,7 +245,7 @@ impl Expression {
         }
         for step in &other.steps {
             let step = match *step {
-                Step::Counter(counter) => self.intern(&other.counters[counter as usize]),
+                Step::Counter(counter) => self.intern(&other.counters[counter as usize])?,
                 step => step,
             };
             self.steps.push(step);
@@ -247,12 +253,15 @@ impl Expression {
         Ok(())
     }
 
-    fn intern(&mut self, name: &str) -> Step {
-        let place = self.counters.iter().position(|known| known == name).unwrap_or_else(|| {
+    fn intern(&mut self, name: &str) -> Result<Step, Wrong> {
+        let known = self.counters.iter().position(|known| known == name);
+        if known.is_none() {
+            if self.counters.len() >= MOST_COUNTERS {
+                return Err(Wrong::TooMany);
+            }
             self.counters.push(name.to_owned());
-            self.counters.len() - 1
-        });
-        Step::Counter(place as u32)
+        }
+        Ok(Step::Counter(known.unwrap_or(self.counters.len() - 1) as u32))
     }
 
     /// Counts how many numbers wait at most, and refuses what is too much to evaluate or to read back as text.

@@ -221,6 +221,7 @@ impl Yard<'_> {
 
     fn counter(&mut self, name: &str, span: Range<usize>) -> Outcome<()> {
         let step = self.program.intern(name);
+        let step = step.map_err(|wrong| ExpressionError { span: span.clone(), wrong })?;
         if self.program.counters.len() > self.spans.len() {
             self.spans.push(span.clone());
         }

@@ -257,8 +257,10 @@ fn what_is_too_much_is_refused() {
     assert_eq!(wrong(&"x".repeat(100_000)), Wrong::NameLength(100_000));
     let deep = format!("{}a{}", "(".repeat(MOST_NESTED), ")".repeat(MOST_NESTED));
     assert_eq!(Expression::parse(&deep).unwrap(), Expression::counter("a"));
-    let long = Expression::parse(&format!("a{}", "+a".repeat(2000))).unwrap();
+    let long = Expression::parse(&format!("a{}", "+a".repeat(400))).unwrap();
     assert_eq!(long.replace(|_| Some(&long)), Err(Wrong::TooLong));
+    let many: Vec<String> = (0..=MOST_COUNTERS).map(|i| format!("c{i}")).collect();
+    assert_eq!(wrong(&many.join("+")), Wrong::TooMany);
     let mut nested = Expression::counter("a");
     let step = Expression::parse("(a + 1) * 2").unwrap();
     let refused = (0..100).find_map(|_| {
@@ -270,4 +272,20 @@ fn what_is_too_much_is_refused() {
     });
     assert_eq!(refused, Some(Wrong::TooDeep));
     assert_eq!(Expression::parse(&nested.to_string()), Ok(nested));
+}
+
+#[test]
+fn units_follow_the_arithmetic() {
+    use crate::catalogue::{Unit, spec};
+    let unit = |text: &str| {
+        Expression::parse(text).unwrap().unit(|name| spec(name).map(|spec| spec.unit))
+    };
+    assert_eq!(unit("net:rx_bytes + net:tx_bytes"), Some(Unit::Bytes));
+    assert_eq!(unit("-abs(net:rx_bytes) * 8 / 2"), Some(Unit::Bytes));
+    assert_eq!(unit("1 - proc:idle / (proc:idle + proc:user)"), Some(Unit::Ratio));
+    assert_eq!(unit("instructions / cycles"), Some(Unit::Ratio));
+    assert_eq!(unit("proc:idle + net:rx_bytes"), None);
+    assert_eq!(unit("net:rx_bytes / instructions"), None);
+    assert_eq!(unit("unheard::of"), None);
+    assert_eq!(unit("1 + 2"), Some(Unit::Ratio));
 }
