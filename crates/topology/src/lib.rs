@@ -8,6 +8,7 @@
 
 pub mod cpuset;
 pub mod levels;
+pub mod monitors;
 pub mod objects;
 pub mod restrict;
 pub mod values;
@@ -15,5 +16,6 @@ pub mod xml;
 
 pub use cpuset::CpuSet;
 pub use levels::levels;
+pub use monitors::{Monitor, ObjectsOf};
 pub use objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 pub use values::{Frame, Place, Readings};
