@@ -7,7 +7,12 @@
 //! Words follow hwloc (<https://www.open-mpi.org/projects/hwloc/>): an *object* has a *kind*; a *PU* is a hardware thread.
 
 pub mod cpuset;
+pub mod hints;
+pub mod layout;
 pub mod objects;
+#[cfg(test)]
+mod sample;
+pub mod svg;
 pub mod values;
 
 pub use cpuset::CpuSet;
