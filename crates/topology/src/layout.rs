@@ -31,7 +31,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { width: 1290.0, height: 900.0, fold_above: 4 }
+        Self { width: 1600.0, height: 1000.0, fold_above: 4 }
     }
 }
 

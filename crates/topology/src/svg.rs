@@ -30,22 +30,39 @@ const MARGIN: f64 = 16.0;
 const LEGEND: f64 = 262.0;
 /// Between picture and legend.
 const BETWEEN: f64 = 18.0;
+/// Between the objects and the findings below.
+const APART: f64 = 10.0;
+/// Text below the objects needs at least this width.
+const LEAST: f64 = 420.0;
 
-/// The objects with values and legend as one SVG document. `options` is the room for the objects alone.
+/// The objects with values and legend as one SVG document. `options` is the room for all of it.
 pub fn picture(topology: &Topology, shown: &Shown, options: &Options) -> String {
-    picture_of(topology, &layout(topology, options), shown)
+    let room = Options {
+        width: (options.width - 2.0 * MARGIN - BETWEEN - LEGEND).max(LEAST),
+        height: (options.height - around(shown, options.width)).max(options.height / 2.0),
+        ..options.clone()
+    };
+    picture_of(topology, &layout(topology, &room), shown)
+}
+
+/// Height of everything above and below the objects.
+fn around(shown: &Shown, width: f64) -> f64 {
+    let left = width - 2.0 * MARGIN - BETWEEN - LEGEND;
+    let findings = legend::findings(shown, left.max(LEAST)).1;
+    2.0 * MARGIN + legend::head(shown, width).1 + if findings > 0.0 { findings + APART } else { 0.0 }
 }
 
 /// As [`picture`], with places that are known already: for many pictures of one machine.
 pub fn picture_of(topology: &Topology, areas: &[Area], shown: &Shown) -> String {
     let room = areas.first().map(|area| area.rect).unwrap_or_default();
-    let head = legend::head(shown, room.width.max(420.0) + BETWEEN + LEGEND);
+    let left = room.width.max(LEAST);
+    let head = legend::head(shown, left + BETWEEN + LEGEND);
     let side = legend::side(topology, areas, shown);
-    let below = shown.hints.iter().any(|hint| !hint.sentence.is_empty());
-    let findings = if below { legend::findings(shown, room.width.max(420.0)) } else { (String::new(), 0.0) };
+    let findings = legend::findings(shown, left);
+    let below = findings.1 > 0.0;
     let top = MARGIN + head.1;
-    let left_height = room.height + if below { findings.1 + 14.0 } else { 0.0 };
-    let width = 2.0 * MARGIN + room.width.max(420.0) + BETWEEN + LEGEND;
+    let left_height = room.height + if below { findings.1 + APART } else { 0.0 };
+    let width = 2.0 * MARGIN + left + BETWEEN + LEGEND;
     let height = top + left_height.max(side.1) + MARGIN;
     let mut out = String::with_capacity(1024 * (areas.len() + 16));
     let _ = write!(
@@ -63,10 +80,10 @@ pub fn picture_of(topology: &Topology, areas: &[Area], shown: &Shown) -> String 
     let _ = writeln!(out, "<g transform=\"translate({MARGIN} {top:.1})\">");
     objects::write(&mut out, topology, areas, shown, false);
     let _ = writeln!(out, "</g>");
-    let x = MARGIN + room.width.max(420.0) + BETWEEN;
+    let x = MARGIN + left + BETWEEN;
     let _ = writeln!(out, "<g transform=\"translate({x:.1} {top:.1})\" class=\"legend\">\n{}</g>", side.0);
     if below {
-        let y = top + room.height + 14.0;
+        let y = top + room.height + APART;
         let _ = writeln!(out, "<g transform=\"translate({MARGIN} {y:.1})\" class=\"findings\">\n{}</g>", findings.0);
     }
     out.push_str("</svg>\n");

@@ -62,7 +62,7 @@ pub(super) fn siblings(input: &Input<'_>) -> Vec<Hint> {
             if idle == 1.0 { " is" } else { "s are" },
             input.lasting(&span)
         );
-        let excess = idle.min(cores as f64) / input.cores.len().max(1) as f64;
+        let excess = 0.5 + idle.min(cores as f64) / input.cores.len().max(1) as f64;
         input.hint(HintKind::SmtSiblings, span, figure, excess, sentence)
     };
     together(spans).into_iter().map(hint).collect()

@@ -14,6 +14,8 @@ const PROPORTIONS: [f64; 7] = [0.3, 0.5, 0.8, 1.2, 1.8, 2.7, 4.2];
 pub(super) const TARGETS: usize = PROPORTIONS.len() + 1;
 /// How much an arrangement's waste of room counts against its wrong proportion.
 const WASTE: f64 = 1.5;
+/// How much empty places in a grid count: eight cores look better as four by two than as three by three.
+const HOLES: f64 = 3.0;
 
 /// How the children of an object stand.
 #[derive(Clone, Debug)]
@@ -119,7 +121,19 @@ fn resize(tree: &Tree, level: &Level, before: &[Vec<Plan>]) -> Vec<Vec<Plan>> {
 
 fn search(tree: &Tree, level: &Level, targets: &[f64]) -> Vec<Vec<Plan>> {
     let mut plans: Vec<Vec<Plan>> = Vec::with_capacity(tree.shapes.len());
+    let mut first: Vec<Option<usize>> = vec![None; tree.shapes.len()];
     for shape in &tree.shapes {
+        // What differs in devices only looks alike.
+        if let Some(like) = first[shape.skeleton] {
+            let again = plans[like].iter().map(|plan| {
+                let kids = kids_size(shape, level, &plans, plan.kid, &plan.rows);
+                Plan { size: outer(shape, tree, level, kids), ..plan.clone() }
+            });
+            let again = again.collect();
+            plans.push(again);
+            continue;
+        }
+        first[shape.skeleton] = Some(plans.len());
         let mut found: Vec<Plan> = Vec::new();
         for kid in 0..TARGETS {
             if kid > 0 && same_sizes(shape, &plans, kid) {
@@ -135,7 +149,7 @@ fn search(tree: &Tree, level: &Level, targets: &[f64]) -> Vec<Vec<Plan>> {
         let chosen = targets.iter().map(|target| {
             let badness = |plan: &Plan| {
                 let (w, h) = plan.size;
-                (w / h / target).ln().abs() + WASTE * (area(plan) / least).ln()
+                (w / h / target).ln().abs() + WASTE * (area(plan) / least).ln() + HOLES * holes(shape, &plan.rows)
             };
             let best = found.iter().min_by(|a, b| badness(a).total_cmp(&badness(b)));
             // There is at least the arrangement in one column.
@@ -145,6 +159,13 @@ fn search(tree: &Tree, level: &Level, targets: &[f64]) -> Vec<Vec<Plan>> {
         plans.push(chosen);
     }
     plans
+}
+
+/// Share of a grid's places that stay empty.
+fn holes(shape: &Shape, rows: &Rows) -> f64 {
+    let Rows::Columns(k) = rows else { return 0.0 };
+    let count = shape.kids.len();
+    if count == 0 { 0.0 } else { 1.0 - count as f64 / (k * count.div_ceil(*k)) as f64 }
 }
 
 /// Whether the children's plans for this target are those of the one before.

@@ -20,6 +20,7 @@ pub(super) fn place(topology: &Topology, tree: &Tree, arranged: &Arranged) -> Ve
     let whole = Rect { x: 0.0, y: 0.0, width: size.0, height: size.1 };
     let mut places = vec![(Rect::default(), 0); tree.nodes.len()];
     places[0] = (whole, arranged.target);
+    let longest = longest(topology, tree);
     let mut out = Vec::with_capacity(tree.nodes.len());
     for (at, node) in tree.nodes.iter().enumerate() {
         let (rect, target) = places[at];
@@ -29,7 +30,7 @@ pub(super) fn place(topology: &Topology, tree: &Tree, arranged: &Arranged) -> Ve
         if kind != ObjectKind::Pu {
             bar.height = arranged.level.bar(kind, several).min(rect.height);
         }
-        let detail = detail(topology, node.object, bar);
+        let detail = detail(topology, node.object, bar, longest[kind as usize]);
         out.push(Area { object: node.object, rect, bar, detail, folded: Vec::new() });
         if kind.is_memory() {
             inside_memory(tree, arranged, node, rect, &mut places);
@@ -113,7 +114,7 @@ fn inside(
                 object,
                 rect,
                 bar,
-                detail: detail(topology, object, bar),
+                detail: detail(topology, object, bar, 0),
                 folded: Vec::new(),
             };
             let mut first = area(item.object, rect, bar);
@@ -156,10 +157,20 @@ fn inside_memory(
     }
 }
 
+/// Characters of the longest name of each kind: names of a kind are shown everywhere or nowhere, as far as bars are alike.
+fn longest(topology: &Topology, tree: &Tree) -> [usize; ObjectKind::ALL.len()] {
+    let mut longest = [0; ObjectKind::ALL.len()];
+    for node in &tree.nodes {
+        let most = &mut longest[topology.get(node.object).kind as usize];
+        *most = topology.label(node.object).chars().count().max(*most);
+    }
+    longest
+}
+
 /// What text has room in a bar.
-fn detail(topology: &Topology, object: ObjectId, bar: Rect) -> Detail {
+fn detail(topology: &Topology, object: ObjectId, bar: Rect, longest: usize) -> Detail {
     let text = |characters: f64| characters * CHARACTER + 6.0;
-    let name = topology.label(object).chars().count().min(40) as f64;
+    let name = topology.label(object).chars().count().max(longest).min(40) as f64;
     let pu = topology.get(object).kind == ObjectKind::Pu;
     // A PU in a grid of PUs is known by its number.
     let least = if pu { 3.0 } else { name };

@@ -29,6 +29,8 @@ pub(super) struct Shape {
     pub memory: Vec<usize>,
     /// For each device the number of devices that the operating system has on it.
     pub items: Vec<usize>,
+    /// The same for shapes that differ in devices only: they are arranged alike.
+    pub skeleton: usize,
     /// Cores in it; PUs outside cores count as cores.
     pub cores: usize,
 }
@@ -59,6 +61,7 @@ pub(super) fn tree(topology: &Topology, fold_above: usize) -> Tree {
     let mut nodes = walk(topology, fold_above);
     let mut shapes: Vec<Shape> = Vec::new();
     let mut known: HashMap<Vec<usize>, usize> = HashMap::new();
+    let mut skeletons: HashMap<Vec<usize>, usize> = HashMap::new();
     for at in (0..nodes.len()).rev() {
         let kind = topology.get(nodes[at].object).kind;
         let of = |list: &[usize]| list.iter().map(|&kid| nodes[kid].shape).collect::<Vec<_>>();
@@ -71,7 +74,11 @@ pub(super) fn tree(topology: &Topology, fold_above: usize) -> Tree {
             let below: usize = kids.iter().map(|&kid| shapes[kid].cores).sum();
             let cores = if kind == ObjectKind::Core { 1 } else { below };
             let cores = if kind == ObjectKind::Pu { cores.max(1) } else { cores };
-            shapes.push(Shape { kind, kids, memory, items, cores });
+            let mut key = vec![kind as usize, kids.len()];
+            key.extend(kids.iter().map(|&kid| shapes[kid].skeleton).chain(memory.iter().copied()));
+            let next = skeletons.len();
+            let skeleton = *skeletons.entry(key).or_insert(next);
+            shapes.push(Shape { kind, kids, memory, items, skeleton, cores });
             shapes.len() - 1
         });
     }

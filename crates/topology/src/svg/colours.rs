@@ -84,12 +84,12 @@ fn ink_on(ground: Rgb) -> Rgb {
 
 /// What is not coloured by a value: paper, text, dim, line, faint, frame, accent; PU, core, cache, memory, device.
 const LIGHT: [&str; 12] = [
-    "#ffffff", "#1b2128", "#59636e", "#c9d0d7", "#edf0f3", "#aab4be", "#0b5cad", "#dbe6f1", "#eaf0f6",
-    "#eef0f3", "#f3ead8", "#e2efe6",
+    "#ffffff", "#1b2128", "#59636e", "#c9d0d7", "#edf0f3", "#aab4be", "#0b5cad", "#dbe6f1", "#d0dbe7",
+    "#e3e7ec", "#f3ead8", "#e2efe6",
 ];
 const DARK: [&str; 12] = [
-    "#14181d", "#e4e8ec", "#9aa5b1", "#38414b", "#20262d", "#4a545f", "#79b8ff", "#27384a", "#202c38",
-    "#222931", "#3a311f", "#1e3328",
+    "#14181d", "#e4e8ec", "#9aa5b1", "#38414b", "#20262d", "#4a545f", "#79b8ff", "#27384a", "#31465b",
+    "#2a323b", "#3a311f", "#1e3328",
 ];
 
 /// All rules for one mode; every selector begins with `before`.
@@ -107,6 +107,7 @@ pub(super) fn rules(dark: bool, before: &str) -> String {
     rule(".topo .dim,.topo .dim text", &format!("fill:{dim}"));
     rule(".o .f", &format!("fill:{area};fill-opacity:.025;stroke:{frame}"));
     rule(".o .b", &format!("fill:{faint}"));
+    rule(".core .b,.cache .b", &format!("fill:{cache}"));
     for (class, fill) in [("pu", pu), ("core", core), ("cache", cache), ("mem", memory), ("io", device)] {
         rule(&format!(".plain .{class} .b"), &format!("fill:{fill}"));
     }
@@ -120,6 +121,7 @@ pub(super) fn rules(dark: bool, before: &str) -> String {
         let half = (CHANGES / 2) as f64;
         ramp_rule(&mut rule, &format!("d{step}"), diverging((step as f64 - half) / half, dark));
     }
+    rule(".pu .b", &format!("stroke:{paper};stroke-width:.8"));
     rule(".na .b", "fill:url(#hatch)");
     rule(".na text", &format!("fill:{text};paint-order:stroke;stroke:{paper};stroke-width:3px"));
     rule(".hatch", &format!("stroke:{dim}"));

@@ -16,6 +16,8 @@ const WORDS: usize = 42;
 const CODE: usize = 42;
 /// Gaps that are named one by one.
 const GAPS: usize = 4;
+/// Findings below the objects.
+const FINDINGS: usize = 8;
 /// Names of threads in the legend.
 const THREADS: usize = 10;
 
@@ -224,11 +226,16 @@ fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
             continue;
         }
         let size = if kind == ObjectKind::NumaNode && memory > 0 {
-            format!("  {} in all", capacity(memory))
+            format!(" · {} in all", capacity(memory))
         } else {
             String::new()
         };
-        all.line("dim", 13.0, &format!("{count:>5} {kind}{size}"));
+        all.y += 13.0;
+        let _ = writeln!(
+            all.out,
+            "<g class=\"dim\"><text x=\"30\" y=\"{0:.1}\" text-anchor=\"end\">{count}</text><text x=\"36\" y=\"{0:.1}\">{kind}{size}</text></g>",
+            all.y
+        );
     }
     let folded: usize = areas.iter().map(|area| area.folded.len().saturating_sub(1)).sum();
     if folded > 0 {
@@ -239,13 +246,13 @@ fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
 /// Numbered sentences below the objects.
 pub(super) fn findings(shown: &Shown, width: f64) -> (String, f64) {
     let mut all = Lines::new();
-    for (number, hint) in shown.hints.iter().enumerate() {
+    for (number, hint) in shown.hints.iter().take(FINDINGS).enumerate() {
         let time = match hint.from_to {
             Some((from, to)) => format!(" ({from} to {to})"),
             None => String::new(),
         };
         let text = format!("{}{time}", hint.sentence);
-        for (at, line) in lines(&text, ((width - 24.0) / 6.3) as usize, 4).iter().enumerate() {
+        for (at, line) in lines(&text, ((width - 24.0) / 6.3) as usize, 2).iter().enumerate() {
             all.y += if at == 0 { 20.0 } else { 16.0 };
             if at == 0 {
                 let _ = writeln!(
@@ -258,6 +265,9 @@ pub(super) fn findings(shown: &Shown, width: f64) -> (String, f64) {
             }
             let _ = writeln!(all.out, "<text class=\"say\" x=\"24\" y=\"{:.1}\">{}</text>", all.y, xml(line, 400));
         }
+    }
+    if shown.hints.len() > FINDINGS {
+        all.line("dim", 18.0, &format!("and {} more findings", shown.hints.len() - FINDINGS));
     }
     (all.out, all.y)
 }

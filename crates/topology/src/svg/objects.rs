@@ -31,12 +31,16 @@ struct At<'a> {
     values: HashMap<ObjectId, Vec<(&'a ShownMonitor, Option<f64>)>>,
     threads: BTreeMap<ObjectId, Vec<&'a str>>,
     hints: BTreeMap<ObjectId, Vec<usize>>,
+    /// Characters of the longest name of a PU: names of PUs are short for all or for none.
+    longest: usize,
 }
 
 impl<'a> At<'a> {
-    fn new(shown: &'a Shown) -> Self {
-        let mut at =
-            Self { values: HashMap::new(), threads: BTreeMap::new(), hints: BTreeMap::new() };
+    fn new(topology: &Topology, shown: &'a Shown) -> Self {
+        let most = topology.of_kind(ObjectKind::Pu).filter_map(|(_, object)| object.os_index).max();
+        let longest = format!("PU P#{}", most.unwrap_or(0)).len();
+        let (values, threads, hints) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut at = Self { values, threads, hints, longest };
         for monitor in &shown.monitors {
             for (&id, &value) in monitor.objects.iter().zip(&monitor.values) {
                 at.values.entry(id).or_default().push((monitor, value));
@@ -63,7 +67,7 @@ pub(super) fn write(
     live: bool,
 ) {
     let ids = ids(topology);
-    let at = At::new(shown);
+    let at = At::new(topology, shown);
     let rects: HashMap<ObjectId, Rect> = areas.iter().map(|area| (area.object, area.rect)).collect();
     for area in areas {
         let object = topology.get(area.object);
@@ -86,7 +90,7 @@ pub(super) fn write(
         }
         let _ = write!(out, "<rect class=\"b\" {}/>", rect(area.bar));
         let threads = at.threads.get(&area.object).map_or(&[][..], Vec::as_slice);
-        words(out, topology, area, values, live, threads);
+        words(out, topology, area, values, live, threads, at.longest);
         let _ = write!(out, "<title>{}</title>", tip(topology, area, values, threads));
         out.push_str("</g>\n");
     }
@@ -97,7 +101,7 @@ pub(super) fn write(
     }
     for area in areas {
         if let Some(numbers) = at.hints.get(&area.object) {
-            mark(out, area.bar, numbers);
+            mark(out, topology, area, numbers);
         }
     }
 }
@@ -126,6 +130,7 @@ fn words(
     values: &[(&ShownMonitor, Option<f64>)],
     live: bool,
     threads: &[&str],
+    longest: usize,
 ) {
     let Rect { x, y, width, height } = area.bar;
     if area.detail == Detail::Bare {
@@ -136,8 +141,9 @@ fn words(
     let number = || topology.get(area.object).os_index.map_or_else(String::new, |os| os.to_string());
     let mut value = values.first().and_then(|(monitor, value)| value.map(|value| (*monitor, value)));
     value = value.filter(|(_, value)| !value.is_nan());
-    let full = topology.label(area.object);
-    let short = pu && (area.detail == Detail::Number || full.chars().count() > fits);
+    let device = matches!(class(topology.get(area.object).kind), "io");
+    let full = if device { caption(topology, area, 0) } else { topology.label(area.object) };
+    let short = pu && (area.detail == Detail::Number || longest > fits);
     let two = area.detail == Detail::Two;
     // A third line is for who runs there.
     let who = if two && height >= 35.0 { threads.first() } else { None };
@@ -153,6 +159,9 @@ fn words(
     if taken + wanted > fits && !two && !short {
         name = if full.chars().count() + 6 <= fits { caption(topology, area, fits - 6) } else { full };
         taken = name.chars().count() + 1;
+    }
+    if name.chars().count() > fits {
+        name = name.chars().take(fits.saturating_sub(1)).chain(['…']).collect();
     }
     if area.detail == Detail::Number || (two && value.is_none() && !live) && pu && who.is_none() {
         let y = y + height / 2.0 + 3.6;
@@ -204,7 +213,7 @@ fn caption(topology: &Topology, area: &Area, room: usize) -> String {
     };
     let kind = object.subtype.as_deref().filter(|_| object.kind == ObjectKind::NumaNode);
     let with = [name.as_str(), kind.unwrap_or_default(), more.as_str()];
-    let long = with.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
+    let long = with.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
     if more.is_empty() || long.chars().count() > room { name } else { long }
 }
 
@@ -264,10 +273,18 @@ fn dots(out: &mut String, area: &Area, threads: &[&str]) {
     let _ = writeln!(out, "<title>{}</title></g>", threads.iter().take(16).map(|who| xml(who, 80)).collect::<Vec<_>>().join("\n"));
 }
 
-/// The numbers of findings at the top left corner of a bar.
-fn mark(out: &mut String, bar: Rect, numbers: &[usize]) {
+/// The numbers of findings where names and values leave room: in the middle of a bar, at the lower left of a PU.
+fn mark(out: &mut String, topology: &Topology, area: &Area, numbers: &[usize]) {
+    let Rect { x, y, width, height } = area.bar;
+    let pu = topology.get(area.object).kind == ObjectKind::Pu;
     for (at, number) in numbers.iter().take(3).enumerate() {
-        let (cx, cy) = (bar.x + 1.0 + 15.0 * at as f64, bar.y + 1.0);
+        let right = 15.0 * at as f64;
+        let (cx, cy) = match (pu, height >= 22.0) {
+            (true, true) => (x + 6.0 + right, y + height - 6.0),
+            (true, false) => (x + right, y + height),
+            (false, _) if width < 200.0 => (x + width / 2.0 + right, y),
+            (false, _) => (x + width / 2.0 + right, y + height / 2.0),
+        };
         let _ = writeln!(
             out,
             "<g class=\"mark\"><circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"7\"/><text x=\"{cx:.1}\" y=\"{:.1}\">{number}</text></g>",

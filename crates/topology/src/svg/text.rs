@@ -62,6 +62,7 @@ pub fn amount(value: f64, unit: &str) -> String {
             let digits = 2_usize.saturating_sub(value.abs().log10().floor().max(0.0) as usize);
             format!("{value:.digits$}")
         }
+        "%" if value.abs() >= 99.95 || value == 0.0 => format!("{value:.0} %"),
         "%" => format!("{value:.1} %"),
         _ => si(value, unit),
     }
