@@ -7,10 +7,15 @@
 //! Words follow hwloc (<https://www.open-mpi.org/projects/hwloc/>): an *object* has a *kind*; a *PU* is a hardware thread.
 
 pub mod cpuset;
+pub mod hints;
+pub mod layout;
 pub mod levels;
 pub mod monitors;
 pub mod objects;
 pub mod restrict;
+#[cfg(test)]
+mod sample;
+pub mod svg;
 pub mod values;
 pub mod xml;
 
