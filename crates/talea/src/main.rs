@@ -17,6 +17,7 @@ mod requests;
 mod show;
 mod table;
 mod terminal;
+mod topo;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,150 @@
+//! The colours and glyphs of the screen, from the palette of 256, or none at all.
+//!
+//! Owns the ramp (cividis: dark is little), the diverging ramp of differences (blue, grey, orange), and what stands for
+//! them where there is no colour. Follows <https://no-color.org>: without colour only weight and reversal are left.
+
+use ratatui::style::{Color, Modifier, Style};
+
+/// Cividis (Nunez, Anderton, Renslow 2018) at nine places, as the palette of 256 has it, lightness always growing.
+const RAMP: [u8; 9] = [17, 18, 24, 60, 243, 246, 143, 185, 227];
+/// Blue for less, grey for no change, orange for more.
+const DIVERGING: [u8; 9] = [32, 67, 67, 243, 240, 243, 137, 172, 214];
+/// The first four of the ramp and these are dark: text on them is light.
+const DARK: [u8; 7] = [17, 18, 24, 60, 240, 243, 67];
+/// Eighth blocks, growing upwards.
+const UPWARDS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+/// Stands for a value that could not be had.
+pub(crate) const ABSENT: &str = "░";
+
+/// Whether there is colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colours {
+    /// The palette of 256.
+    Many,
+    /// None: weight, reversal and glyphs only.
+    None,
+}
+
+impl Colours {
+    /// What the environment asks for: none with `NO_COLOR` or a dumb terminal.
+    pub(crate) fn from_environment() -> Self {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dumb = set("TERM").is_some_and(|term| term == "dumb");
+        if set("NO_COLOR").is_some() || dumb { Self::None } else { Self::Many }
+    }
+
+    fn fg(self, colour: u8) -> Style {
+        match self {
+            Self::Many => Style::new().fg(Color::Indexed(colour)),
+            Self::None => Style::new(),
+        }
+    }
+
+    /// A filled cell with text on it. `part` is the place on the scale.
+    pub(crate) fn cell(self, part: f64, difference: bool) -> Style {
+        let colour = step(if difference { &DIVERGING } else { &RAMP }, part);
+        match self {
+            Self::Many => {
+                let text = if DARK.contains(&colour) { 254 } else { 16 };
+                Style::new().bg(Color::Indexed(colour)).fg(Color::Indexed(text))
+            }
+            Self::None => Style::new(),
+        }
+    }
+
+    /// Blocks drawn in the colour of a value, on a track that shows how long they could be.
+    pub(crate) fn bar(self, part: f64, difference: bool) -> Style {
+        // The darkest two cannot be seen on a black terminal; a bar has its length to say the same.
+        let colour = step(if difference { &DIVERGING } else { &RAMP }, part);
+        let colour = if colour <= 18 { 25 } else { colour };
+        match self {
+            Self::Many => Style::new().fg(Color::Indexed(colour)).bg(Color::Indexed(236)),
+            Self::None => Style::new(),
+        }
+    }
+
+    /// Text of less weight.
+    pub(crate) fn faint(self) -> Style {
+        match self {
+            Self::Many => self.fg(245),
+            Self::None => Style::new().add_modifier(Modifier::DIM),
+        }
+    }
+
+    /// Names and figures that are read first.
+    pub(crate) fn strong(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// What is chosen.
+    pub(crate) fn chosen(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
+    }
+
+    /// What is missing or estimated.
+    pub(crate) fn warning(self) -> Style {
+        self.fg(214)
+    }
+
+    /// Keys in the footer.
+    pub(crate) fn key(self) -> Style {
+        self.fg(39).add_modifier(Modifier::BOLD)
+    }
+
+    /// Phases on the ruler: neighbours differ, the same phase is the same colour.
+    pub(crate) fn phase(self, phase: u32) -> Style {
+        // Okabe and Ito's order, as the report's clusters have it, in the palette of 256.
+        const ORDER: [u8; 7] = [74, 214, 36, 227, 32, 166, 175];
+        self.fg(ORDER[phase as usize % ORDER.len()])
+    }
+
+    /// An absent value's mark.
+    pub(crate) fn absent(self) -> Style {
+        self.fg(240)
+    }
+}
+
+fn step(ramp: &[u8; 9], part: f64) -> u8 {
+    ramp[((part.clamp(0.0, 1.0) * 9.0) as usize).min(8)]
+}
+
+/// One column that is filled from below.
+pub(crate) fn upwards(part: f64) -> &'static str {
+    // The least value is seen too: an empty column is no value's mark.
+    UPWARDS[((part.clamp(0.0, 1.0) * 8.0).round() as usize).clamp(1, 8)]
+}
+
+/// The tenth of the scale that a value is in, as a digit.
+pub(crate) fn digit(part: f64) -> &'static str {
+    const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    DIGITS[((part.clamp(0.0, 1.0) * 10.0) as usize).min(9)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_follows_the_place_on_the_scale() {
+        assert_eq!(Colours::Many.cell(0.0, false).bg, Some(Color::Indexed(17)));
+        assert_eq!(Colours::Many.cell(1.0, false).bg, Some(Color::Indexed(227)));
+        assert_eq!(Colours::Many.cell(0.5, true).bg, Some(Color::Indexed(240)));
+        assert_eq!(Colours::Many.cell(f64::NAN, false).bg, Some(Color::Indexed(17)));
+    }
+
+    #[test]
+    fn nothing_is_coloured_without_colour() {
+        let none = Colours::None;
+        let styles =
+            [none.cell(0.3, false), none.bar(0.3, true), none.faint(), none.key(), none.warning()];
+        for style in styles.into_iter().chain([none.chosen(), none.phase(3), none.absent()]) {
+            assert_eq!((style.fg, style.bg), (None, None));
+        }
+    }
+
+    #[test]
+    fn glyphs_grow() {
+        assert_eq!([0.0, 0.5, 1.0, f64::NAN].map(upwards), ["▁", "▄", "█", "▁"]);
+        assert_eq!([0.0, 0.55, 1.0].map(digit), ["0", "5", "9"]);
+    }
+}

@@ -1,0 +1,324 @@
+//! What is chosen on the screen: the monitor, the object, the moment, the scale.
+//!
+//! Owns how keys change it ([`State::press`]) and how time does ([`State::advance`]). Pure: times come in as durations, so
+//! that every way through the screen can be tested without a terminal or a clock.
+
+use std::time::Duration;
+
+use ratatui::crossterm::event::KeyEvent;
+use talea_model::Nanos;
+use talea_topology::Frame;
+
+use super::feed::{Feed, ShownMonitor};
+use super::groups::Groups;
+use super::keys::{self, Command};
+use super::scale::{Scale, Seen};
+
+/// Twice as fast this often, and half as fast.
+const SPEEDS: std::ops::RangeInclusive<i8> = -4..=6;
+/// A recording is not drawn more often; what is between is passed over.
+const BRIEFEST: Duration = Duration::from_millis(33);
+
+/// What is to be done after a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Nothing changed.
+    Nothing,
+    /// Draw again.
+    Draw,
+    /// Leave the screen.
+    Leave,
+    /// Stop until the shell continues the process.
+    Suspend,
+}
+
+/// The moment that is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The newest frame, whichever it is.
+    Newest,
+    /// This frame.
+    At(u64),
+}
+
+/// What is chosen.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Place among the feed's monitors.
+    pub(crate) monitor: usize,
+    /// Place among the monitor's objects.
+    pub(crate) selected: usize,
+    /// The moment that is shown.
+    pub(crate) moment: Moment,
+    /// A recording plays.
+    pub(crate) playing: bool,
+    /// Powers of two of its speed.
+    pub(crate) speed: i8,
+    /// The marked frame, kept although a history may let go of it.
+    pub(crate) mark: Option<Frame>,
+    /// The difference to it is shown.
+    pub(crate) difference: bool,
+    /// Threads are shown on the cells.
+    pub(crate) placement: bool,
+    /// The help is shown.
+    pub(crate) help: bool,
+    /// One sentence about the last key, in place of the footer.
+    pub(crate) note: Option<&'static str>,
+    /// No frames will follow.
+    pub(crate) ended: bool,
+    /// How the monitor's objects stand together.
+    pub(crate) groups: Groups,
+    /// For each monitor, whether its scale is logarithmic and whether it is fixed.
+    scales: Vec<(bool, bool)>,
+    /// For each monitor, the range of its values so far.
+    seen: Vec<Seen>,
+    /// The first frame that is not in these ranges.
+    unseen: u64,
+    /// Where a playing recording is between two frames.
+    playhead: Nanos,
+}
+
+impl State {
+    /// Follows a live feed, plays a recording from its begin.
+    pub(crate) fn new(feed: &dyn Feed) -> Self {
+        let monitors = feed.monitors();
+        let mut state = Self {
+            monitor: 0,
+            selected: 0,
+            moment: if feed.is_live() { Moment::Newest } else { Moment::At(feed.frames().start) },
+            playing: !feed.is_live(),
+            speed: 0,
+            mark: None,
+            difference: false,
+            placement: false,
+            help: false,
+            note: None,
+            ended: false,
+            groups: Groups::default(),
+            scales: monitors.iter().map(|monitor| (monitor.scale.log, true)).collect(),
+            seen: vec![Seen::default(); monitors.len()],
+            unseen: 0,
+            playhead: Nanos(0),
+        };
+        state.choose(0, feed);
+        state.take(feed);
+        state.playhead = state.frame(feed).map_or(Nanos(0), |frame| frame.at);
+        state
+    }
+
+    /// The number of the frame that is shown; none before the first frame.
+    pub(crate) fn number(&self, feed: &dyn Feed) -> Option<u64> {
+        let range = feed.frames();
+        let last = range.end.checked_sub(1).filter(|last| *last >= range.start)?;
+        match self.moment {
+            Moment::Newest => Some(last),
+            // What was looked at may have left a bounded history.
+            Moment::At(number) => Some(number.clamp(range.start, last)),
+        }
+    }
+
+    /// The frame that is shown.
+    pub(crate) fn frame<'a>(&self, feed: &'a dyn Feed) -> Option<&'a Frame> {
+        self.number(feed).and_then(|number| feed.frame(number))
+    }
+
+    /// The scale of the chosen monitor's values.
+    pub(crate) fn scale(&self, monitor: &ShownMonitor) -> Scale {
+        let (log, fixed) = self.scales.get(self.monitor).copied().unwrap_or((false, true));
+        let seen = self.seen.get(self.monitor).copied().unwrap_or_default();
+        Scale::new(&monitor.scale, &seen, log, fixed)
+    }
+
+    /// Takes in the ranges of frames that have arrived.
+    pub(crate) fn take(&mut self, feed: &dyn Feed) {
+        let range = feed.frames();
+        for frame in (self.unseen.max(range.start)..range.end).filter_map(|n| feed.frame(n)) {
+            for (seen, values) in self.seen.iter_mut().zip(&frame.values) {
+                values.iter().for_each(|&value| seen.add(value));
+            }
+        }
+        self.unseen = range.end;
+    }
+
+    /// Lets time go on. Returns when the picture changes next by itself, if it does.
+    pub(crate) fn advance(&mut self, elapsed: Duration, feed: &dyn Feed) -> Option<Duration> {
+        let (true, Some(number)) = (self.playing, self.number(feed)) else { return None };
+        let range = feed.frames();
+        let factor = 2_f64.powi(i32::from(self.speed));
+        self.playhead = self.playhead + Nanos((elapsed.as_nanos() as f64 * factor) as u64);
+        let at = |n: u64| feed.frame(n).map_or(self.playhead, |frame| frame.at);
+        // Frames stand in the order of their times: the last one that is not after the playhead.
+        let (mut low, mut high) = (number, range.end);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if at(middle) <= self.playhead { low = middle } else { high = middle }
+        }
+        self.moment = Moment::At(low);
+        if low + 1 >= range.end {
+            self.playing = false;
+            return None;
+        }
+        let rest = (at(low + 1) - self.playhead).0 as f64 / factor;
+        Some(Duration::from_nanos(rest as u64).max(BRIEFEST))
+    }
+
+    /// What a key does.
+    pub(crate) fn press(&mut self, key: KeyEvent, feed: &dyn Feed) -> Action {
+        let Some(command) = keys::command(key) else { return Action::Nothing };
+        self.note = None;
+        match command {
+            Command::Leave => return Action::Leave,
+            Command::Suspend => return Action::Suspend,
+            Command::Help => self.help = !self.help,
+            Command::Close => self.help = false,
+            Command::Pause => self.pause(feed),
+            Command::Scrub(by) => self.scrub(by, feed),
+            Command::First => self.go(feed.frames().start, feed),
+            Command::Newest if feed.is_live() => self.moment = Moment::Newest,
+            Command::Newest => self.go(feed.frames().end.saturating_sub(1), feed),
+            Command::Speed(_) if feed.is_live() => {
+                self.note =
+                    Some("a live view has the speed of the clock; + and - are for recordings");
+            }
+            Command::Speed(by) => {
+                self.speed = (self.speed + by).clamp(*SPEEDS.start(), *SPEEDS.end());
+            }
+            Command::Monitor(by) => self.next_name(by, feed),
+            Command::MonitorAt(place) => match names(feed.monitors()).get(usize::from(place)) {
+                Some(levels) => self.choose(levels[0], feed),
+                None => self.note = Some("there are not that many monitors"),
+            },
+            Command::Level(by) => self.next_level(by, feed),
+            Command::Object(by) => self.select(self.selected as i64 + i64::from(by), feed),
+            Command::Block(by) => self.next_block(by, feed),
+            Command::Log => {
+                if let Some((log, _)) = self.scales.get_mut(self.monitor) {
+                    *log = !*log;
+                }
+                if self.difference {
+                    self.note = Some("differences stay linear; the scale of values has changed");
+                }
+            }
+            Command::Auto => self.toggle_fixed(feed),
+            Command::Mark => {
+                self.mark = self.frame(feed).cloned();
+                self.note = Some("this moment is marked; d shows the difference to it");
+            }
+            Command::Difference if self.mark.is_none() => {
+                self.note = Some("x marks a moment first; d then shows the difference to it");
+            }
+            Command::Difference => self.difference = !self.difference,
+            Command::Placement => self.placement = !self.placement,
+        }
+        Action::Draw
+    }
+
+    fn pause(&mut self, feed: &dyn Feed) {
+        let Some(number) = self.number(feed) else { return };
+        if feed.is_live() {
+            self.moment = match self.moment {
+                Moment::Newest => Moment::At(number),
+                Moment::At(_) => Moment::Newest,
+            };
+            return;
+        }
+        self.playing = !self.playing;
+        if self.playing && number + 1 >= feed.frames().end {
+            self.moment = Moment::At(feed.frames().start);
+        }
+        self.playhead = self.frame(feed).map_or(Nanos(0), |frame| frame.at);
+    }
+
+    fn scrub(&mut self, by: i64, feed: &dyn Feed) {
+        let Some(number) = self.number(feed) else { return };
+        self.go(number.saturating_add_signed(by), feed);
+    }
+
+    /// Holds at a frame, or the nearest one that is held.
+    fn go(&mut self, number: u64, feed: &dyn Feed) {
+        self.playing = false;
+        self.moment = Moment::At(number);
+        if let Some(number) = self.number(feed) {
+            self.moment = Moment::At(number);
+        }
+    }
+
+    fn toggle_fixed(&mut self, feed: &dyn Feed) {
+        let Some(monitor) = feed.monitors().get(self.monitor) else { return };
+        let has_ends = monitor.scale.min.is_some() || monitor.scale.max.is_some();
+        match self.scales.get_mut(self.monitor) {
+            Some((_, fixed)) if has_ends => *fixed = !*fixed,
+            _ => self.note = Some("this monitor has no MIN or MAX; its scale is from the values"),
+        }
+    }
+
+    fn next_name(&mut self, by: i8, feed: &dyn Feed) {
+        let names = names(feed.monitors());
+        let here = names.iter().position(|levels| levels.contains(&self.monitor));
+        if let Some(place) = here.and_then(|here| turn(here, by, names.len())) {
+            self.choose(names[place][0], feed);
+        }
+    }
+
+    fn next_level(&mut self, by: i8, feed: &dyn Feed) {
+        let names = names(feed.monitors());
+        let Some(levels) = names.iter().find(|levels| levels.contains(&self.monitor)) else {
+            return;
+        };
+        if levels.len() == 1 {
+            self.note = Some("this monitor is measured at one level only");
+        }
+        let here = levels.iter().position(|&level| level == self.monitor);
+        if let Some(place) = here.and_then(|here| turn(here, by, levels.len())) {
+            self.choose(levels[place], feed);
+        }
+    }
+
+    /// Shows another monitor. The selected object stays, or becomes one that shares a PU with it.
+    fn choose(&mut self, monitor: usize, feed: &dyn Feed) {
+        let monitors = feed.monitors();
+        let topology = feed.topology();
+        let before = monitors.get(self.monitor).and_then(|shown| shown.objects.get(self.selected));
+        let Some(shown) = monitors.get(monitor) else { return };
+        self.selected = before.map_or(0, |&before| {
+            let near = |&id: &_| topology.get(id).cpuset.intersects(&topology.get(before).cpuset);
+            let same = shown.objects.iter().position(|&id| id == before);
+            same.or_else(|| shown.objects.iter().position(near)).unwrap_or(0)
+        });
+        self.monitor = monitor;
+        self.groups = Groups::new(topology, &shown.objects);
+    }
+
+    fn select(&mut self, place: i64, feed: &dyn Feed) {
+        let count = feed.monitors().get(self.monitor).map_or(0, |shown| shown.objects.len());
+        self.selected = place.clamp(0, (count as i64 - 1).max(0)) as usize;
+    }
+
+    fn next_block(&mut self, by: i8, feed: &dyn Feed) {
+        let firsts: Vec<usize> =
+            self.groups.blocks().filter_map(|block| block.cells.first()).copied().collect();
+        let here = firsts.partition_point(|&first| first <= self.selected);
+        let place = if by > 0 { here } else { here.saturating_sub(2) };
+        if let Some(&first) = firsts.get(place) {
+            self.select(first as i64, feed);
+        }
+    }
+}
+
+/// The monitors by name, in the order in which names first occur; of each, its levels.
+pub(crate) fn names(monitors: &[ShownMonitor]) -> Vec<Vec<usize>> {
+    let mut names: Vec<Vec<usize>> = Vec::new();
+    for (place, monitor) in monitors.iter().enumerate() {
+        match names.iter_mut().find(|levels| monitors[levels[0]].name == monitor.name) {
+            Some(levels) => levels.push(place),
+            None => names.push(vec![place]),
+        }
+    }
+    names
+}
+
+/// The place `by` further in a circle of `count`.
+fn turn(place: usize, by: i8, count: usize) -> Option<usize> {
+    let count = i64::try_from(count).ok().filter(|&count| count > 0)?;
+    usize::try_from((place as i64 + i64::from(by)).rem_euclid(count)).ok()
+}

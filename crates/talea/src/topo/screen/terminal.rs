@@ -1,0 +1,113 @@
+//! The terminal while the view has it: raw keys, the alternate screen, no cursor - and all of it back afterwards.
+//!
+//! Owns entering and leaving, also by a panic (the hook restores before the message is printed) and by SIGTERM and SIGINT
+//! (a flag that the loop looks at). SIGHUP keeps its default: the terminal is gone, there is nothing to restore.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute, queue};
+use signal_hook::SigId;
+use signal_hook::consts::{SIGINT, SIGTERM, SIGTSTP};
+
+use super::ScreenError;
+
+/// A whole screen of changed cells is one write.
+const BUFFER: usize = 64 * 1024;
+
+type Hook = dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync;
+
+/// The terminal, ours until this is dropped.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    asked: Arc<AtomicUsize>,
+    signals: Vec<SigId>,
+    hook: Option<Arc<Hook>>,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    pub(super) fn enter() -> Result<Self, ScreenError> {
+        if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+            return Err(ScreenError::NoTerminal);
+        }
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, io::stdout()));
+        let terminal = Terminal::new(backend)?;
+        let hook: Arc<Hook> = Arc::from(panic::take_hook());
+        let before = Arc::clone(&hook);
+        panic::set_hook(Box::new(move |info| {
+            give_back();
+            before(info);
+        }));
+        // From here on dropping gives everything back, also when a step below fails.
+        let mut screen =
+            Self { terminal, asked: Arc::default(), signals: Vec::new(), hook: Some(hook) };
+        for signal in [SIGTERM, SIGINT] {
+            let asked = Arc::clone(&screen.asked);
+            let id = signal_hook::flag::register_usize(signal, asked, signal as usize)?;
+            screen.signals.push(id);
+        }
+        screen.take()?;
+        Ok(screen)
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        enable_raw_mode()?;
+        execute!(self.terminal.backend_mut(), EnterAlternateScreen, cursor::Hide)?;
+        self.terminal.clear()
+    }
+
+    /// Draws what `paint` puts into the cells; only those that changed are written, all at once.
+    pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+        // Terminals that do not know synchronised updates ignore the request.
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    /// The signal that asks for the end.
+    pub(super) fn signal(&self) -> Option<i32> {
+        i32::try_from(self.asked.load(Ordering::Relaxed)).ok().filter(|&signal| signal > 0)
+    }
+
+    /// Back to the shell until it continues the process.
+    pub(super) fn suspend(&mut self) -> io::Result<()> {
+        give_back();
+        signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
+        self.take()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        for id in self.signals.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+        // A panicking thread may not touch the hook; its own hook has already given the terminal back.
+        if std::thread::panicking() {
+            return;
+        }
+        give_back();
+        drop(panic::take_hook());
+        if let Some(hook) = self.hook.take() {
+            panic::set_hook(Box::new(move |info| hook(info)));
+        }
+    }
+}
+
+/// Gives the terminal back. Does no harm twice; if it fails there is nobody left to tell.
+fn give_back() {
+    let mut out = io::stdout();
+    let _ = execute!(out, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
+    let _ = out.flush();
+    let _ = disable_raw_mode();
+}
