@@ -6,11 +6,14 @@
 //!
 //! Words follow hwloc (<https://www.open-mpi.org/projects/hwloc/>): an *object* has a *kind*; a *PU* is a hardware thread.
 
+pub mod accumulate;
 pub mod cpuset;
 pub mod monitors;
 pub mod objects;
+pub mod scale;
 pub mod values;
 
+pub use accumulate::Plan;
 pub use cpuset::CpuSet;
 pub use monitors::{Monitor, ObjectsOf};
 pub use objects::{Attributes, Object, ObjectId, ObjectKind, Topology};

@@ -69,7 +69,7 @@ all{ OBJ = PU; CTR = a + b; }
 
 #[test]
 fn keys() {
-    let text = "M{obj=NUMANode:1;ctr=a+b*2;agg=MEAN;when=Core;per=second;min=-5;max=2k*2;unit=%;accumulate=1;window=3}";
+    let text = "M{obj=NUMANode:1;ctr=a+b*2;agg=MEAN;when=Core;per=second;min=-5;max=2k*2;unit=%;logscale=0;window=3}";
     let monitor = one(text);
     let node = ObjectsOf::Some { kind: ObjectKind::NumaNode, first: 1, last: 1 };
     assert_eq!(monitor.objects, node);
@@ -77,7 +77,9 @@ fn keys() {
     assert_eq!(monitor.when, When::At(ObjectsOf::Kind(ObjectKind::Core)));
     assert_eq!((monitor.min, monitor.max), (Some(-5.0), Some(4000.0)));
     assert_eq!(monitor.unit.as_deref(), Some("%"));
-    assert_eq!((monitor.window, monitor.accumulate, monitor.log), (3, true, false));
+    assert_eq!((monitor.window, monitor.accumulate, monitor.log), (3, false, false));
+    assert!(one("M{OBJ=PU;CTR=a;ACCUMULATE=1}").accumulate);
+    assert!(parse("M{OBJ=PU;CTR=a;ACCUMULATE=1;WINDOW=2}").is_err());
     assert_eq!(one("M{OBJ=2;CTR=a}").objects, ObjectsOf::Depth(2));
     assert_eq!(one("M{OBJ=PU:0..3;CTR=a}").objects.to_string(), "PU:0-3");
     assert_eq!(one("M{OBJ=PU;CTR=a;PER=b+c}").counters(), ["a", "b", "c"]);
