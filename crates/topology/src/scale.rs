@@ -102,7 +102,8 @@ fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = part * last as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    Some(if below == above { below } else { below + (above - below) * place.fract() })
+    // Not from the difference, which may be too large for a number.
+    Some(below * (1.0 - place.fract()) + above * place.fract())
 }
 
 #[cfg(test)]

@@ -127,11 +127,7 @@ pub(super) fn places_in(topology: &Topology, objects: &[ObjectId], places: &[Pla
 }
 
 /// Which of some objects each object has.
-pub(super) fn objects_in(
-    topology: &Topology,
-    objects: &[ObjectId],
-    inner: &[ObjectId],
-) -> Members {
+pub(super) fn objects_in(topology: &Topology, objects: &[ObjectId], inner: &[ObjectId]) -> Members {
     let spots: Vec<Spot> = inner.iter().map(|&id| Spot::of_object(topology, id)).collect();
     Members::of(objects.len(), spots.len(), |row, spot| spots[spot].is_in(topology, objects[row]))
 }

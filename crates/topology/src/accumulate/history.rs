@@ -33,8 +33,8 @@ impl History {
             Self::None => {}
             Self::Window { frames, most } => {
                 // The oldest frame's memory is the newest one's.
-                let mut newest =
-                    if frames.len() >= *most { frames.pop_front() } else { None }.unwrap_or_default();
+                let mut newest = if frames.len() >= *most { frames.pop_front() } else { None }
+                    .unwrap_or_default();
                 newest.clear();
                 newest.extend_from_slice(inputs);
                 frames.push_back(newest);

@@ -14,11 +14,11 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use talea_model::gaps::Gaps;
 use talea_metric::expression::Expression;
+use talea_model::gaps::Gaps;
 
-pub use self::contain::objects_of;
 use self::contain::Members;
+pub use self::contain::objects_of;
 use self::history::History;
 use crate::monitors::Aggregate;
 use crate::objects::ObjectId;
@@ -40,7 +40,7 @@ pub struct Plan {
     /// Inputs of a monitor, one after another; then the values of its rows.
     inputs: Vec<f64>,
     values: Vec<f64>,
-    row: Vec<f64>,
+    scratch: Vec<f64>,
 }
 
 /// A counter folded into rows; several monitors share one.
@@ -130,9 +130,11 @@ impl Plan {
         }
         let span = readings.span.seconds();
         for (planned, values) in self.monitors.iter_mut().zip(&mut frame.values) {
-            values.clear();
             match &mut planned.work {
-                None => values.resize(planned.objects.len(), f64::NAN),
+                None => {
+                    values.clear();
+                    values.resize(planned.objects.len(), f64::NAN);
+                }
                 Some(work) => {
                     self.inputs.clear();
                     for &column in &work.columns {
@@ -141,10 +143,9 @@ impl Plan {
                     self.inputs.resize(self.inputs.len() + work.rows, span);
                     work.history.take(&mut self.inputs, work.rows, &work.gauges);
                     match &work.fold {
-                        None => work.evaluate(&self.inputs, &mut self.row, values),
+                        None => work.evaluate(&self.inputs, &mut self.scratch, values),
                         Some((members, aggregate)) => {
-                            self.values.clear();
-                            work.evaluate(&self.inputs, &mut self.row, &mut self.values);
+                            work.evaluate(&self.inputs, &mut self.scratch, &mut self.values);
                             fold(members, *aggregate, &self.values, values);
                         }
                     }
@@ -155,16 +156,17 @@ impl Plan {
 }
 
 impl Work {
-    /// Appends the value of each row.
-    fn evaluate(&self, inputs: &[f64], row: &mut Vec<f64>, values: &mut Vec<f64>) {
-        let spans = &inputs[self.columns.len() * self.rows..];
-        for (place, span) in spans.iter().enumerate() {
-            row.clear();
-            row.extend((0..self.columns.len()).map(|column| inputs[column * self.rows + place]));
-            let value = self.expression.eval(row);
-            // A division by no time is infinite, and that is absent.
-            let value = if self.per_second { value / span } else { value };
-            values.push(if value.is_finite() { value } else { f64::NAN });
+    /// The value of each row.
+    fn evaluate(&self, inputs: &[f64], scratch: &mut Vec<f64>, values: &mut Vec<f64>) {
+        values.clear();
+        let (columns, spans) = inputs.split_at(self.columns.len() * self.rows);
+        self.expression.eval_rows(columns, self.rows, scratch, values);
+        if self.per_second {
+            for (value, span) in values.iter_mut().zip(spans) {
+                // A division by no time is infinite, and that is absent.
+                let rate = *value / span;
+                *value = if rate.is_finite() { rate } else { f64::NAN };
+            }
         }
     }
 }

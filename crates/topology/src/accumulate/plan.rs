@@ -54,7 +54,7 @@ impl Plan {
             monitors: Vec::new(),
             inputs: Vec::new(),
             values: Vec::new(),
-            row: Vec::new(),
+            scratch: Vec::new(),
         };
         let mut maker = Maker {
             topology,
@@ -101,7 +101,9 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
     /// What is to be done for a monitor, or why it cannot be.
     fn work(&mut self, monitor: &Monitor, objects: &[ObjectId]) -> Result<Work, String> {
         let whole = match monitor.per.expression() {
-            Some(divisor) => monitor.expression.over(&divisor).map_err(|wrong| wrong.to_string())?,
+            Some(divisor) => {
+                monitor.expression.over(&divisor).map_err(|wrong| wrong.to_string())?
+            }
             None => monitor.expression.clone(),
         };
         let expression = self.readable(&whole)?;
@@ -128,8 +130,7 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
             };
             return Err(format!("no {finer} is in {}", monitor.objects));
         }
-        let within =
-            if monitor.when == When::After { monitor.aggregate } else { Aggregate::Sum };
+        let within = if monitor.when == When::After { monitor.aggregate } else { Aggregate::Sum };
         let mut columns = Vec::new();
         for counter in expression.counters() {
             columns.push(self.column(monitor, counter, &rows, within)?);
@@ -220,15 +221,12 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
         });
         let (rows, places) = key;
         self.coverage(monitor, counter, &rows, &places, members)?;
-        let number = match self.numbers.get(counter) {
-            Some(&number) => number,
-            None => {
-                self.plan.counters.push(counter.to_owned());
-                self.plan.places.push(places);
-                self.numbers.insert(counter.to_owned(), self.plan.counters.len() - 1);
-                self.plan.counters.len() - 1
-            }
-        };
+        let next = self.plan.counters.len();
+        let number = *self.numbers.entry(counter.to_owned()).or_insert(next);
+        if number == next {
+            self.plan.counters.push(counter.to_owned());
+            self.plan.places.push(places);
+        }
         let key = (number, members, aggregate.name());
         Ok(*self.columns.entry(key).or_insert_with(|| {
             let numbers = Vec::new();
@@ -274,7 +272,8 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
             let has = pus.iter().filter(|&&pu| cpuset.contains(pu)).count();
             all_pus && !columns.is_empty() && columns.len() < has
         };
-        let partial = objects.iter().zip(members.rows()).filter(|&(id, columns)| lacking((id, columns)));
+        let partial =
+            objects.iter().zip(members.rows()).filter(|&(id, columns)| lacking((id, columns)));
         let (partial, total) = (partial.count(), objects.len());
         if empty > 0 {
             let why = format!("`{counter}` is not read at {empty} of {total} {at}");

@@ -32,7 +32,8 @@ fn machine(packages: u32, caches: u32, cores: u32, pus: u32) -> Topology {
         id
     };
     // The PUs from the next one downwards.
-    let some = |next: u32, count: u32| (next - count..next).map(|pu| pu as usize).collect::<CpuSet>();
+    let some =
+        |next: u32, count: u32| (next - count..next).map(|pu| pu as usize).collect::<CpuSet>();
     let root = add(&mut topology, ObjectKind::Machine, None, some(total, total));
     for package in 0..packages {
         let set = some(next_pu, caches * cores * pus);
@@ -132,7 +133,7 @@ fn readings_become_values_of_levels() {
     assert_eq!(values("OBJ = OSDev; CTR = device.x;", &[&[3.0, 4.0]]), [3.0]);
     assert_eq!(values("OBJ = Machine; CTR = device.x;", &[&[3.0, 4.0]]), [7.0]);
     let packages = values("OBJ = Package; CTR = device.x;", &[&[3.0, 4.0]]);
-    assert!(packages[0].is_nan() && packages[1] == 3.0, "{packages:?}");
+    assert!(packages[0].is_nan() && packages[1..] == [3.0], "{packages:?}");
 }
 
 #[test]
@@ -211,7 +212,8 @@ fn memory_of_the_same_pus_does_not_take_what_is_of_the_package() {
 
 #[test]
 fn empty_topologies_and_monitors_do_no_harm() {
-    let mut none = plan(&Topology::default(), "A{ OBJ = PU; CTR = pu.a; } B{ OBJ = 0; CTR = machine.a; }");
+    let mut none =
+        plan(&Topology::default(), "A{ OBJ = PU; CTR = pu.a; } B{ OBJ = 0; CTR = machine.a; }");
     assert_eq!(frame(&mut none, &[]).values, [[]; 2]);
     let mut constant = plan(&machine(1, 1, 1, 2), "A{ OBJ = PU; CTR = 2 + 1; }");
     assert_eq!(frame(&mut constant, &[]).values, [[3.0, 3.0]]);
@@ -259,9 +261,9 @@ fn slow_at(monitor: &Monitor, set: &CpuSet, counters: &[String], frames: &[Readi
     let sum = |frames: &[Readings]| -> Option<(Vec<f64>, f64)> {
         let present: Vec<Vec<f64>> = frames.iter().filter_map(of_frame).collect();
         let first = present.first()?.clone();
-        let sums = present[1..].iter().fold(first, |sums, more| {
-            sums.iter().zip(more).map(|(a, b)| a + b).collect()
-        });
+        let sums = present[1..]
+            .iter()
+            .fold(first, |sums, more| sums.iter().zip(more).map(|(a, b)| a + b).collect());
         Some((sums, present.len() as f64))
     };
     let numbers = if monitor.accumulate {
@@ -283,7 +285,12 @@ fn slow_at(monitor: &Monitor, set: &CpuSet, counters: &[String], frames: &[Readi
     if value.is_finite() { value } else { f64::NAN }
 }
 
-fn slow(topology: &Topology, monitor: &Monitor, counters: &[String], frames: &[Readings]) -> Vec<f64> {
+fn slow(
+    topology: &Topology,
+    monitor: &Monitor,
+    counters: &[String],
+    frames: &[Readings],
+) -> Vec<f64> {
     let inner = match monitor.when {
         When::After => None,
         When::Before => Some(ObjectKind::Pu),
@@ -311,14 +318,11 @@ fn monitors() -> impl Strategy<Value = Monitor> {
         ObjectKind::Pu,
     ];
     let kind = || prop::sample::select(kinds.to_vec());
-    let texts = ["pu.a", "pu.a / pu.b", "max(pu.b, pu.c) - 1", "pu.c * 2 / (pu.a + pu.b)", "1 - pu.a"];
+    let texts =
+        ["pu.a", "pu.a / pu.b", "max(pu.b, pu.c) - 1", "pu.c * 2 / (pu.a + pu.b)", "1 - pu.a"];
     let texts = || prop::sample::select(texts.to_vec()).prop_map(|t| Expression::parse(t).unwrap());
-    let aggregate = prop::sample::select(vec![
-        Aggregate::Sum,
-        Aggregate::Max,
-        Aggregate::Min,
-        Aggregate::Mean,
-    ]);
+    let aggregate =
+        prop::sample::select(vec![Aggregate::Sum, Aggregate::Max, Aggregate::Min, Aggregate::Mean]);
     let when = prop_oneof![
         2 => Just(When::After),
         1 => Just(When::Before),
