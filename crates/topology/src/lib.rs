@@ -6,6 +6,7 @@
 //!
 //! Words follow hwloc (<https://www.open-mpi.org/projects/hwloc/>): an *object* has a *kind*; a *PU* is a hardware thread.
 
+pub mod accumulate;
 pub mod cpuset;
 pub mod hints;
 pub mod layout;
@@ -16,9 +17,11 @@ pub mod restrict;
 #[cfg(test)]
 mod sample;
 pub mod svg;
+pub mod scale;
 pub mod values;
 pub mod xml;
 
+pub use accumulate::Plan;
 pub use cpuset::CpuSet;
 pub use levels::levels;
 pub use monitors::{Monitor, ObjectsOf};

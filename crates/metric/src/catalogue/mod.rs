@@ -163,7 +163,10 @@ mod tests {
             let found = derived(name);
             assert_eq!(found.len(), papi::derived(name).len(), "{name}");
             for counter in found.iter().flat_map(Expression::counters) {
-                assert!(lines().any(|line| line.0 == perf::canonical(counter)), "{name}: {counter}");
+                assert!(
+                    lines().any(|line| line.0 == perf::canonical(counter)),
+                    "{name}: {counter}"
+                );
             }
             derivable += usize::from(!found.is_empty());
         }
@@ -179,8 +182,8 @@ mod tests {
 
     #[test]
     fn families_and_modifiers() {
-        let known = |name| spec(name).map(|spec| (spec.unit, spec.kind, spec.scope));
         use {Kind::*, Scope::*, Unit::*};
+        let known = |name| spec(name).map(|spec| (spec.unit, spec.kind, spec.scope));
         assert_eq!(known("net:eth0:rx_bytes"), Some((Bytes, Growing, Device)));
         assert_eq!(known("net:eth0.7:rx_errors"), Some((Count, Growing, Device)));
         assert_eq!(known("net:rx_bytes"), Some((Bytes, Growing, Device)));

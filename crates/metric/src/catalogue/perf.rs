@@ -1,7 +1,7 @@
 //! Generic events of Linux perf, with the names that `perf list` prints.
 //!
 //! Owns hardware, software and cache events, their aliases and modifiers (perf-list(1)). It follows the tables of tools/perf and
-//! perf_event_open(2).
+//! `perf_event_open(2)`.
 
 use super::Kind::Growing;
 use super::Line;

@@ -4,7 +4,8 @@
 
 use std::fmt;
 
-use super::{Expression, PRIMARY, Step, UNARY, lexer};
+use super::program::{PRIMARY, UNARY};
+use super::{Expression, Step, lexer};
 
 impl fmt::Display for Expression {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

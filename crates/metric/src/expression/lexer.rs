@@ -168,8 +168,7 @@ fn joined(tokens: Vec<(Token, Range<usize>)>) -> Vec<(Token, Range<usize>)> {
         });
         // A catalogue's name has few words; a long run need not be looked up.
         let name = if (2..=8).contains(&run.len()) {
-            Some(words.collect::<Vec<_>>().join("_"))
-                .filter(|name| catalogue::spec(name).is_some())
+            Some(words.collect::<Vec<_>>().join("_")).filter(|name| catalogue::spec(name).is_some())
         } else {
             None
         };

@@ -47,8 +47,8 @@ fn two(step: Step, first: Is, last: Is) -> Is {
     match (step, first, last) {
         (_, Is::Unknown, _) | (_, _, Is::Unknown) => Is::Unknown,
         (Step::Divide, Is::In(a), Is::In(b)) if a == b => Is::In(Unit::Ratio),
-        (Step::Divide | Step::Multiply, one, Is::Plain | Is::In(Unit::Ratio)) => one,
-        (Step::Multiply, Is::Plain | Is::In(Unit::Ratio), one) => one,
+        (Step::Divide | Step::Multiply, one, Is::Plain | Is::In(Unit::Ratio))
+        | (Step::Multiply, Is::Plain | Is::In(Unit::Ratio), one) => one,
         (Step::Divide | Step::Multiply, ..) => Is::Unknown,
         (_, a, b) if a == b => a,
         (_, Is::Plain, one) | (_, one, Is::Plain) => one,

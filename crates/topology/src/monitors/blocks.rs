@@ -258,8 +258,12 @@ fn inner_key(text: &str, value: &Range<usize>) -> Option<usize> {
 fn unknown_key(word: &str, span: Range<usize>, mistakes: &mut Mistakes) {
     let upper = word.to_uppercase();
     let help = match upper.as_str() {
-        "N_SAMPLE" | "N_SAMPLES" => Some("`WINDOW` says over how many frames counters are averaged".into()),
-        "SAMPLES_REDUCE" | "SAMPLE_REDUCE" => Some("write an expression as `REDUCTION`, or `AGG`".into()),
+        "N_SAMPLE" | "N_SAMPLES" => {
+            Some("`WINDOW` says over how many frames counters are averaged".into())
+        }
+        "SAMPLES_REDUCE" | "SAMPLE_REDUCE" => {
+            Some("write an expression as `REDUCTION`, or `AGG`".into())
+        }
         _ => talea_metric::suggest(&upper, KEYS.iter().map(|key| key.0))
             .map(|near| format!("did you mean `{near}`?")),
     };

@@ -26,8 +26,10 @@ pub(super) const CHOICES: &[&[&str]] = &[
         "MEM_BANDWIDTH{ OBJ = NUMANode; CTR = imc:read_bytes + imc:write_bytes; PER = second; UNIT = B/s; }",
         "MEM_BANDWIDTH{ OBJ = NUMANode; CTR = 64 * cache-misses; PER = second; UNIT = B/s; }",
     ],
-    &["BUSY{ OBJ = PU; CTR = 1 - (proc:idle + proc:iowait) / (proc:user + proc:nice + proc:system \
-       + proc:idle + proc:iowait + proc:irq + proc:softirq + proc:steal); MIN = 0; MAX = 1; }"],
+    &[
+        "BUSY{ OBJ = PU; CTR = 1 - (proc:idle + proc:iowait) / (proc:user + proc:nice + proc:system \
+       + proc:idle + proc:iowait + proc:irq + proc:softirq + proc:steal); MIN = 0; MAX = 1; }",
+    ],
     &["BUSY_CORE{ OBJ = Core; CTR = 1 - (proc:idle + proc:iowait) / (proc:user + proc:nice \
        + proc:system + proc:idle + proc:iowait + proc:irq + proc:softirq + proc:steal); MIN = 0; MAX = 1; }"],
     &[
@@ -40,7 +42,9 @@ pub(super) const CHOICES: &[&[&str]] = &[
     ],
     &["MEM_USED{ OBJ = NUMANode; CTR = mem:used; MIN = 0; UNIT = B; }"],
     &["NET{ OBJ = OSDev; CTR = net:rx_bytes + net:tx_bytes; PER = second; UNIT = B/s; }"],
-    &["INFINIBAND{ OBJ = OSDev; CTR = ib:port_rcv_data + ib:port_xmit_data; PER = second; UNIT = B/s; }"],
+    &[
+        "INFINIBAND{ OBJ = OSDev; CTR = ib:port_rcv_data + ib:port_xmit_data; PER = second; UNIT = B/s; }",
+    ],
 ];
 
 /// Monitors of what can be read here.

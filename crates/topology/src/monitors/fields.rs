@@ -94,7 +94,8 @@ impl Reader<'_> {
             let names = kinds.clone().map(|kind| kind.short()).chain(kinds.map(|kind| kind.name()));
             let near = talea_metric::suggest(word, names.chain(MORE_KINDS));
             let shown: String = word.chars().take(40).collect();
-            let message = format!("expected a kind of object such as L3, or a depth, found `{shown}`");
+            let message =
+                format!("expected a kind of object such as L3, or a depth, found `{shown}`");
             let help = near.map(|near| format!("did you mean `{near}`?"));
             self.mistakes.note_with(span.start..span.start + word.len(), message, help);
             return None;

@@ -108,9 +108,17 @@ impl Mistakes {
     }
 }
 
+impl<'a> IntoIterator for &'a Mistakes {
+    type Item = &'a Mistake;
+    type IntoIter = std::slice::Iter<'a, Mistake>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl fmt::Display for Mistakes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let groups: Vec<Group<'_>> = 
+        let groups: Vec<Group<'_>> =
             self.list.iter().take(MOST_DRAWN).map(|mistake| self.group(mistake)).collect();
         out.write_str(&Renderer::plain().term_width(100).render(&groups))?;
         match self.list.len().saturating_sub(MOST_DRAWN) + self.more {

@@ -182,7 +182,7 @@ impl Monitor {
     pub fn counters(&self) -> Vec<String> {
         let mut all = self.expression.counters().to_vec();
         let divisor = self.per.expression();
-        let more = divisor.iter().flat_map(|divisor| divisor.counters());
+        let more = divisor.iter().flat_map(Expression::counters);
         all.extend(more.filter(|name| !self.expression.counters().contains(name)).cloned());
         all
     }

@@ -66,7 +66,8 @@ impl Reader<'_> {
         }
         match (ctr, reduction) {
             (Some(_), Some(reduction)) => {
-                self.mistakes.note(reduction.key_span.clone(), "expected either `CTR` or `REDUCTION`");
+                self.mistakes
+                    .note(reduction.key_span.clone(), "expected either `CTR` or `REDUCTION`");
             }
             (Some(ctr), None) => {
                 let written = self.expression(&ctr.value, &outputs.members);

@@ -20,10 +20,7 @@ fn the_form_of_dynamic_lstopo() {
         L1_MISS{ OBJ = L1d; CTR = PAPI_L1_DCM; LOGSCALE = 1; } SINGLE_L3_MISS{ OBJ = PU; CTR = PAPI_L3_TCM; LOGSCALE = 1; }";
     let all = parse(text).unwrap();
     let kinds = [ObjectKind::L3Cache, ObjectKind::L2Cache, ObjectKind::L1Cache, ObjectKind::Pu];
-    assert_eq!(
-        all.iter().map(|m| m.objects).collect::<Vec<_>>(),
-        kinds.map(ObjectsOf::Kind)
-    );
+    assert_eq!(all.iter().map(|m| m.objects).collect::<Vec<_>>(), kinds.map(ObjectsOf::Kind));
     assert!(all.iter().all(|monitor| monitor.log));
     assert_eq!(all[3].name, "SINGLE_L3_MISS");
 
@@ -69,7 +66,7 @@ all{ OBJ = PU; CTR = a + b; }
 
 #[test]
 fn keys() {
-    let text = "M{obj=NUMANode:1;ctr=a+b*2;agg=MEAN;when=Core;per=second;min=-5;max=2k*2;unit=%;accumulate=1;window=3}";
+    let text = "M{obj=NUMANode:1;ctr=a+b*2;agg=MEAN;when=Core;per=second;min=-5;max=2k*2;unit=%;logscale=0;window=3}";
     let monitor = one(text);
     let node = ObjectsOf::Some { kind: ObjectKind::NumaNode, first: 1, last: 1 };
     assert_eq!(monitor.objects, node);
@@ -77,7 +74,9 @@ fn keys() {
     assert_eq!(monitor.when, When::At(ObjectsOf::Kind(ObjectKind::Core)));
     assert_eq!((monitor.min, monitor.max), (Some(-5.0), Some(4000.0)));
     assert_eq!(monitor.unit.as_deref(), Some("%"));
-    assert_eq!((monitor.window, monitor.accumulate, monitor.log), (3, true, false));
+    assert_eq!((monitor.window, monitor.accumulate, monitor.log), (3, false, false));
+    assert!(one("M{OBJ=PU;CTR=a;ACCUMULATE=1}").accumulate);
+    assert!(parse("M{OBJ=PU;CTR=a;ACCUMULATE=1;WINDOW=2}").is_err());
     assert_eq!(one("M{OBJ=2;CTR=a}").objects, ObjectsOf::Depth(2));
     assert_eq!(one("M{OBJ=PU:0..3;CTR=a}").objects.to_string(), "PU:0-3");
     assert_eq!(one("M{OBJ=PU;CTR=a;PER=b+c}").counters(), ["a", "b", "c"]);
@@ -103,15 +102,18 @@ fn monitors_refer_to_monitors() {
         "A{ OBJ = L3; CTR = B / C; } B{ OBJ = PU; CTR = x + y; SILENT = 1; } C{ OBJ = PU; CTR = B + 1; PER = A; }",
     );
     assert!(all.is_err(), "A needs C, and C's divisor needs A");
-    let all = parse("A{ OBJ = L3; CTR = B / C; } B{ OBJ = PU; CTR = x + y; } C{ OBJ = PU; CTR = B + 1; }");
+    let all = parse(
+        "A{ OBJ = L3; CTR = B / C; } B{ OBJ = PU; CTR = x + y; } C{ OBJ = PU; CTR = B + 1; }",
+    );
     let all = all.unwrap();
     assert_eq!(all[0].expression, expression("(x + y) / (x + y + 1)"));
-    let chain: String =
-        (0..1000).map(|i| format!("m{i}{{ OBJ = PU; CTR = m{}; }}\n", i + 1)).collect();
+    let repeated = |count: usize, line: &dyn Fn(usize) -> String| -> String {
+        (0..count).map(line).collect::<Vec<_>>().concat()
+    };
+    let chain = repeated(1000, &|i| format!("m{i}{{ OBJ = PU; CTR = m{}; }}\n", i + 1));
     assert_eq!(parse(&(chain.clone() + "m1000{ OBJ = PU; CTR = x; }")).unwrap().len(), 1001);
     assert!(parse(&(chain + "m1000{ OBJ = PU; CTR = m0; }")).is_err());
-    let doubling: String =
-        (0..100).map(|i| format!("m{i}{{ OBJ = PU; CTR = m{0} + m{0}; }}\n", i + 1)).collect();
+    let doubling = repeated(100, &|i| format!("m{i}{{ OBJ = PU; CTR = m{0} + m{0}; }}\n", i + 1));
     assert!(parse(&(doubling + "m100{ OBJ = PU; CTR = x; }")).is_err());
 }
 
@@ -180,7 +182,16 @@ fn too_much_is_refused() {
     let mistakes = parse(&many).unwrap_err();
     assert!(mistakes.to_string().len() < 100_000);
     assert_eq!(mistakes.iter().count(), 1000);
-    for part in ["a=", "OBJ = x CTR ", "a{b}", "\"", "M{OBJ=PU;CTR=x}", "#\n", "((((", "A{OBJ=PU;CTR=A A A A;}"] {
+    for part in [
+        "a=",
+        "OBJ = x CTR ",
+        "a{b}",
+        "\"",
+        "M{OBJ=PU;CTR=x}",
+        "#\n",
+        "((((",
+        "A{OBJ=PU;CTR=A A A A;}",
+    ] {
         let text = format!("M{{ {}", part.repeat(LONGEST_TEXT / part.len() - 10));
         assert!(parse(&text).is_err());
         assert!(parse(&text[4..]).is_err() || part == "#\n");
@@ -191,11 +202,17 @@ fn too_much_is_refused() {
 fn defaults_are_what_can_be_read() {
     let show = |available: &dyn Fn(&str) -> bool| {
         let lines = defaults(available).into_iter().map(|monitor| {
-            format!("{:14} {:9} [{}]", monitor.name, monitor.objects.to_string(), monitor.unit_text())
+            format!(
+                "{:14} {:9} [{}]",
+                monitor.name,
+                monitor.objects.to_string(),
+                monitor.unit_text()
+            )
         });
         lines.collect::<Vec<_>>().join("\n")
     };
-    let software = |name: &str| name.contains(':') && !name.starts_with("ib:") && !name.starts_with("imc");
+    let software =
+        |name: &str| name.contains(':') && !name.starts_with("ib:") && !name.starts_with("imc");
     insta::assert_snapshot!(show(&software), @r#"
 BUSY           PU        []
 BUSY_CORE      Core      []
@@ -230,13 +247,23 @@ fn objects() -> impl Strategy<Value = ObjectsOf> {
     prop_oneof![
         kind.clone().prop_map(ObjectsOf::Kind),
         (0_u32..20).prop_map(ObjectsOf::Depth),
-        (kind, 0_u32..9, 0_u32..9)
-            .prop_map(|(kind, first, more)| ObjectsOf::Some { kind, first, last: first + more }),
+        (kind, 0_u32..9, 0_u32..9).prop_map(|(kind, first, more)| ObjectsOf::Some {
+            kind,
+            first,
+            last: first + more
+        }),
     ]
 }
 
 fn texts() -> impl Strategy<Value = Expression> {
-    let texts = ["second", "a / b", "-(a + \"cpu/x/\") * 2", "min(a, 1e-30)", "LLC-loads / 3", "a - (b - c)"];
+    let texts = [
+        "second",
+        "a / b",
+        "-(a + \"cpu/x/\") * 2",
+        "min(a, 1e-30)",
+        "LLC-loads / 3",
+        "a - (b - c)",
+    ];
     prop::sample::select(texts.to_vec()).prop_map(expression)
 }
 
@@ -250,7 +277,8 @@ fn monitors() -> impl Strategy<Value = Monitor> {
         texts().prop_map(Per::Expression)
     ];
     let aggregate = prop::sample::select(Aggregate::ALL.as_slice()).prop_map(|known| known.1);
-    let end = || prop::option::of(prop_oneof![-1e12..1e12_f64, Just(0.0), Just(1e300), Just(-1e-300)]);
+    let end =
+        || prop::option::of(prop_oneof![-1e12..1e12_f64, Just(0.0), Just(1e300), Just(-1e-300)]);
     (
         ("[A-Z][A-Z0-9_.:-]{0,8}", objects(), texts(), aggregate, when, per),
         (end(), end(), prop::option::of("[ -!#-~é%]{0,9}"), 1_u32..=LONGEST_WINDOW),
