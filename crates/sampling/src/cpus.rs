@@ -3,9 +3,11 @@
 //! Owns the kernel's lists in `/sys/devices/system/cpu`, and the packages and NUMA nodes of PUs. Where the lists are missing (small
 //! containers), the lines of `/proc/stat` say it.
 
+use talea_model::{GapKind, Gaps};
 use talea_topology::CpuSet;
 
-use crate::root::Root;
+use crate::root::{Root, Watched};
+use crate::source::gap;
 
 /// PUs that run now.
 pub fn online(root: &Root) -> CpuSet {
@@ -33,6 +35,40 @@ pub fn nodes(root: &Root) -> CpuSet {
         let names = root.names("sys/devices/system/node");
         names.iter().filter_map(|name| name.strip_prefix("node")?.parse().ok()).collect()
     })
+}
+
+/// The list of PUs that run, asked again and again for the price of one small read.
+#[derive(Debug)]
+pub(crate) struct OnlineWatch {
+    root: Root,
+    file: Watched,
+    text: String,
+    first: CpuSet,
+}
+
+impl OnlineWatch {
+    /// What runs now is what will be counted.
+    pub(crate) fn new(root: &Root) -> Self {
+        let mut file = root.watch("sys/devices/system/cpu/online");
+        let text = file.read().unwrap_or_default().to_owned();
+        Self { root: root.clone(), file, text, first: online(root) }
+    }
+
+    /// PUs that run now, if that changed; one that is new since the start is a gap.
+    pub(crate) fn changed(&mut self, gaps: &mut Gaps) -> Option<CpuSet> {
+        let text = self.file.read()?;
+        if text == self.text {
+            return None;
+        }
+        text.clone_into(&mut self.text);
+        let now = online(&self.root);
+        let new = now.without(&self.first);
+        if !new.is_empty() {
+            let detail = format!("PUs {new} came after counting began and are not counted");
+            gaps.note(gap(GapKind::Missing, detail));
+        }
+        Some(now)
+    }
 }
 
 /// A list of the kernel in a file.

@@ -1,7 +1,7 @@
 //! The threads of processes, of their children, and what the kernel says of each.
 //!
 //! Owns the texts `/proc/PID/stat`, `.../task/TID/stat` and `.../children`, and who belongs to a family: the processes that were asked
-//! for, and (if wanted) whatever they start, also after whoever started it ended. Follows proc_pid_stat(5).
+//! for, and (if wanted) whatever they start, also after whoever started it ended. Follows `proc_pid_stat(5)`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,8 @@
 //! Who runs where, now.
 //!
 //! Owns the question which PU each thread of some processes runs on, which it may run on, and how much it has run. It is asked
-//! as often as the caller likes; each thread costs two small reads. Follows proc_pid_stat(5) and proc_pid_status(5).
+//! as often as the caller likes; each thread costs two small reads. Follows `proc_pid_stat(5)`
+//! and `proc_pid_status(5)`.
 
 use talea_topology::CpuSet;
 
@@ -69,7 +70,10 @@ mod tests {
         let status = "Name:\tapp\nCpus_allowed:\tff\nCpus_allowed_list:\t0-3,6\n";
         std::fs::write(root.path("proc/10/task/11/status"), status).unwrap();
         let threads = placement(&root, &mut Family::new(&[10], false));
-        assert_eq!(threads.iter().map(|t| (t.pid, t.tid, t.pu)).collect::<Vec<_>>(), [(10, 10, 2), (10, 11, 3)]);
+        assert_eq!(
+            threads.iter().map(|t| (t.pid, t.tid, t.pu)).collect::<Vec<_>>(),
+            [(10, 10, 2), (10, 11, 3)]
+        );
         assert!(threads[0].allowed.is_empty());
         assert_eq!(threads[1].allowed.to_string(), "0-3,6");
         assert_eq!((threads[1].name.as_str(), threads[1].running), ("app (11) x", true));

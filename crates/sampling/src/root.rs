@@ -115,7 +115,6 @@ impl Watched {
         self.file.as_ref()?;
         std::str::from_utf8(&self.bytes).ok()
     }
-
 }
 
 fn fill(file: &File, bytes: &mut Vec<u8>) -> Option<()> {

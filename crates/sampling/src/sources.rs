@@ -15,7 +15,7 @@ use crate::source::{CounterSource, Offer, Offered, OpenError, Opened, Target, ga
 /// A set of sources.
 #[derive(Default)]
 pub struct Sources {
-    sources: Vec<Box<dyn CounterSource>>,
+    all: Vec<Box<dyn CounterSource>>,
     /// For each counter: source and number within it.
     parts: Vec<Option<(usize, usize)>>,
     /// For each source a list for each of its counters.
@@ -40,13 +40,13 @@ impl Sources {
 
     /// Adds a source; earlier ones are asked first.
     pub fn add(&mut self, source: Box<dyn CounterSource>) {
-        self.sources.push(source);
+        self.all.push(source);
     }
 
     /// Names of the sources that give the counters of the last [`Sources::open`], in the order of the sources.
     pub fn in_use(&self) -> Vec<String> {
         let used = |at: usize| self.parts.iter().flatten().any(|&(source, _)| source == at);
-        let sources = self.sources.iter().enumerate();
+        let sources = self.all.iter().enumerate();
         sources.filter(|&(at, _)| used(at)).map(|(_, source)| source.name().to_owned()).collect()
     }
 
@@ -56,12 +56,12 @@ impl Sources {
     /// One sentence: why no source can read it here.
     pub fn offer(&self, counter: &str) -> Result<(String, Offered), String> {
         let (at, offered) = self.find(counter)?;
-        Ok((self.sources[at].name().to_owned(), offered))
+        Ok((self.all[at].name().to_owned(), offered))
     }
 
     fn find(&self, counter: &str) -> Result<(usize, Offered), String> {
         let mut reasons = Vec::new();
-        for (at, source) in self.sources.iter().enumerate() {
+        for (at, source) in self.all.iter().enumerate() {
             match source.offers(counter) {
                 Offer::Yes(offered) => return Ok((at, offered)),
                 Offer::Refused(reason) => reasons.push(reason),
@@ -69,7 +69,7 @@ impl Sources {
             }
         }
         if reasons.is_empty() {
-            let names: Vec<&str> = self.sources.iter().map(|source| source.name()).collect();
+            let names: Vec<&str> = self.all.iter().map(|source| source.name()).collect();
             return Err(format!("no source knows it (asked: {})", names.join(", ")));
         }
         Err(reasons.join("; "))
@@ -77,11 +77,12 @@ impl Sources {
 
     /// Names that any source knows, with the source's name; sorted by source, then by name.
     pub fn known(&self) -> Vec<(String, String)> {
-        let of = |source: &Box<dyn CounterSource>| {
-            let name = source.name().to_owned();
-            source.known().into_iter().map(move |counter| (name.clone(), counter))
-        };
-        self.sources.iter().flat_map(of).collect()
+        let mut known = Vec::new();
+        for source in &self.all {
+            let counters = source.known().into_iter();
+            known.extend(counters.map(|counter| (source.name().to_owned(), counter)));
+        }
+        known
     }
 
     /// Begins to count; time is counted from now. Counters that cannot be had have no places, and a gap says why.
@@ -94,7 +95,7 @@ impl Sources {
         target: &Target,
         gaps: &mut Gaps,
     ) -> Result<Vec<Opened>, OpenError> {
-        let mut asked: Vec<Vec<String>> = vec![Vec::new(); self.sources.len()];
+        let mut asked: Vec<Vec<String>> = vec![Vec::new(); self.all.len()];
         self.parts = Vec::with_capacity(counters.len());
         for counter in counters {
             let found = self.find(counter);
@@ -108,7 +109,7 @@ impl Sources {
             }
         }
         let mut opened = Vec::with_capacity(asked.len());
-        for (source, names) in self.sources.iter_mut().zip(&asked) {
+        for (source, names) in self.all.iter_mut().zip(&asked) {
             // A source without counters closes what it had.
             opened.push(source.open(names, target, gaps)?);
         }
@@ -141,7 +142,7 @@ impl Sources {
 
     /// The same at a time that the caller gives, since counting began: for sources that have no clock of their own.
     pub fn read_at(&mut self, at: Nanos, readings: &mut Readings, gaps: &mut Gaps) {
-        for (source, numbers) in self.sources.iter_mut().zip(&mut self.numbers) {
+        for (source, numbers) in self.all.iter_mut().zip(&mut self.numbers) {
             if !numbers.is_empty() {
                 source.read(at, numbers, gaps);
             }
@@ -176,7 +177,7 @@ mod tests {
     struct Letter(char, usize);
 
     impl CounterSource for Letter {
-        fn name(&self) -> &str {
+        fn name(&self) -> &'static str {
             "letter"
         }
         fn offers(&self, counter: &str) -> Offer {

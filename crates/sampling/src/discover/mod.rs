@@ -33,7 +33,9 @@ pub enum Found {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoverError {
     /// Neither a library nor the kernel's folders.
-    #[error("expected libhwloc ({library}) or PUs in /sys/devices/system/cpu and /proc/stat, found neither")]
+    #[error(
+        "expected libhwloc ({library}) or PUs in /sys/devices/system/cpu and /proc/stat, found neither"
+    )]
     Nothing {
         /// Why the library is not used.
         library: String,

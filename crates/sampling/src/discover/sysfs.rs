@@ -74,7 +74,8 @@ fn packages_and_cores(
         let text = root.line(&format!("{folder}/{name}"))?;
         text.parse::<u32>().ok()
     };
-    let package = set(["package_cpus_list", "core_siblings_list"]).unwrap_or_else(|| online.clone());
+    let package =
+        set(["package_cpus_list", "core_siblings_list"]).unwrap_or_else(|| online.clone());
     let core = set(["core_cpus_list", "thread_siblings_list"]).unwrap_or_else(|| CpuSet::of(pu));
     let die = set(["die_cpus_list", "die_cpus_list"]).filter(|die| *die != package);
     if package.first() == Some(pu) {
@@ -235,7 +236,7 @@ fn cpu_model(root: &Root) -> Option<String> {
         let mut lines = text.lines().filter_map(|line| line.split_once(':'));
         lines.find(|(key, _)| key.trim() == *name).map(|(_, value)| value.trim().to_owned())
     };
-    names.iter().find_map(|name| of(&name)).map(|name| name.chars().take(256).collect())
+    names.iter().find_map(of).map(|name| name.chars().take(256).collect())
 }
 
 /// Sets of nodes of all objects, and what is offline.

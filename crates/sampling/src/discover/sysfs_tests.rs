@@ -109,7 +109,8 @@ fn a_server() {
     assert_eq!(machine.complete_cpuset.to_string(), "0-15");
     assert_eq!(topology.get(ObjectId(2)).info("CPUModel"), Some("Example 9000"));
     assert_eq!(topology.distances[0].values.len(), 9);
-    let network = topology.of_kind(ObjectKind::OsDevice).find(|(_, o)| o.name.as_deref() == Some("eth0"));
+    let network =
+        topology.of_kind(ObjectKind::OsDevice).find(|(_, o)| o.name.as_deref() == Some("eth0"));
     let parent = topology.get(network.unwrap().1.parent.unwrap());
     assert_eq!((parent.kind, parent.os_index), (ObjectKind::Package, Some(1)));
 }
@@ -166,17 +167,14 @@ proptest! {
         write(&root, "sys/devices/system/node/online", "0-1\n");
         for (i, list) in lists.iter().enumerate() {
             let cpu = format!("sys/devices/system/cpu/cpu{}", i % 6);
-            match i / 6 {
-                0 => {
+            if i < 6 {
                     write(&root, &format!("{cpu}/topology/package_cpus_list"), list);
                     write(&root, &format!("{cpu}/topology/core_cpus_list"), &lists[11 - i]);
                     write(&root, &format!("sys/devices/system/node/node{}/cpulist", i % 2), list);
-                }
-                _ => {
+            } else {
                     write(&root, &format!("{cpu}/cache/index0/level"), &level);
                     write(&root, &format!("{cpu}/cache/index0/shared_cpu_list"), list);
                     write(&root, &format!("{cpu}/cache/index0/size"), list);
-                }
             }
         }
         let topology = topology(&root).unwrap();

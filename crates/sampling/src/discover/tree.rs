@@ -76,9 +76,8 @@ impl Tree {
     /// The same, but not inside a core or cache: neither memory nor devices hang there.
     fn holder(&self, links: &[Links], set: &CpuSet) -> usize {
         let mut at = 0;
-        let is_place = |kind| {
-            matches!(kind, ObjectKind::Package | ObjectKind::Die | ObjectKind::Group)
-        };
+        let is_place =
+            |kind| matches!(kind, ObjectKind::Package | ObjectKind::Die | ObjectKind::Group);
         let holds = |child: &&usize| {
             let object = &self.normal[**child];
             !set.is_empty() && is_place(object.kind) && set.is_subset(&object.cpuset)
@@ -97,7 +96,10 @@ impl Tree {
         sets.dedup();
         let is_place = |object: &Object, set: &CpuSet| {
             object.cpuset == *set
-                && matches!(object.kind, ObjectKind::Machine | ObjectKind::Package | ObjectKind::Die)
+                && matches!(
+                    object.kind,
+                    ObjectKind::Machine | ObjectKind::Package | ObjectKind::Die
+                )
         };
         sets.retain(|set| !self.normal.iter().any(|object| is_place(object, set)));
         for set in sets {

@@ -171,7 +171,8 @@ pub(crate) fn known(root: &Root) -> Vec<String> {
         // `uncore_imc_3` is listed as `uncore_imc`; a PMU whose own name ends so has no siblings to speak of.
         let stem = if stem.is_empty() || !pmu.contains('_') { &pmu } else { stem };
         let events = root.names(&format!("{FOLDER}/{pmu}/events"));
-        let own = |name: &String| ![".scale", ".unit", ".snapshot"].iter().any(|s| name.ends_with(s));
+        let own =
+            |name: &String| ![".scale", ".unit", ".snapshot"].iter().any(|s| name.ends_with(s));
         names.extend(events.into_iter().filter(own).map(|event| format!("{stem}/{event}/")));
     }
     for folder in TRACING {
@@ -194,7 +195,7 @@ pub(crate) fn known(root: &Root) -> Vec<String> {
 pub(crate) fn tracepoint(root: &Root, name: &str) -> Option<Attributes> {
     let (system, event) = name.split_once(':').filter(|(s, e)| is_name(s) && is_name(e))?;
     let id = |folder: &&str| root.number(&format!("{folder}/{system}/{event}/id"));
-    let id = TRACING.iter().find_map(|folder| id(&folder))?;
+    let id = TRACING.iter().find_map(id)?;
     Some(Attributes { kind: TRACEPOINT, config: [id, 0, 0, 0], ..Attributes::default() })
 }
 

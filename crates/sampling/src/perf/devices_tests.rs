@@ -43,7 +43,8 @@ fn server() -> (tempfile::TempDir, Root) {
     }
     files.push(("sys/devices/system/cpu/online".to_owned(), "0-31\n"));
     files.push(("sys/kernel/tracing/events/sched/sched_switch/id".to_owned(), "316\n"));
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     tree(&files)
 }
 
@@ -72,7 +73,7 @@ fn terms_become_bits() {
     assert_eq!(config("cpu/event=0x1ff,ldlat=3/"), Ok([0xff | 1 << 32, 3, 0, 0]));
     assert_eq!(config("cpu/config=7,config1=0x10/"), Ok([7, 16, 0, 0]));
     let user = event(&root, "cpu/cache-misses/u").unwrap().unwrap();
-    assert!(user.instances[0].0.exclude_kernel && !user.shared);
+    assert!(user.instances[0].0.without.kernel && !user.shared);
     assert_eq!(user.instances[0].1.len(), 32);
     assert_eq!(
         config("cpu/what/").unwrap_err(),

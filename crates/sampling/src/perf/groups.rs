@@ -73,6 +73,9 @@ impl Group {
             taken += 1;
         }
         rest.extend(wanted.drain(taken..));
+        if let Some(leader) = events.first() {
+            perf::start(leader)?;
+        }
         let grown = vec![0; HEAD + taken];
         let mut group = Self { whose, lane, wanted, events, last: None, grown };
         group.advance(&mut Vec::new());
@@ -97,7 +100,10 @@ impl Group {
                 Err(_) => return self.close(),
             }
         }
-        self.advance(&mut Vec::new());
+        match self.events.first().map(perf::start) {
+            Some(Ok(())) => _ = self.advance(&mut Vec::new()),
+            _ => self.close(),
+        }
     }
 
     /// Reads the totals; false if there is no growth to tell, because this is the first reading or it failed.
@@ -131,9 +137,10 @@ impl Group {
     /// What each event counted, scaled by the lane.
     pub(crate) fn counts(&self, lane: Lane) -> impl Iterator<Item = (Slot, f64, Option<Doubt>)> {
         let (factor, doubt) = lane.factor();
-        self.wanted.iter().zip(&self.grown[2..]).map(move |((_, slot), &count)| {
-            (*slot, count as f64 * factor * slot.scale, doubt)
-        })
+        self.wanted
+            .iter()
+            .zip(&self.grown[2..])
+            .map(move |((_, slot), &count)| (*slot, count as f64 * factor * slot.scale, doubt))
     }
 }
 

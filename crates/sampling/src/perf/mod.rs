@@ -2,7 +2,7 @@
 //!
 //! Owns how a list of counters becomes events on PUs (or on each thread of processes and each PU, so that a count lands on the
 //! PU where it happened) and the reading of all of them from the caller's one thread. Counts without sampling: nothing is
-//! interrupted, the kernel adds up. Follows perf_event_open(2).
+//! interrupted, the kernel adds up. Follows `perf_event_open(2)`.
 //!
 //! A thread that is created later is counted by inheritance from the thread that created it, not by looking for it.
 
@@ -16,7 +16,8 @@ use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::Place;
 
 use crate::cpus;
-use crate::root::{Root, Watched};
+use crate::cpus::OnlineWatch;
+use crate::root::Root;
 use crate::source::{CounterSource, Offer, Offered, OpenError, Opened, Scope, Target, gap};
 use groups::{Doubt, Group, Lane};
 
@@ -28,9 +29,7 @@ pub struct PerfSource {
     groups: Vec<Group>,
     /// One for each lane, made anew by each reading.
     lanes: Vec<Lane>,
-    /// PUs that run, as the kernel says.
-    online: Watched,
-    online_text: String,
+    online: OnlineWatch,
     bytes: Vec<u8>,
     /// Places of counters that were not counted in this reading.
     uncounted: Vec<(usize, usize)>,
@@ -40,12 +39,11 @@ impl PerfSource {
     /// With the names of PMUs below this root.
     pub fn new(root: Root) -> Self {
         Self {
-            online: root.watch("sys/devices/system/cpu/online"),
+            online: OnlineWatch::new(&root),
             root,
             names: Vec::new(),
             groups: Vec::new(),
             lanes: Vec::new(),
-            online_text: String::new(),
             bytes: Vec::new(),
             uncounted: Vec::new(),
         }
@@ -58,14 +56,7 @@ impl PerfSource {
 
     /// Closes what is on PUs that went offline and opens it again on those that came back.
     fn follow_cpus(&mut self, gaps: &mut Gaps) {
-        match self.online.read() {
-            Some(text) if text != self.online_text => {
-                self.online_text.clear();
-                self.online_text.push_str(text);
-            }
-            _ => return,
-        }
-        let online = cpus::online(&self.root);
+        let Some(online) = self.online.changed(gaps) else { return };
         for group in &mut self.groups {
             let (None, Some(pu)) = (group.whose.thread, group.whose.pu) else { continue };
             match online.contains(pu as usize) {
@@ -117,7 +108,7 @@ impl CounterSource for PerfSource {
     ) -> Result<Vec<Opened>, OpenError> {
         self.groups.clear();
         counters.clone_into(&mut self.names);
-        self.online_text = self.online.read().unwrap_or_default().to_owned();
+        self.online = OnlineWatch::new(&self.root);
         if counters.is_empty() {
             return Ok(Vec::new());
         }
@@ -130,7 +121,9 @@ impl CounterSource for PerfSource {
 
     fn read(&mut self, _: Nanos, numbers: &mut [Vec<f64>], gaps: &mut Gaps) {
         self.follow_cpus(gaps);
-        numbers.iter_mut().for_each(|numbers| numbers.fill(f64::NAN));
+        for numbers in numbers.iter_mut() {
+            numbers.fill(f64::NAN);
+        }
         self.lanes.fill(Lane::default());
         self.uncounted.clear();
         // All totals first, one close after the other; a lane is known only when all its groups are read.
@@ -146,7 +139,8 @@ impl CounterSource for PerfSource {
         }
         for group in &self.groups[..ready] {
             for (slot, count, doubt) in group.counts(self.lanes[group.lane]) {
-                let Some(number) = numbers.get_mut(slot.counter).and_then(|n| n.get_mut(slot.place))
+                let Some(number) =
+                    numbers.get_mut(slot.counter).and_then(|n| n.get_mut(slot.place))
                 else {
                     continue;
                 };
@@ -175,17 +169,16 @@ fn note_doubt(name: &str, doubt: Doubt, gaps: &mut Gaps) {
         ),
         Doubt::Uncounted => gap(
             GapKind::Missing,
-            format!("`{name}` was not counted some of the time: the PMU was taken by other counters"),
+            format!(
+                "`{name}` was not counted some of the time: the PMU was taken by other counters"
+            ),
         ),
     });
 }
 
 /// The package, PU ... of a place, for who sorts numbers.
 pub(crate) fn place_of(shared: bool, root: &Root, pu: usize) -> Place {
-    match shared {
-        true => Place::Package(cpus::package(root, pu)),
-        false => Place::Pu(pu as u32),
-    }
+    if shared { Place::Package(cpus::package(root, pu)) } else { Place::Pu(pu as u32) }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! the names under which PAPI and libpfm4 show the same events (`perf::CYCLES`, `perf::PERF_COUNT_HW_CACHE_L1D:READ:MISS`).
 //! Events of other PMUs are in [`super::devices`]. Follows perf-list(1) and `linux/perf_event.h`.
 
-use crate::sys::perf::Attributes;
+use crate::sys::perf::{Attributes, Without};
 
 const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;
@@ -72,7 +72,6 @@ pub(crate) struct Event {
     /// `ns` for clocks, nothing for counts.
     pub(crate) unit: &'static str,
 }
-
 
 pub(crate) fn is_software(kind: u32) -> bool {
     matches!(kind, SOFTWARE | TRACEPOINT)
@@ -171,9 +170,8 @@ pub(crate) struct Modifiers {
 impl Modifiers {
     pub(crate) fn apply(self, attributes: &mut Attributes) {
         if self != Self::default() {
-            attributes.exclude_user = !self.user;
-            attributes.exclude_kernel = !self.kernel;
-            attributes.exclude_hypervisor = !self.hypervisor;
+            attributes.without =
+                Without { user: !self.user, kernel: !self.kernel, hypervisor: !self.hypervisor };
         }
     }
 
@@ -245,8 +243,8 @@ mod tests {
     #[test]
     fn modifiers_leave_out() {
         let excluded = |name| {
-            let a = generic(name).unwrap().attributes;
-            (a.exclude_user, a.exclude_kernel, a.exclude_hypervisor)
+            let Without { user, kernel, hypervisor } = generic(name).unwrap().attributes.without;
+            (user, kernel, hypervisor)
         };
         assert_eq!(excluded("cycles"), (false, false, false));
         assert_eq!(excluded("cycles:u"), (false, true, true));

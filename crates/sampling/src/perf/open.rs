@@ -18,7 +18,7 @@ use crate::cpus;
 use crate::family::Family;
 use crate::root::Root;
 use crate::source::{OpenError, Target, gap};
-use crate::sys::perf::{self, Attributes, Whose};
+use crate::sys::perf::{self, Attributes, Inherit, Whose};
 
 /// Descriptors that are left to the rest of the program.
 const SPARE: usize = 256;
@@ -78,30 +78,30 @@ pub(super) fn probe(
         Threads::Own => Whose { thread: Some(0), pu: None },
         Threads::These(threads, _) => Whose { thread: threads.first().copied(), pu },
     };
-    let inherit = matches!(threads, Threads::These(..)) && !event.shared;
-    let children = matches!(threads, Threads::These(_, true));
-    let mut attributes = Attributes { inherit, threads_only: inherit && !children, ..*attributes };
-    let mut tried = Tried::default();
+    let inherit = match threads {
+        Threads::These(_, true) if !event.shared => Inherit::All,
+        Threads::These(_, false) if !event.shared => Inherit::Threads,
+        _ => Inherit::Nothing,
+    };
+    let mut tried = Tried { user_only: false, inherit };
+    let mut attributes = Attributes { inherit, ..*attributes };
     // At most: as asked, without the kernel, without inheritance.
     for _ in 0..3 {
-        let error = match perf::open(&attributes, whose, None) {
-            Ok(_) => return Ok(Tried { inherit: attributes.inherit, ..tried }),
-            Err(error) => error,
-        };
+        let Err(error) = perf::open(&attributes, whose, None) else { return Ok(tried) };
         match refusal(&error) {
             // Users may count what their own programs do in user mode when the kernel is out of bounds.
-            Refusal::NotAllowed if !attributes.exclude_kernel && !event.shared => {
-                (attributes.exclude_kernel, attributes.exclude_hypervisor) = (true, true);
+            Refusal::NotAllowed if !attributes.without.kernel && !event.shared => {
                 tried.user_only = true;
             }
             // Kernels before 5.13 cannot tell threads from children.
-            Refusal::Invalid if attributes.threads_only => {
-                (attributes.inherit, attributes.threads_only) = (false, false);
+            Refusal::Invalid if attributes.inherit == Inherit::Threads => {
+                tried.inherit = Inherit::Nothing;
             }
             // The thread ended meanwhile: nothing is wrong with the event.
-            Refusal::Gone => return Ok(Tried { inherit: attributes.inherit, ..tried }),
+            Refusal::Gone => return Ok(tried),
             _ => return Err(sentence(root, name, &error)),
         }
+        tried.apply(&mut attributes);
     }
     Err(format!("the kernel refuses `{name}`"))
 }
@@ -110,7 +110,16 @@ pub(super) fn probe(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tried {
     pub(super) user_only: bool,
-    pub(super) inherit: bool,
+    pub(super) inherit: Inherit,
+}
+
+impl Tried {
+    fn apply(self, attributes: &mut Attributes) {
+        attributes.inherit = self.inherit;
+        if self.user_only {
+            (attributes.without.kernel, attributes.without.hypervisor) = (true, true);
+        }
+    }
 }
 
 /// Events that are counted together: those of a PMU, as far as they fit.
@@ -176,7 +185,7 @@ impl Plan {
         }
         if processes && event.shared {
             note(format!("`{name}` counts the whole machine: its PMU knows no processes"));
-        } else if processes && !tried.inherit {
+        } else if processes && tried.inherit == Inherit::Nothing {
             note(format!("`{name}` leaves out threads that start later: this kernel is too old"));
         }
         if !processes && matches!(name, "task-clock" | "cpu-clock") {
@@ -196,11 +205,7 @@ impl Plan {
         }
         for (attributes, pus) in &event.instances {
             let mut attributes = *attributes;
-            if tried.user_only {
-                (attributes.exclude_kernel, attributes.exclude_hypervisor) = (true, true);
-            }
-            attributes.inherit = tried.inherit;
-            attributes.threads_only = matches!(self.threads, Threads::These(_, false));
+            tried.apply(&mut attributes);
             let together = match attributes.kind {
                 kind if names::is_software(kind) => Together::Software,
                 kind if event.shared => Together::Device(kind),
@@ -325,7 +330,7 @@ fn of_this_pu(
         let pus = cpus::list(root, &format!("{folder}/cpus"))?;
         if pus.contains(pu as usize) { root.number(&format!("{folder}/type")) } else { None }
     };
-    if let Some(kind) = SORTS.iter().find_map(|pmu| of(&pmu)) {
+    if let Some(kind) = SORTS.iter().find_map(of) {
         for (attributes, _) in &mut wanted {
             if matches!(attributes.kind, 0 | 3) {
                 attributes.config[0] |= kind << 32;

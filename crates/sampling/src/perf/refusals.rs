@@ -1,6 +1,6 @@
 //! What the kernel means when it opens no event.
 //!
-//! Owns the sentences, each with what would help. Follows perf_event_open(2), "ERRORS".
+//! Owns the sentences, each with what would help. Follows `perf_event_open(2)`, "ERRORS".
 
 use std::io;
 

@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(talk.declared["watts"].places, [Place::Package(0), Place::Package(1)]);
         assert_eq!(talk.declared["ops"].offered, Offered::growing(Scope::Device, ""));
         assert_eq!((talk.sets, talk.set.len(), talk.bad), (1, 2, 0));
-        assert_eq!(talk.set[&("watts".to_owned(), Place::Package(0))], 50.5);
+        assert!((talk.set[&("watts".to_owned(), Place::Package(0))] - 50.5).abs() < 1e-9);
         talk.hear(b"end\n");
         assert_eq!(talk.set.keys().map(|key| &key.1).collect::<Vec<_>>(), [&Place::Package(1)]);
     }

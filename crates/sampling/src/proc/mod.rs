@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::Place;
 
-use crate::cpus;
+use crate::cpus::{self, OnlineWatch};
 use crate::family::Family;
 use crate::growth::{Grown, Growth};
 use crate::root::{Root, Watched};
@@ -30,6 +30,7 @@ pub struct ProcSource {
     files: Vec<Source>,
     tables: Tables,
     tasks: Option<Tasks>,
+    online: OnlineWatch,
 }
 
 #[derive(Debug)]
@@ -71,7 +72,8 @@ impl ProcSource {
     /// With the texts below this root.
     pub fn new(root: Root) -> Self {
         let tables = Tables::default();
-        Self { root, counters: Vec::new(), files: Vec::new(), tables, tasks: None }
+        let online = OnlineWatch::new(&root);
+        Self { root, counters: Vec::new(), files: Vec::new(), tables, tasks: None, online }
     }
 
     /// Adds a counter that stands in files.
@@ -213,6 +215,7 @@ impl CounterSource for ProcSource {
         gaps: &mut Gaps,
     ) -> Result<Vec<Opened>, OpenError> {
         (self.counters, self.files, self.tasks) = (Vec::new(), Vec::new(), None);
+        self.online = OnlineWatch::new(&self.root);
         let mut files = BTreeMap::new();
         let mut figures = Vec::new();
         let pus: Vec<u32> = cpus::online(&self.root).iter().map(|pu| pu as u32).collect();
@@ -249,7 +252,11 @@ impl CounterSource for ProcSource {
 
     fn read(&mut self, _: Nanos, numbers: &mut [Vec<f64>], gaps: &mut Gaps) {
         // Cells at the same place are added; what has none stays absent.
-        numbers.iter_mut().for_each(|numbers| numbers.fill(0.0));
+        for numbers in numbers.iter_mut() {
+            numbers.fill(0.0);
+        }
+        // PUs that left show in the texts; those that came later are said here.
+        self.online.changed(gaps);
         self.read_files(numbers, gaps);
         if let Some(tasks) = &mut self.tasks {
             tasks.read(&self.root, numbers, gaps);

@@ -116,8 +116,7 @@ fn proc(root: &Root, name: &str) -> Option<Result<Found, String>> {
         None => return None,
     };
     let spot = |pu| times.map_or(Spot::Interrupts(pu), |&(_, bits)| Spot::Times(pu, bits));
-    let cell =
-        |pu| Cell { place: Place::Pu(pu as u32), path: path.to_owned(), spot: spot(pu) };
+    let cell = |pu| Cell { place: Place::Pu(pu as u32), path: path.to_owned(), spot: spot(pu) };
     let cells: Vec<Cell> = cpus::online(root).iter().map(cell).collect();
     Some(found(Offered::growing(Scope::Pu, unit), cells, factor, || format!("no `/{path}` here")))
 }

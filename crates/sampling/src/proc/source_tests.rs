@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 use crate::family::tests::process;
 use crate::source::{Offered, Scope};
@@ -159,7 +161,7 @@ fn refusals_say_what_there_is() {
             Offer::No => "-".to_owned(),
             Offer::Refused(reason) => reason,
         };
-        text += &format!("{name}: {said}\n");
+        writeln!(text, "{name}: {said}").unwrap();
     }
     insta::assert_snapshot!(text);
     for name in source.known() {
@@ -190,8 +192,7 @@ fn times_of_threads_are_where_they_ran_last() {
     let names = ["proc:busy", "proc:minor-faults", "mem:free", "proc:running"].map(str::to_owned);
     let target = Target::Processes { pids: vec![10], children: true };
     let opened = source.open(&names, &target, &mut gaps).unwrap();
-    let mut numbers: Vec<Vec<f64>> =
-        opened.iter().map(|o| vec![0.0; o.places.len()]).collect();
+    let mut numbers: Vec<Vec<f64>> = opened.iter().map(|o| vec![0.0; o.places.len()]).collect();
     let line = crate::family::tests::line;
     // Thread 10 moved from PU 2 to 1; 21 ended; 22 began.
     write(&root, "proc/10/task/10/stat", &line(10, "app", 1, [55, 2], 1));

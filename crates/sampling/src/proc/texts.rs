@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn interrupts_of_pus() {
-        let text = "           CPU0       CPU2\n  1:   5   7   IO-APIC\nNMI:  1 2 Non-maskable\nERR:  9\n";
+        let text =
+            "           CPU0       CPU2\n  1:   5   7   IO-APIC\nNMI:  1 2 Non-maskable\nERR:  9\n";
         let mut tables = Tables::default();
         tables.interrupts(text);
         assert_eq!(tables.find(&Spot::Interrupts(0), text), Some(6));

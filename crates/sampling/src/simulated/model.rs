@@ -114,7 +114,8 @@ pub(super) fn list(pus: &[Pu], at: usize, step: Nanos, time: Nanos) -> Activity 
     let pu = &pus[at];
     // From an eighth of the first level to eight times the third.
     let smallest = (pu.caches[0].size / 8.0).max(64.0);
-    let sizes = (pu.caches[2].size * 64.0 / pu.caches[0].size).log2().ceil().clamp(1.0, 60.0) as u64;
+    let sizes =
+        (pu.caches[2].size * 64.0 / pu.caches[0].size).log2().ceil().clamp(1.0, 60.0) as u64;
     let turn = time.0.checked_div(step.0).unwrap_or(0) % (sizes + 1);
     Activity { busy: 1.0, working_set: smallest * (1_u64 << turn) as f64 }
 }

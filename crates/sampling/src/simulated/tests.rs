@@ -83,7 +83,8 @@ fn same_seed_same_numbers() {
     let topology = machine(2, 4);
     let run = |seed| {
         let mut source = Simulated::new(&topology, Scenario::Mixed, seed);
-        let mut numbers = opened(&mut source, &["cycles", "cache-misses", "imc:read_bytes", "mem:used"]);
+        let mut numbers =
+            opened(&mut source, &["cycles", "cache-misses", "imc:read_bytes", "mem:used"]);
         let mut all = Vec::new();
         for step in 1..30 {
             source.read(Nanos(step * 100_000_000), &mut numbers, &mut Gaps::default());

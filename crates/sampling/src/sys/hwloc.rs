@@ -68,8 +68,8 @@ unsafe fn load_and_export(library: &Library, topology: Topology) -> Result<Strin
     // the end, belongs to the topology's library, is copied while it is valid, and given back once.
     unsafe {
         // Plug-ins that talk to X servers or start OpenCL drivers take seconds and tell nothing that is shown.
-        if let Ok(components) = library
-            .get::<unsafe extern "C" fn(Topology, c_ulong, *const c_char) -> c_int>(
+        if let Ok(components) =
+            library.get::<unsafe extern "C" fn(Topology, c_ulong, *const c_char) -> c_int>(
                 b"hwloc_topology_set_components\0",
             )
         {

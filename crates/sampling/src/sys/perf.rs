@@ -1,7 +1,8 @@
 //! Opening perf events that count.
 //!
-//! Owns the attribute block and the descriptor. The event counts from the moment it is open; reading is an ordinary read(2).
-//! Follows perf_event_open(2).
+//! Owns the attribute block and the descriptor. The leader of a group stands still until [`start`], as the kernel takes notice of
+//! members that join a running leader only when it schedules anew; reading is an ordinary read(2).
+//! Follows `perf_event_open(2)`.
 
 use std::fs::File;
 use std::io;
@@ -18,13 +19,30 @@ pub(crate) struct Attributes {
     pub(crate) kind: u32,
     /// Which event.
     pub(crate) config: [u64; 4],
-    pub(crate) exclude_user: bool,
-    pub(crate) exclude_kernel: bool,
-    pub(crate) exclude_hypervisor: bool,
-    /// Threads that are created later count too.
-    pub(crate) inherit: bool,
-    /// ... but not those of new processes.
-    pub(crate) threads_only: bool,
+    /// What is left out.
+    pub(crate) without: Without,
+    /// Who else is counted.
+    pub(crate) inherit: Inherit,
+}
+
+/// Modes of a PU in which nothing is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Without {
+    pub(crate) user: bool,
+    pub(crate) kernel: bool,
+    pub(crate) hypervisor: bool,
+}
+
+/// Whether what a thread creates later is counted with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Inherit {
+    /// It is not.
+    #[default]
+    Nothing,
+    /// Threads are, processes are not; since Linux 5.13.
+    Threads,
+    /// All is.
+    All,
 }
 
 /// Whose events.
@@ -54,13 +72,16 @@ pub(crate) fn open(
     attr.__bindgen_anon_4.config2 = config2;
     attr.config3 = config3;
     attr.read_format = u64::from(
-        b::PERF_FORMAT_GROUP | b::PERF_FORMAT_TOTAL_TIME_ENABLED | b::PERF_FORMAT_TOTAL_TIME_RUNNING,
+        b::PERF_FORMAT_GROUP
+            | b::PERF_FORMAT_TOTAL_TIME_ENABLED
+            | b::PERF_FORMAT_TOTAL_TIME_RUNNING,
     );
-    attr.set_exclude_user(attributes.exclude_user.into());
-    attr.set_exclude_kernel(attributes.exclude_kernel.into());
-    attr.set_exclude_hv(attributes.exclude_hypervisor.into());
-    attr.set_inherit(attributes.inherit.into());
-    attr.set_inherit_thread((attributes.inherit && attributes.threads_only).into());
+    attr.set_disabled(leader.is_none().into());
+    attr.set_exclude_user(attributes.without.user.into());
+    attr.set_exclude_kernel(attributes.without.kernel.into());
+    attr.set_exclude_hv(attributes.without.hypervisor.into());
+    attr.set_inherit((attributes.inherit != Inherit::Nothing).into());
+    attr.set_inherit_thread((attributes.inherit == Inherit::Threads).into());
     let number = |number: Option<u32>| number.map_or(-1, |number| number as i32);
     let leader = leader.map_or(-1, AsRawFd::as_raw_fd);
     // SAFETY: `attr` is a whole attribute block that tells its own size and outlives the call; the kernel only reads it (and
@@ -79,4 +100,14 @@ pub(crate) fn open(
     }
     // SAFETY: the kernel just made this descriptor for us and nobody else knows of it.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+}
+
+/// Lets a leader and its group count.
+#[doc(alias = "PERF_EVENT_IOC_ENABLE")]
+pub(crate) fn start(leader: &File) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the call, and this request takes no memory: its argument is a set of flags.
+    match unsafe { kernel::ioctls::ENABLE(leader.as_raw_fd(), 0) } {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
