@@ -8,8 +8,10 @@
 
 pub mod cpuset;
 pub mod levels;
+pub mod name;
 pub mod objects;
 pub mod restrict;
+pub mod synthetic;
 pub mod values;
 pub mod xml;
 
