@@ -44,6 +44,24 @@ pub(crate) fn arrange(objects: Vec<Object>, root: usize) -> (Vec<Object>, Vec<Op
     (arranged, places)
 }
 
+/// Puts normal children in the order of their first PUs, as hwloc has them, and objects in depth-first order from the first.
+/// Objects without PUs come last; without sets the order stands.
+pub(crate) fn sort(mut objects: Vec<Object>) -> (Vec<Object>, Vec<Option<ObjectId>>) {
+    let first: Vec<usize> = objects
+        .iter()
+        .map(|object| {
+            let whole = object.complete_cpuset.first().or_else(|| object.cpuset.first());
+            whole.unwrap_or(usize::MAX)
+        })
+        .collect();
+    for object in &mut objects {
+        if !object.children.is_sorted_by_key(|child| first[child.0 as usize]) {
+            object.children.sort_by_key(|child| first[child.0 as usize]);
+        }
+    }
+    arrange(objects, 0)
+}
+
 /// The levels of normal objects: the root alone, then each level in the order of the tree. PUs are last.
 pub fn levels(topology: &Topology) -> Vec<Vec<ObjectId>> {
     of(&topology.objects)

@@ -18,6 +18,10 @@ pub mod restrict;
 mod sample;
 pub mod svg;
 pub mod scale;
+pub mod name;
+pub mod objects;
+pub mod restrict;
+pub mod synthetic;
 pub mod values;
 pub mod xml;
 

@@ -105,14 +105,15 @@ impl ObjectKind {
         }
     }
 
-    /// The kind of a name as hwloc's tools accept it: any case, `socket` and `node` too, `L1d`, `L2`, `thread`.
+    /// The kind of a name as hwloc's tools accept it: any case, `socket`, `pack` and `node` too, `L1d`, `L2`, `thread`.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let known = |kind: &&Self| {
             kind.name().eq_ignore_ascii_case(&name) || kind.short().eq_ignore_ascii_case(&name)
         };
         let other = match name.as_str() {
-            "socket" => Some(Self::Package),
+            "socket" | "pack" => Some(Self::Package),
+            "pci" => Some(Self::PciDevice),
             "numa" | "node" | "numanode" => Some(Self::NumaNode),
             "l1dcache" | "l1" => Some(Self::L1Cache),
             "l2d" | "l2dcache" => Some(Self::L2Cache),

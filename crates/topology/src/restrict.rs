@@ -40,11 +40,14 @@ pub fn to_cpuset(topology: &Topology, pus: &CpuSet) -> Result<Topology, Restrict
             !has_sets || object.complete_cpuset.is_empty() || object.complete_cpuset.intersects(pus)
         })
         .collect();
-    let mut part = keep(topology, &stays);
-    let gone = gone_nodes(topology, &part);
-    for object in &mut part.objects {
+    let mut cut = topology.clone();
+    for object in &mut cut.objects {
         object.cpuset = object.cpuset.and(pus);
         object.complete_cpuset = object.complete_cpuset.and(pus);
+    }
+    let mut part = keep(&cut, &stays);
+    let gone = gone_nodes(topology, &part);
+    for object in &mut part.objects {
         object.nodeset = object.nodeset.without(&gone);
         object.complete_nodeset = object.complete_nodeset.without(&gone);
         restrict_allowed(object, pus, &gone);
@@ -107,7 +110,7 @@ fn keep(topology: &Topology, stays: &[bool]) -> Topology {
             list.retain(|id| stays[id.0 as usize]);
         }
     }
-    let (mut objects, places) = levels::arrange(objects, 0);
+    let (mut objects, places) = levels::sort(objects);
     levels::number(&mut objects);
     let place = |id: ObjectId| places.get(id.0 as usize).copied().flatten();
     let mut part = Topology { objects, ..Topology::default() };

@@ -1,7 +1,7 @@
 //! Attributes of `<object>`: names and texts to an [`Object`].
 //!
 //! Owns the names of all versions. Sets that are no sets are errors, because the tree rests on them; a number that is none is
-//! a gap and stays in `unknown`, as do attributes that mean nothing here.
+//! a gap. Attributes that mean nothing here stay in `unknown`.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -62,7 +62,6 @@ pub(super) fn read(
     let mut parts = Parts { kind, group_kind, ..Parts::default() };
     let mut object = Object::new(kind.unwrap_or(ObjectKind::L2Cache));
     let mut has = 0;
-    let mut online = None;
     for attribute in element.attributes(scan.text) {
         let (key, value) = attribute?;
         let mut set = |flag: u8| -> Result<CpuSet, XmlError> {
@@ -84,7 +83,8 @@ pub(super) fn read(
             "complete_nodeset" => object.complete_nodeset = set(HAS_COMPLETE_NODESET)?,
             // Only the root's say anything: the others repeat them.
             "allowed_cpuset" | "allowed_nodeset" if !is_root => {}
-            "online_cpuset" => online = Some(set(0)?),
+            // hwloc 2 no longer tells PUs that are offline from those that are missing.
+            "online_cpuset" if version == 1 => {}
             "name" => object.name = Some(value.into_owned()).filter(|name| !name.is_empty()),
             "subtype" => object.subtype = Some(value.into_owned()).filter(|word| !word.is_empty()),
             _ => {
@@ -94,9 +94,6 @@ pub(super) fn read(
                 }
             }
         }
-    }
-    if let Some(online) = online.filter(|online| *online != object.cpuset) {
-        object.unknown.push(("online_cpuset".to_owned(), online.to_mask()));
     }
     let machine_memory = parts.machine_memory;
     parts.finish(&mut object, version, line, faults)?;
@@ -155,7 +152,7 @@ impl Parts {
         let kind = self.kind;
         match key {
             "os_index" | "gp_index" | "id" => true,
-            "cache_size" | "cache_linesize" | "cache_associativity" | "cache_type" => {
+            "cache_size" | "cache_linesize" | "cache_associativity" | "cache_type" | "depth" => {
                 self.is_cache()
             }
             "local_memory" => kind == Some(ObjectKind::NumaNode),
@@ -221,6 +218,8 @@ impl Parts {
             }
             "pci_type" if self.has_pci() => {
                 let (taken, interface) = pci_type(&mut self.pci, value);
+                let is_there = object.unknown.iter().any(|(key, _)| key == INTERFACE);
+                let interface = interface.filter(|_| !is_there);
                 object.unknown.extend(interface.map(|number| (INTERFACE.to_owned(), number)));
                 taken
             }
@@ -336,8 +335,9 @@ fn keep_unknown(
 ) {
     if is_known {
         faults.damaged(line(), &format!("`{key}` cannot be `{}`", cut(&value)));
-    }
-    if is_name(key) {
+    } else if object.unknown.iter().any(|(other, _)| other == key) {
+        // The programming interface of a device may be there from its type.
+    } else if is_name(key) {
         object.unknown.push((key.to_owned(), value.into_owned()));
     } else {
         faults.damaged(line(), &format!("`{}` is no name of an attribute", cut(key)));

@@ -113,20 +113,6 @@ impl Draft {
             };
             list.push(id);
         }
-        let first: Vec<usize> = objects
-            .iter()
-            .map(|object| {
-                let whole = object.complete_cpuset.first().or_else(|| object.cpuset.first());
-                whole.unwrap_or(usize::MAX)
-            })
-            .collect();
-        for at in 0..objects.len() {
-            // Without sets the order of the file stands.
-            let children = &objects[at].children;
-            if !children.is_sorted_by_key(|child| first[child.0 as usize]) {
-                objects[at].children.sort_by_key(|child| first[child.0 as usize]);
-            }
-        }
         let root =
             self.above.iter().zip(&self.dead).position(|(above, &dead)| above.is_none() && !dead);
         let (arranged, places) = crate::levels::arrange(objects, root.unwrap_or(0));

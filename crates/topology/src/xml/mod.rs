@@ -20,6 +20,7 @@ use crate::objects::Topology;
 use draft::Draft;
 use scan::{Lines, Scanner, Token};
 
+pub(crate) use attributes::level_of;
 pub use scan::{MOST_ATTRIBUTES, MOST_DEPTH};
 pub use write::write;
 
@@ -217,7 +218,13 @@ fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
     }
     draft.number_all();
     let distances = version1::resolve_depths(&draft);
-    let (objects, have, at, places) = draft.link();
+    let (mut objects, has, at, mut places) = draft.link();
+    sets::derive(&mut objects, &has, &at, &line, &mut draft.faults)?;
+    let (mut objects, sorted) = crate::levels::sort(objects);
+    for place in &mut places {
+        *place = place.and_then(|id| sorted[id.0 as usize]);
+    }
+    crate::levels::number(&mut objects);
     let mut topology = Topology {
         objects,
         cpu_kinds: std::mem::take(&mut draft.cpu_kinds),
@@ -226,8 +233,6 @@ fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
         infos: std::mem::take(&mut draft.infos),
         ..Topology::default()
     };
-    sets::derive(&mut topology.objects, &have, &at, &line, &mut draft.faults)?;
-    crate::levels::number(&mut topology.objects);
     extras::resolve(
         &mut topology,
         draft.raw_distances,
@@ -237,4 +242,14 @@ fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
     );
     version1::add_distances(&mut topology, distances, &places, &line, &mut draft.faults);
     Ok(Loaded { topology, gaps: draft.faults.done(), version: draft.version })
+}
+
+/// Derives the sets of objects that were not read from a file. Objects stand in depth-first order; `has` and `at` are as
+/// in a draft.
+pub(crate) fn derive_sets(
+    objects: &mut [crate::Object],
+    has: &[u8],
+    at: &[usize],
+) -> Result<(), XmlError> {
+    sets::derive(objects, has, at, &|_| 1, &mut Faults::default())
 }

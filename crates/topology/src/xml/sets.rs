@@ -4,7 +4,7 @@
 //! a node belongs to the object that it hangs on, to all above and to all below that. What contradicts is a gap and stays as it
 //! is, except PUs without a number or with another's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cpuset::{CpuSet, MOST};
 use crate::objects::{Object, ObjectKind};
@@ -152,7 +152,12 @@ fn number_pus(
 
 /// Notes sets that are not within their parent's, and PUs whose set is not their number.
 fn check(objects: &[Object], at: &[usize], line: &impl Fn(usize) -> usize, faults: &mut Faults) {
+    let mut nodes = BTreeSet::new();
     for (object, &at) in objects.iter().zip(at) {
+        let node = object.os_index.filter(|_| object.kind == ObjectKind::NumaNode);
+        if let Some(number) = node.filter(|&number| !nodes.insert(number)) {
+            faults.damaged(line(at), &format!("a second NUMA node P#{number}"));
+        }
         if object.kind == ObjectKind::Pu {
             let own = object.os_index.map(|number| CpuSet::of(number as usize)).unwrap_or_default();
             if object.complete_cpuset != own {
@@ -173,7 +178,12 @@ fn check(objects: &[Object], at: &[usize], line: &impl Fn(usize) -> usize, fault
             );
             faults.damaged(line(at), &super::cut(&detail));
         }
-        if !object.complete_cpuset.is_subset(&parent.complete_cpuset) {
+        if !object.cpuset.is_subset(&object.complete_cpuset) {
+            let detail = format!("the cpuset of a {} is not within its complete one", object.kind);
+            faults.damaged(line(at), &detail);
+        }
+        let is_within = object.complete_cpuset.is_subset(&parent.complete_cpuset);
+        if !is_within && object.cpuset.is_subset(&parent.cpuset) {
             let detail = format!(
                 "the complete cpuset of a {} is not within its {}'s",
                 object.kind, parent.kind

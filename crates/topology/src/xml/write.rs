@@ -267,8 +267,14 @@ fn write_distances(
     let objects: Vec<&Object> = distances.objects.iter().map(|&id| topology.get(id)).collect();
     let Some(kind) = objects.first().map(|object| object.kind) else { return Ok(()) };
     let is_mixed = objects.iter().any(|object| object.kind != kind);
+    // Numbers of the operating system name nodes and PUs, unless a file gave one twice.
+    let is_only = |id: &ObjectId| {
+        let os = topology.get(*id).os_index;
+        os.is_some()
+            && topology.of_kind(kind).filter(|(_, other)| other.os_index == os).count() == 1
+    };
     let by_os = matches!(kind, ObjectKind::NumaNode | ObjectKind::Pu)
-        && objects.iter().all(|object| object.os_index.is_some());
+        && distances.objects.iter().all(is_only);
     let tag = if is_mixed { "distances2hetero" } else { "distances2" };
     write!(out, "  <{tag}")?;
     if !is_mixed {

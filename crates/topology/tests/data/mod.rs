@@ -47,8 +47,12 @@ pub fn file(name: &str) -> Option<Vec<u8>> {
 
 /// What `lstopo` (Debian's package hwloc-nox) makes of a file or a synthetic description, as XML with all objects.
 pub fn run_lstopo(input: &str) -> Option<Result<String, String>> {
+    run(input, &[])
+}
+
+fn run(input: &str, options: &[&str]) -> Option<Result<String, String>> {
     let mut command = Command::new("lstopo-no-graphics");
-    command.args(["-i", input, "--filter", "all:all", "--of", "xml"]);
+    command.args(["-i", input, "--filter", "all:all", "--of", "xml"]).args(options);
     match command.output() {
         Ok(output) if output.status.success() => {
             Some(Ok(String::from_utf8(output.stdout).unwrap()))
@@ -63,8 +67,17 @@ pub fn run_lstopo(input: &str) -> Option<Result<String, String>> {
 
 /// The same for bytes of a file.
 pub fn lstopo(bytes: &[u8]) -> Option<String> {
+    lstopo_with(bytes, &[])
+}
+
+/// The same for some PUs of a machine, without the nodes that lose their PUs.
+pub fn restricted(bytes: &[u8], mask: &str) -> Option<String> {
+    lstopo_with(bytes, &["--restrict", mask, "--restrict-flags", "REMOVE_CPULESS"])
+}
+
+fn lstopo_with(bytes: &[u8], options: &[&str]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("objects.xml");
     std::fs::write(&path, bytes).unwrap();
-    run_lstopo(path.to_str().unwrap()).map(|result| result.unwrap())
+    run(path.to_str().unwrap(), options).map(|result| result.unwrap())
 }
