@@ -5,6 +5,10 @@
 
 use talea_topology::{ObjectId, ObjectKind, Topology};
 
+/// Inside objects of these kinds imbalance is looked for, outermost first.
+pub(crate) const HOLDERS: [ObjectKind; 4] =
+    [ObjectKind::Package, ObjectKind::NumaNode, ObjectKind::L3Cache, ObjectKind::Core];
+
 /// Objects of a package, or of the machine where they are in none.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Panel {
@@ -34,6 +38,8 @@ pub(crate) struct Groups {
     pub(crate) panels: Vec<Panel>,
     /// How many cells belong on top of each other: the PUs of a core, else 1.
     pub(crate) stack: usize,
+    /// Of the kinds of [`HOLDERS`], those with at least two but not all of the objects, and which.
+    pub(crate) holders: Vec<(ObjectKind, ObjectId, Vec<usize>)>,
 }
 
 impl Groups {
@@ -46,7 +52,7 @@ impl Groups {
             .into_iter()
             .map(|(object, cells)| panel(topology, objects, object, &cells, block_kind))
             .collect();
-        Self { panels, stack: stack(topology, objects) }
+        Self { panels, stack: stack(topology, objects), holders: holders(topology, objects) }
     }
 
     /// All blocks.
@@ -165,6 +171,20 @@ fn numa_of(topology: &Topology, objects: impl Iterator<Item = ObjectId>) -> Opti
         }
     }
     common
+}
+
+/// The objects inside each holder. Worked out once, as it compares each object with each holder.
+fn holders(topology: &Topology, objects: &[ObjectId]) -> Vec<(ObjectKind, ObjectId, Vec<usize>)> {
+    let holders = HOLDERS.into_iter().flat_map(|kind| topology.of_kind(kind));
+    let inside = holders.map(|(id, holder)| {
+        let is_inside = |&cell: &usize| {
+            let object = topology.get(objects[cell]);
+            let set = &object.cpuset;
+            object.kind != holder.kind && !set.is_empty() && set.is_subset(&holder.cpuset)
+        };
+        (holder.kind, id, (0..objects.len()).filter(is_inside).collect::<Vec<_>>())
+    });
+    inside.filter(|(.., cells)| cells.len() > 1 && cells.len() < objects.len()).collect()
 }
 
 /// The PUs of a core if all cores have as many.

@@ -6,7 +6,7 @@
 use super::super::groups::{Groups, Panel};
 
 /// Widths of cells that are tried, the widest first: with a figure, with a digit, the smallest.
-const WIDTHS: [usize; 4] = [7, 3, 2, 1];
+const WIDTHS: [usize; 5] = [11, 7, 3, 2, 1];
 /// Columns between panels.
 const BETWEEN: usize = 2;
 /// Cells are at most this many rows high: wide and flat, or tall and thin, are both hard to see as one thing.
@@ -177,7 +177,7 @@ mod tests {
         };
         check(&node(2, 1, 12, 8, 2), (100, 16), (2, 16));
         check(&node(2, 1, 12, 8, 2), (80, 12), (1, 10));
-        check(&node(1, 1, 1, 32, 1), (100, 18), (7, 13));
+        check(&node(1, 1, 1, 32, 1), (100, 18), (11, 13));
         check(&node(24, 1, 1, 8, 2), (100, 18), (2, 15));
     }
 

@@ -14,8 +14,8 @@ use super::pen::Pen;
 use crate::topo::screen::colour::{ABSENT, Colours, digit, upwards};
 use crate::topo::screen::groups::number;
 
-/// Draws the monitor's objects into `area`.
-pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
+/// Draws the monitor's objects into `area`. Returns the rows used.
+pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) -> u16 {
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     let groups = &view.state.groups;
     let arranged = arrange(groups, width, height);
@@ -59,6 +59,7 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         let y = area.bottom() - 1;
         pen.right(area.right(), y, area.width, &text, pen.colours.warning());
     }
+    arranged.height.min(height) as u16
 }
 
 /// So many rows are above the screen that the selected object is in sight.
@@ -90,47 +91,57 @@ fn title(pen: &mut Pen<'_>, (x, y, columns): (u16, u16, u16), name: &str, value:
 
 fn cell(pen: &mut Pen<'_>, at: Rect, view: &View<'_>, place: usize, threads: Option<usize>) {
     let colours = pen.colours;
-    let Rect { x, y, width: columns, height } = at;
     let value = view.values[place];
     let part = view.scale.fraction(value);
-    // Wide cells are told apart by a free column; narrow ones by their colours and digits.
-    let filled = if columns > 2 { columns - 1 } else { columns };
+    // Large cells are told apart by free columns and rows; small ones by their colours and digits.
+    let filled = if at.width > 2 { at.width - 1 } else { at.width };
+    let high = if at.height > 2 { at.height - 1 } else { at.height };
     let selected = place == view.state.selected;
     let style = part.map_or(colours.absent(), |part| colours.cell(part, view.difference));
     let style = if selected { chosen(colours, style) } else { style };
     let text = match (threads, part) {
-        (Some(0), Some(_)) => String::new(),
+        (Some(0), Some(_)) => "·".to_owned(),
         (Some(threads @ 1..=9), _) => threads.to_string(),
         (Some(10..), _) => "+".to_owned(),
         (_, None) => ABSENT.repeat(usize::from(filled)),
-        (None, Some(_)) if columns > 3 => short(value, view.difference),
-        (None, Some(part)) if view.difference => tenths(part, columns),
-        (None, Some(part)) if colours == Colours::None && columns > 1 => {
+        (None, Some(_)) if filled >= 6 => wide(view, value, filled),
+        (None, Some(part)) if view.difference => tenths(part, at.width),
+        (None, Some(part)) if colours == Colours::None && filled > 1 => {
             upwards(part).repeat(usize::from(filled))
         }
         (None, Some(part)) => digit(part).to_owned(),
     };
     let text = match filled {
-        6 => format!("{text:>6}"),
+        // A figure does not touch the next cell if it can be helped.
+        6.. if text.chars().count() < usize::from(filled) => {
+            // Without colour a block before the figure says how much it is.
+            let block = part.filter(|_| colours == Colours::None && threads.is_none());
+            let (block, after) = (block.map_or(" ", upwards), if filled > 6 { " " } else { "" });
+            let width = usize::from(filled) - 1 - after.len();
+            format!("{block}{text:>width$}{after}")
+        }
         // The mark of the selected cell does not depend on colour.
         2 if selected && text.chars().count() == 1 => format!("›{text}"),
         filled => format!("{text:<0$}", usize::from(filled)),
     };
-    // Tall cells have the object's number above the figure.
-    let (name, figure) = if height > 1 { (height / 2 - 1, height / 2) } else { (0, 0) };
-    for row in 0..height {
-        let blank = if part.is_none() { ABSENT } else { " " }.repeat(usize::from(filled));
-        pen.text(x, y + row, filled, if row == figure { &text } else { &blank }, style);
-        if row == name && name != figure && part.is_some() {
-            let number = number(view.feed.topology(), view.monitor.objects[place]).to_string();
-            let number = if filled < 6 && number.len() > usize::from(filled) {
-                String::new()
-            } else {
-                number
-            };
-            pen.right(x + filled, y + row, filled, &number, style.remove_modifier(Modifier::BOLD));
-        }
+    let blank = if part.is_none() { ABSENT } else { " " }.repeat(usize::from(filled));
+    for row in 0..high {
+        let text = if row + 1 == high { &text } else { &blank };
+        pen.text(at.x, at.y + row, filled, text, style);
     }
+    // Name top left, value right: there is room for both in a cell of two rows.
+    if high > 1 && filled >= 6 && part.is_some() {
+        let name = number(view.feed.topology(), view.monitor.objects[place]).to_string();
+        pen.text(at.x + 1, at.y, filled - 1, &name, style.remove_modifier(Modifier::BOLD));
+    }
+}
+
+/// A figure for a wide cell, with its unit where that fits.
+fn wide(view: &View<'_>, value: f64, filled: u16) -> String {
+    let unit = &view.monitor.unit;
+    let text = if view.difference { signed(value, unit) } else { figure(value, unit) };
+    let fits = text.chars().count() < usize::from(filled);
+    if fits { text } else { short(value, view.difference) }
 }
 
 /// The selected cell: white, which is in no ramp, or reversed.

@@ -10,6 +10,7 @@ use super::View;
 use super::figures::{figure, signed, width};
 use super::pen::Pen;
 use crate::topo::screen::colour::{Colours, upwards};
+use crate::topo::screen::groups::HOLDERS;
 
 /// The scale of what is shown.
 pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
@@ -113,7 +114,7 @@ pub(super) fn imbalance(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         &[(&text, colours.strong()), (" over all", colours.faint())],
     );
     let mut named: Option<ObjectId> = None;
-    for kind in [ObjectKind::Package, ObjectKind::NumaNode, ObjectKind::L3Cache, ObjectKind::Core] {
+    for kind in HOLDERS {
         let Some((ratio, holder)) = worst(view, kind) else { continue };
         // A package with one NUMA node is named once.
         let set = |id: ObjectId| &topology.get(id).cpuset;
@@ -140,35 +141,12 @@ pub(super) fn imbalance(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
 
 /// The object of a kind whose own objects differ most. None if no two objects share one, or one holds all.
 fn worst(view: &View<'_>, kind: ObjectKind) -> Option<(f64, ObjectId)> {
-    let topology = view.feed.topology();
-    let places = |holder: &talea_topology::Object| -> Vec<f64> {
-        let inside = |&(id, _): &(&ObjectId, &f64)| {
-            let object = topology.get(*id);
-            object.kind != kind
-                && !object.cpuset.is_empty()
-                && object.cpuset.is_subset(&holder.cpuset)
-        };
-        view.monitor
-            .objects
-            .iter()
-            .zip(&view.values)
-            .filter(inside)
-            .map(|(_, &value)| value)
-            .collect()
-    };
-    let mut worst: Option<(f64, ObjectId)> = None;
-    for (id, holder) in topology.of_kind(kind) {
-        let values = places(holder);
-        if values.len() < 2 || values.len() == view.values.len() {
-            continue;
-        }
-        if let Some(ratio) = ratio(values.into_iter()) {
-            if worst.is_none_or(|(known, _)| ratio > known) {
-                worst = Some((ratio, id));
-            }
-        }
-    }
-    worst
+    let holders = view.state.groups.holders.iter().filter(|(of, ..)| *of == kind);
+    let ratios = holders.filter_map(|(_, id, cells)| {
+        Some((ratio(cells.iter().map(|&cell| view.values[cell]))?, *id))
+    });
+    // The first of equals is named, whatever the order of a maximum would be.
+    ratios.reduce(|worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

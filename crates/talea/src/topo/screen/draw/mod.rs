@@ -11,6 +11,7 @@ mod head;
 mod help;
 mod legend;
 mod pen;
+mod plot;
 mod rows;
 mod ruler;
 mod selected;
@@ -127,7 +128,7 @@ pub(crate) fn screen(buffer: &mut Buffer, feed: &dyn Feed, state: &State, colour
     footer::draw(&mut pen, line(below + 6, 1), state);
 }
 
-/// Rows where there are few objects, else a grid.
+/// Rows where there are few objects, else a grid; below it a plot over time if there is room.
 fn node(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
     let count = view.monitor.objects.len();
     if count == 0 {
@@ -140,9 +141,12 @@ fn node(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         );
     } else if view.frame.is_none() {
         pen.text(2, area.y, area.width, "waiting for the first values", pen.colours.faint());
-    } else if count <= rows::MOST && count <= usize::from(area.height) {
-        rows::draw(pen, area, view);
     } else {
-        grid::draw(pen, area, view);
+        let few = count <= rows::MOST && count <= usize::from(area.height);
+        let used = if few { rows::draw(pen, area, view) } else { grid::draw(pen, area, view) };
+        let rest = area.height.saturating_sub(used + 1);
+        if rest >= plot::FEWEST {
+            plot::draw(pen, Rect { y: area.y + used + 1, height: rest, ..area }, view);
+        }
     }
 }

@@ -12,8 +12,8 @@ use super::pen::Pen;
 /// More objects are drawn as a grid.
 pub(super) const MOST: usize = 24;
 
-/// Draws the monitor's objects into `area`, which has a row for each of them.
-pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
+/// Draws the monitor's objects into `area`, which has a row for each of them. Returns the rows used.
+pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) -> u16 {
     let topology = view.feed.topology();
     let labels: Vec<String> = view.monitor.objects.iter().map(|&id| topology.label(id)).collect();
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
@@ -60,6 +60,7 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
             y += 1;
         }
     }
+    y - area.y
 }
 
 /// The names of the threads on an object, those that run first.
