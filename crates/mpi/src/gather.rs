@@ -144,6 +144,10 @@ impl World {
         unsafe {
             pmpi::bcast((&raw mut length) as usize, 8, abi().byte, 0, self.comm);
             bytes.resize(length as usize, 0);
+            // An empty vector's address may be the one that means MPI_IN_PLACE.
+            if bytes.is_empty() {
+                return;
+            }
             pmpi::bcast(bytes.as_mut_ptr() as usize, bytes.len(), abi().byte, 0, self.comm);
         }
     }

@@ -15,6 +15,7 @@ mod graph_layout;
 mod graph_svg;
 mod page;
 mod text;
+pub mod topo_page;
 
 pub use data::{GraphData, ReportData};
 pub use graph_dot::graph_dot;

@@ -69,11 +69,11 @@ pub fn html(report: &ReportData) -> String {
 
 /// JSON in which no text can end the element around it: `<` stands only inside strings, where an escape
 /// means the same.
-fn harmless(json: &str) -> String {
+pub(crate) fn harmless(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -1,7 +1,7 @@
 //! The run directory: write, map, recover after a crash, versions.
 //!
 //! Owns the files that one recorded run leaves behind: where they lie ([`directory`]), the format of the
-//! binary ones ([`container`]), the memory that survives a killed process ([`mapped`]), and what is needed to
+//! binary ones ([`container`], [`journal`] for those that grow), the memory that survives a killed process ([`mapped`]), and what is needed to
 //! read recorded addresses and times ([`modules`], [`symbols`], [`sites`], [`clock`]). It refuses analysis.
 //!
 //! Unsafe code stands only where the kernel or the dynamic loader is called: `mapped` and `modules`.
@@ -12,6 +12,7 @@ pub mod bundle;
 pub mod clock;
 pub mod container;
 pub mod directory;
+pub mod journal;
 pub mod limits;
 pub mod live;
 #[allow(unsafe_code)]

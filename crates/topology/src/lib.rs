@@ -6,10 +6,28 @@
 //!
 //! Words follow hwloc (<https://www.open-mpi.org/projects/hwloc/>): an *object* has a *kind*; a *PU* is a hardware thread.
 
+pub mod accumulate;
 pub mod cpuset;
+pub mod hints;
+pub mod layout;
+pub mod levels;
+pub mod monitors;
 pub mod objects;
+pub mod restrict;
+#[cfg(test)]
+mod sample;
+pub mod svg;
+pub mod scale;
+pub mod name;
+pub mod objects;
+pub mod restrict;
+pub mod synthetic;
 pub mod values;
+pub mod xml;
 
+pub use accumulate::Plan;
 pub use cpuset::CpuSet;
+pub use levels::levels;
+pub use monitors::{Monitor, ObjectsOf};
 pub use objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 pub use values::{Frame, Place, Readings};

@@ -13,36 +13,8 @@ import { Sites } from "./sites";
 import { State } from "./state";
 import { TimelineView } from "./timeline";
 import { Ranks } from "./classes";
+import { themes } from "./theme";
 import { Tree } from "./tree";
-
-/** Follows the system until somebody chooses; the choice is kept where the browser allows it. */
-function theme(): { toggle: () => void; listen: (draw: () => void) => void } {
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const draws: (() => void)[] = [];
-  const set = (mode: string | null): void => {
-    if (mode) document.documentElement.dataset["theme"] = mode;
-    for (const draw of draws) draw();
-  };
-  try {
-    set(localStorage.getItem("talea-theme"));
-  } catch {
-    // Storage is refused for some files opened from disk; the system's choice stands.
-  }
-  system.addEventListener("change", () => set(null));
-  return {
-    listen: (draw) => draws.push(draw),
-    toggle: () => {
-      const now = document.documentElement.dataset["theme"] ?? (system.matches ? "dark" : "light");
-      const next = now === "dark" ? "light" : "dark";
-      set(next);
-      try {
-        localStorage.setItem("talea-theme", next);
-      } catch {
-        // As above.
-      }
-    },
-  };
-}
 
 function start(model: Model, app: HTMLElement): void {
   const state = new State((selection: Selection): Selection => {
@@ -57,7 +29,7 @@ function start(model: Model, app: HTMLElement): void {
       iteration: selection.iteration,
     };
   });
-  const themes = theme();
+  const theme = themes();
   const tree = new Tree(model, state);
   const ranks = new Ranks(model, state);
   const timeline = new TimelineView(model, state);
@@ -100,7 +72,7 @@ function start(model: Model, app: HTMLElement): void {
 
   app.replaceChildren(
     h("a", { class: "skip", href: "#main", onclick: (event: Event) => { event.preventDefault(); document.getElementById("main")?.focus(); } }, "to the findings"),
-    title(model, themes.toggle),
+    title(model, theme.toggle),
     gaps(model),
     h("div", { class: "page" },
       h("aside", { "aria-label": "structure and ranks" }, h("div", { class: "asidehead" }, h("h2", {}, "structure"), tree.find), tree.element, ranks.element),
@@ -110,7 +82,7 @@ function start(model: Model, app: HTMLElement): void {
           iterations.panel.element, graph.panel.element, matrix.panel.element, sites.panel.element, table.panel.element))),
   );
   state.listen(update);
-  themes.listen(update);
+  theme.listen(update);
   update();
   addEventListener("keydown", (event) => {
     const typing = event.target instanceof HTMLInputElement;

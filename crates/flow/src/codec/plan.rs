@@ -42,11 +42,9 @@ struct Plan {
 
 /// The smallest coding found.
 pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
-    let setting = Setting { cycle: 1, relative: false };
-    let plain = Plan { fit: Fit::Plain, lag: 0, shortest: 3, setting };
     let is_whole = |sample: &Runs<i64>| sample.runs().len() == values.runs().len();
     let few = sample(values, SAMPLE_NEW);
-    let mut search = Search::new(&few, plain);
+    let mut search = Search::new(&few, Plan::PLAIN);
     if !is_whole(&few) || values.runs().len() > 1 && search.bytes.len() > SMALL {
         search.run();
     }
@@ -62,7 +60,9 @@ pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
         return search.bytes;
     }
     let chosen = search.best;
-    let mut best = chosen.encode(values).unwrap_or_default();
+    let fitting = chosen.or_simpler().into_iter().find_map(|plan| plan.encode(values));
+    let mut best = fitting.unwrap_or_default();
+    debug_assert!(!best.is_empty(), "the plain plan fits all values");
     // Repeats may be farther apart than the sample shows.
     if chosen.shortest > 32
         && let Some(bytes) = (Plan { shortest: 32, ..chosen }).encode(values)
@@ -86,6 +86,20 @@ fn sample(values: &Runs<i64>, new: usize) -> Runs<i64> {
 }
 
 impl Plan {
+    /// Fits every stream.
+    const PLAIN: Self = Self {
+        fit: Fit::Plain,
+        lag: 0,
+        shortest: 3,
+        setting: Setting { cycle: 1, relative: false },
+    };
+
+    /// This plan, and simpler ones for where it does not fit: values that come after a sample may have a smaller minimum, more
+    /// distinct values, longer distances.
+    fn or_simpler(self) -> [Self; 3] {
+        [self, Self { fit: Fit::Plain, ..self }, Self::PLAIN]
+    }
+
     /// The stream with its values changed, and the repeats in it; none if the plan does not fit the values.
     fn layout(&self, values: &Runs<i64>) -> Option<Layout> {
         let scale = match self.fit {
@@ -211,7 +225,12 @@ impl<'a> Search<'a> {
         let (race, layout) = (Race::default(), None);
         let mut search =
             Self { sample, best: plan, bytes: Vec::new(), pieces: usize::MAX, race, layout };
-        search.bytes = search.encode(plan).unwrap_or_default();
+        for plan in plan.or_simpler() {
+            if let Some(bytes) = search.encode(plan) {
+                (search.best, search.bytes) = (plan, bytes);
+                break;
+            }
+        }
         search.race.finish(search.bytes.len());
         search
     }

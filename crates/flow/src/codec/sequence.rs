@@ -194,6 +194,25 @@ mod tests {
             round_trip(&values);
         }
 
+        /// Plans are sought on the first values only.
+        #[test]
+        fn what_comes_late_may_be_unlike_what_came_first(
+            first in prop::collection::vec((1..5_i64, 1..20_u64), 1..12),
+            draws in prop::collection::vec(any::<u8>(), 100..2000),
+            scale in (-3..3_i64, 1..50_i64),
+            late in prop::collection::vec((any::<i64>().prop_map(|v| v >> (v & 63)), 1..20_u64), 0..8),
+        ) {
+            let mut values = Runs::new();
+            for draw in draws {
+                let (value, count) = first[usize::from(draw) % first.len()];
+                values.push(scale.0 + scale.1 * value, count);
+            }
+            for (value, count) in late {
+                values.push(value, count);
+            }
+            round_trip(&values);
+        }
+
         #[test]
         fn single_values_come_back(values in prop::collection::vec(any::<i64>(), 0..200)) {
             round_trip(&values.into_iter().collect());

@@ -59,9 +59,9 @@ impl Tuples {
     #[inline(always)]
     pub(super) fn is(&self, slot: u32, words: &[u64], epoch: u32) -> bool {
         let from = slot as usize * self.words;
-        let same =
-            self.slots[from..from + self.words].iter().zip(words).fold(0, |d, (a, b)| d | (a ^ b));
-        same == 0 && self.meta[slot as usize].epoch == epoch
+        let slot_words = &self.slots[from..from + self.words];
+        // One by one: words that were just stored singly cannot be loaded in pairs without a wait for memory.
+        slot_words.iter().zip(words).all(|(a, b)| a == b) && self.meta[slot as usize].epoch == epoch
     }
 
     fn hash(words: &[u64]) -> u64 {

@@ -27,6 +27,7 @@ use std::fmt;
 
 pub use layout::{Layout, LayoutError, Placement};
 pub use read::{Container, Damage, ReadError, Section};
+pub(crate) use read::{check_header, tag, word};
 pub use write::{WriteError, Writer};
 
 /// The first bytes of every file. The line ends show a transfer in text mode; the last byte ends a
@@ -37,7 +38,7 @@ pub const END_MAGIC: [u8; 8] = *b"\x1aTALEA\r\n";
 /// The newest version that this build reads, and the one that it writes.
 pub const VERSION: u32 = 1;
 
-const HEADER: usize = 24;
+pub(crate) const HEADER: usize = 24;
 const ENTRY: usize = 32;
 const FOOTER: usize = 32;
 
@@ -98,7 +99,7 @@ pub fn checksum(payload: &[u8]) -> u32 {
     crc32fast::hash(payload)
 }
 
-fn header_bytes(kind: Tag) -> [u8; HEADER] {
+pub(crate) fn header_bytes(kind: Tag) -> [u8; HEADER] {
     let mut bytes = [0; HEADER];
     bytes[..8].copy_from_slice(&MAGIC);
     bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());

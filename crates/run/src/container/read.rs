@@ -160,7 +160,7 @@ impl Damage {
     }
 }
 
-fn check_header(bytes: &[u8], kind: Tag, path: &Path) -> Result<(), ReadError> {
+pub(crate) fn check_header(bytes: &[u8], kind: Tag, path: &Path) -> Result<(), ReadError> {
     let path = || path.to_owned();
     if !bytes.starts_with(&MAGIC) {
         return Err(ReadError::Magic { path: path() });
@@ -228,11 +228,11 @@ fn directory(bytes: &[u8], path: &Path) -> Result<(Vec<Entry>, u64), ReadError> 
 
 // The callers have checked that the bytes are there.
 
-fn tag(bytes: &[u8], at: usize) -> Tag {
+pub(crate) fn tag(bytes: &[u8], at: usize) -> Tag {
     Tag(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 

@@ -103,3 +103,28 @@ fn a_disk_without_any_room_stops_no_program() {
     let text = stderr(&output);
     assert!(text.contains("no record of the program can be read"), "{text}");
 }
+
+/// Ranks that cannot write the one file leave their own, from which the run is read.
+#[test]
+fn a_folder_that_is_gone_costs_the_one_file_only() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let live = bench.path(mpi.name);
+        std::fs::create_dir(&live).unwrap();
+        let words = mpi.launch(4);
+        let settings = bench.talea([""; 0]);
+        let output = Command::new(&words[0])
+            .args(&words[1..])
+            .envs(settings.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .arg("env")
+            .arg(format!("LD_PRELOAD={}", bench.library().display()))
+            .arg(format!("TALEA_LIVE={}", live.display()))
+            .arg(format!("TALEA_OUT={}", bench.path("gone").display()))
+            .arg(mpi.program("halo"))
+            .args(["--size", "8", "--steps", "3"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}: {}", mpi.name, stderr(&output));
+        assert_eq!(std::fs::read_dir(&live).unwrap().count(), 4, "{}", mpi.name);
+    }
+}

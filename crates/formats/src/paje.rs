@@ -1,0 +1,90 @@
+//! The Paje-like trace of "A Topology-Aware Performance Monitoring Tool for Shared Resource Management in Multicore Systems"
+//! (Denoyelle, Goglin, Jeannot, 2015): performance values of containers, which are monitors on objects of a topology.
+//!
+//! Owns its text. Definitions (`%EventDef NAME NUMBER`, `%  FIELD TYPE`, `%EndEventDef`) say which fields the lines of each event
+//! have and in which order; two events are known, `val` and `container`, lines of others are skipped and counted. Numbers may have a
+//! decimal comma, also with a blank before it, as the tool printed them (`67 ,00`). Follows the Paje trace file format
+//! (B. de Oliveira Stein, J. Chassin de Kergommeaux, G. Mounié, 2002) for definitions, comments and quoted texts.
+//!
+//! ```text
+//! %EventDef val 0
+//! %  Id int
+//! %  Phase int
+//! %  Time_us date
+//! %  Value double
+//! %EndEventDef
+//! 0 2 0 962832762224 67 ,00
+//! ```
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use read::read;
+pub use write::write;
+
+/// A container: one monitor on one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// What values refer to.
+    pub id: u64,
+    /// Kind of the object, as hwloc names it: `PU`, `L3`.
+    pub level: String,
+    /// Which object of its kind, in the order of the tree.
+    pub sibling: u32,
+    /// The monitor.
+    pub name: String,
+    /// Whether it is shown on a logarithmic scale.
+    pub log_scale: bool,
+}
+
+/// A value of a container.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// The container's id.
+    pub id: u64,
+    /// The user's phase.
+    pub phase: u32,
+    /// Microseconds on the recording machine's clock.
+    pub time_us: u64,
+    /// What the monitor's expression gave.
+    pub value: f64,
+}
+
+/// A whole trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// In the order of the file.
+    pub containers: Vec<Container>,
+    /// In the order of the file, which is nearly that of time.
+    pub values: Vec<Value>,
+    /// Lines of events that are neither values nor containers.
+    pub skipped: u64,
+    /// Values of containers that no line before them defines.
+    pub orphans: u64,
+}
+
+/// Bytes that are no such trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A line that breaks the format.
+    #[error("line {line}: expected {expected}, found `{found}`")]
+    Line {
+        /// From 1.
+        line: u64,
+        /// What should stand there.
+        expected: String,
+        /// What stands there, shortened.
+        found: String,
+    },
+    /// A definition that does not end.
+    #[error("line {line}: the definition that starts here does not end with %EndEventDef")]
+    Open {
+        /// From 1.
+        line: u64,
+    },
+    /// Neither values nor containers are defined.
+    #[error("no Paje trace: expected a line such as `%EventDef val 0`, found none")]
+    Nothing,
+}

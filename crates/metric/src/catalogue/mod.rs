@@ -1,0 +1,198 @@
+//! What counters Talea knows by name: what they count, in which unit, and where.
+//!
+//! Owns PAPI's presets (`papi`), the generic events of Linux perf under the names that `perf list` prints (`perf`), and figures of Talea's
+//! own from /proc, /sys and devices (`own`); and what can be computed from others. It refuses reading them: which of them
+//! exist on a machine, and native names that are not here, a source decides.
+
+mod own;
+mod papi;
+mod perf;
+
+use std::borrow::Cow;
+
+use crate::expression::Expression;
+
+/// What is known of a counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterSpec {
+    /// Its name in monitors.
+    pub name: Cow<'static, str>,
+    /// What one of it is.
+    pub unit: Unit,
+    /// Whether it only grows.
+    pub kind: Kind,
+    /// At what places it is read.
+    pub scope: Scope,
+    /// One line for people, without a full stop.
+    pub description: Cow<'static, str>,
+}
+
+/// Units of counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Events.
+    Count,
+    /// Seconds.
+    Seconds,
+    /// Nanoseconds, as the kernel counts its clocks.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// Events or cycles per second.
+    Hertz,
+    /// A part of a whole, without a unit.
+    Ratio,
+}
+
+impl Unit {
+    /// As it stands behind a number; empty for events and ratios.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Count | Self::Ratio => "",
+            Self::Seconds => "s",
+            Self::Nanoseconds => "ns",
+            Self::Bytes => "B",
+            Self::Hertz => "Hz",
+        }
+    }
+}
+
+/// Whether a counter's readings are differences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It only grows; a reading is the growth since the one before.
+    Growing,
+    /// It rises and falls; a reading is its value.
+    Gauge,
+}
+
+/// Where a counter is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// At each PU.
+    Pu,
+    /// At each NUMA node.
+    Numa,
+    /// At each package.
+    Package,
+    /// At one device, or at each device of a sort.
+    Device,
+    /// Once.
+    Machine,
+    /// The source says when it is running.
+    FoundAtRunTime,
+}
+
+/// A line of a table: name, unit, kind, scope, description.
+type Line = (&'static str, Unit, Kind, Scope, &'static str);
+
+fn lines() -> impl Iterator<Item = &'static Line> {
+    perf::LINES.iter().chain(own::LINES)
+}
+
+/// What is known of a counter; none for native names, which only a source can tell.
+pub fn spec(name: &str) -> Option<CounterSpec> {
+    let line = |&(name, unit, kind, scope, description): &Line| CounterSpec {
+        name: name.into(),
+        unit,
+        kind,
+        scope,
+        description: description.into(),
+    };
+    if let Some(preset) = papi::preset(name) {
+        return Some(preset);
+    }
+    let plain = perf::canonical(name);
+    let mut known = lines().find(|known| known.0 == plain).map(line).or_else(|| own::family(name));
+    if let Some(known) = &mut known {
+        known.name = name.to_owned().into();
+    }
+    known
+}
+
+/// All names that are fixed: no members of families such as `net:eth0:rx_bytes`, no aliases.
+pub fn all() -> Vec<CounterSpec> {
+    papi::names().chain(lines().map(|line| line.0)).filter_map(spec).collect()
+}
+
+/// Expressions over other counters that give this one, the best first; it is for the caller to see which of those exist.
+///
+/// PAPI's presets and `perf::` names become generic events of perf, and aliases of those each other.
+pub fn derived(name: &str) -> Vec<Expression> {
+    let texts = papi::derived(name);
+    let mut found: Vec<Expression> =
+        texts.iter().filter_map(|text| Expression::parse(text).ok()).collect();
+    found.extend(perf::aliases(name).into_iter().map(|alias| Expression::counter(&alias)));
+    found
+}
+
+/// The longest known name with hyphens in it that begins the text and ends where a name can end.
+pub(crate) fn hyphenated_prefix(text: &str) -> Option<&str> {
+    let names = lines().map(|line| line.0).chain(perf::other_names());
+    let ends = |name: &&str| {
+        let next = text[name.len()..].bytes().next();
+        !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == b'_')
+    };
+    let fitting = names.filter(|name| name.contains('-') && text.starts_with(name)).filter(ends);
+    fitting.max_by_key(|name| name.len()).map(|name| &text[..name.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_there_once_and_read_as_themselves() {
+        let all = all();
+        let names: BTreeSet<_> = all.iter().map(|spec| &spec.name).collect();
+        assert_eq!(names.len(), all.len());
+        assert_eq!(papi::names().count(), 108);
+        for spec in &all {
+            let read = Expression::parse(&spec.name).unwrap();
+            assert_eq!(read.as_counter(), Some(spec.name.as_ref()));
+            assert!(!spec.description.is_empty() && !spec.description.ends_with('.'), "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn derivations_are_expressions_over_known_names() {
+        let mut derivable = 0;
+        for name in papi::names() {
+            let found = derived(name);
+            assert_eq!(found.len(), papi::derived(name).len(), "{name}");
+            for counter in found.iter().flat_map(Expression::counters) {
+                assert!(
+                    lines().any(|line| line.0 == perf::canonical(counter)),
+                    "{name}: {counter}"
+                );
+            }
+            derivable += usize::from(!found.is_empty());
+        }
+        assert!(derivable >= 25, "{derivable}");
+        let text = |name| derived(name).first().map(ToString::to_string);
+        assert_eq!(text("PAPI_TOT_INS").as_deref(), Some("instructions"));
+        assert_eq!(text("perf::INSTRUCTIONS").as_deref(), Some("instructions"));
+        assert_eq!(text("perf::PERF_COUNT_SW_PAGE_FAULTS").as_deref(), Some("\"page-faults\""));
+        assert_eq!(text("cycles").as_deref(), Some("\"cpu-cycles\""));
+        assert_eq!(text("cs").as_deref(), Some("\"context-switches\""));
+        assert_eq!(text("PAPI_FP_OPS"), None);
+    }
+
+    #[test]
+    fn families_and_modifiers() {
+        use {Kind::*, Scope::*, Unit::*};
+        let known = |name| spec(name).map(|spec| (spec.unit, spec.kind, spec.scope));
+        assert_eq!(known("net:eth0:rx_bytes"), Some((Bytes, Growing, Device)));
+        assert_eq!(known("net:eth0.7:rx_errors"), Some((Count, Growing, Device)));
+        assert_eq!(known("net:rx_bytes"), Some((Bytes, Growing, Device)));
+        assert_eq!(known("ib:mlx5_0:port_xmit_data"), Some((Bytes, Growing, Device)));
+        assert_eq!(known("cycles:u"), Some((Count, Growing, Pu)));
+        assert_eq!(known("mem:used"), Some((Bytes, Gauge, Numa)));
+        assert_eq!(known("plugin:power"), Some((Count, Growing, FoundAtRunTime)));
+        assert_eq!(known("net::"), None);
+        assert_eq!(known("cycles:what"), None);
+        assert_eq!(known("skl::MEM_LOAD_RETIRED:L3_MISS"), None);
+    }
+}

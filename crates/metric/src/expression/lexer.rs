@@ -1,0 +1,184 @@
+//! Text of an expression to tokens with their bytes.
+//!
+//! Owns the rules for names and numbers; the module above says them.
+
+use std::ops::Range;
+
+use super::{ExpressionError, LONGEST_NAME, Wrong};
+use crate::catalogue;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Token {
+    Number(f64),
+    /// A counter, or a function before `(`; quoted names are never functions.
+    Name {
+        name: String,
+        quoted: bool,
+    },
+    Member(usize),
+    /// `+ - * / ( ) ,`
+    Sign(char),
+}
+
+impl Token {
+    /// What it is, in messages.
+    pub(super) fn describe(&self, text: &str) -> String {
+        match self {
+            Self::Number(_) => format!("the number `{text}`"),
+            Self::Name { .. } | Self::Member(_) => format!("`{}`", text.trim_matches('"')),
+            Self::Sign(sign) => format!("`{sign}`"),
+        }
+    }
+}
+
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, ExpressionError> {
+    let mut found: Vec<(Token, Range<usize>)> = Vec::new();
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        if first.is_whitespace() {
+            at += first.len_utf8();
+            continue;
+        }
+        let wrong = |length: usize, wrong| ExpressionError { span: at..at + length, wrong };
+        let after_dot = rest.as_bytes().get(1);
+        let (token, length) = match first {
+            '+' | '-' | '*' | '/' | '(' | ')' | ',' => (Token::Sign(first), 1),
+            '0'..='9' => number(rest).map_err(|(length, what)| wrong(length, what))?,
+            '.' if after_dot.is_some_and(u8::is_ascii_digit) => {
+                number(rest).map_err(|(length, what)| wrong(length, what))?
+            }
+            '$' => {
+                let digits = digits(&rest[1..]);
+                let member = rest[1..=digits].parse();
+                let member = member
+                    .map_err(|_| wrong(digits + 1, Wrong::Number(shown(&rest[..=digits]))))?;
+                (Token::Member(member), digits + 1)
+            }
+            '"' => {
+                let end = rest[1..].find(|c: char| c == '"' || c.is_control());
+                let end = end.filter(|&end| rest[1 + end..].starts_with('"'));
+                let end = end.ok_or_else(|| wrong(1, Wrong::UnclosedQuote))?;
+                (Token::Name { name: rest[1..=end].to_owned(), quoted: true }, end + 2)
+            }
+            _ if starts_name(first) => {
+                let length = bare(rest);
+                (Token::Name { name: rest[..length].to_owned(), quoted: false }, length)
+            }
+            _ => return Err(wrong(first.len_utf8(), Wrong::Character(first))),
+        };
+        if let Token::Name { name, .. } = &token
+            && !(1..=LONGEST_NAME).contains(&name.len())
+        {
+            return Err(wrong(length, Wrong::NameLength(name.len())));
+        }
+        found.push((token, at..at + length));
+        at += length;
+    }
+    Ok(joined(found))
+}
+
+fn starts_name(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_'
+}
+
+fn in_name(c: u8) -> bool {
+    c.is_ascii_alphanumeric() || c == b'_'
+}
+
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+/// The beginning of a text, for messages.
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+/// A number and its length, or the length of what is none.
+fn number(text: &str) -> Result<(Token, usize), (usize, Wrong)> {
+    let bytes = text.as_bytes();
+    let mut end = digits(text);
+    if bytes.get(end) == Some(&b'.') {
+        end += 1 + digits(&text[end + 1..]);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let exponent = digits(&text[end + 1 + sign..]);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    let (factor, suffix) = match bytes.get(end) {
+        Some(b'k') => (1e3, 1),
+        Some(b'M') => (1e6, 1),
+        Some(b'G') => (1e9, 1),
+        Some(b'T') => (1e12, 1),
+        _ => (1.0, 0),
+    };
+    let beyond = text.bytes().skip(end + suffix).take_while(|&c| in_name(c) || c == b'.').count();
+    let whole = end + suffix + beyond;
+    let value = text[..end].parse::<f64>().map_or(f64::NAN, |value| value * factor);
+    if beyond > 0 || !value.is_finite() {
+        return Err((whole, Wrong::Number(shown(&text[..whole]))));
+    }
+    Ok((Token::Number(value), whole))
+}
+
+/// Length of the name without quotes that begins here.
+fn bare(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let continues = |mut at: usize| {
+        // Signs belong to the name only if it goes on after them.
+        while matches!(bytes.get(at), Some(b'.' | b':' | b'=')) {
+            at += 1;
+        }
+        bytes.get(at).is_some_and(|&c| in_name(c))
+    };
+    let mut end = catalogue::hyphenated_prefix(text).map_or(0, str::len);
+    let mut colon = false;
+    while let Some(&c) = bytes.get(end) {
+        match c {
+            b':' if continues(end) => colon = true,
+            b'.' if continues(end) => {}
+            b'=' if colon && continues(end) => {}
+            _ if in_name(c) => {}
+            _ => break,
+        }
+        end += 1;
+    }
+    end
+}
+
+/// Joins words that are one name of the catalogue when `_` stands between them.
+fn joined(tokens: Vec<(Token, Range<usize>)>) -> Vec<(Token, Range<usize>)> {
+    let word = |token: &Token| matches!(token, Token::Name { quoted: false, .. });
+    let mut result: Vec<(Token, Range<usize>)> = Vec::with_capacity(tokens.len());
+    let mut rest = tokens.into_iter().peekable();
+    while let Some((token, span)) = rest.next() {
+        let mut run = vec![(token, span)];
+        if word(&run[0].0) {
+            while let Some(next) = rest.next_if(|(token, _)| word(token)) {
+                run.push(next);
+            }
+        }
+        let words = run.iter().filter_map(|(token, _)| match token {
+            Token::Name { name, .. } => Some(name.as_str()),
+            _ => None,
+        });
+        // A catalogue's name has few words; a long run need not be looked up.
+        let name = if (2..=8).contains(&run.len()) {
+            Some(words.collect::<Vec<_>>().join("_")).filter(|name| catalogue::spec(name).is_some())
+        } else {
+            None
+        };
+        match name {
+            Some(name) => {
+                let span = run[0].1.start..run[run.len() - 1].1.end;
+                result.push((Token::Name { name, quoted: false }, span));
+            }
+            None => result.append(&mut run),
+        }
+    }
+    result
+}

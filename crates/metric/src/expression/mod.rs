@@ -1,0 +1,207 @@
+//! Arithmetic over counters: text to a flat program, and its value for the numbers of a moment.
+//!
+//! ```text
+//! sum      = product { ("+" | "-") product }
+//! product  = unary { ("*" | "/") unary }
+//! unary    = "-" unary | primary
+//! primary  = number | counter | "$" digits | "(" sum ")" | function "(" sum { "," sum } ")"
+//! function = "min" | "max" (two or more arguments) | "abs" | "sqrt" | "log2" (one)
+//! number   = digits [ "." digits ] [ "e" [ "+" | "-" ] digits ] [ "k" | "M" | "G" | "T" ]
+//! counter  = bare | '"' anything but quotes and control characters '"'
+//! bare     = letter { letter | digit | "_" | "." | ":" }, and "=" after a ":"
+//! ```
+//!
+//! `.`, `:` and `=` belong to a name only before a letter, a digit or `_`: `perf::INSTRUCTIONS:u=1`. `/` always divides and `-`
+//! always subtracts, so names with those need quotes (`"cpu/cache-misses/"`), except that hyphenated names of the catalogue are
+//! recognised whole (`LLC-load-misses / instructions`). Words with blanks between are one name with `_` if the catalogue has it, as in
+//! `PAPI L2 TCM`; nothing else could be meant. `$0`, `$1` ... are the members of a list that stands elsewhere.
+//!
+//! Absent is absent: a number that is not there (`NaN`, infinite, or missing), a division by zero, the logarithm of zero and whatever
+//! overflows give `NaN`, never an infinity and never zero. It refuses recursion: reading and evaluating use explicit, bounded stacks.
+
+mod display;
+mod lexer;
+mod parser;
+mod program;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use std::ops::Range;
+
+use self::program::Step;
+
+/// Most parentheses, functions and operators that may wait for their right side.
+pub const MOST_NESTED: usize = 64;
+/// Most numbers, counters and operators of an expression.
+pub const MOST_STEPS: usize = 1024;
+/// Most different counters of an expression.
+pub const MOST_COUNTERS: usize = 256;
+/// Longest name of a counter in bytes.
+pub const LONGEST_NAME: usize = 256;
+
+/// An expression over counters, in postfix order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    steps: Vec<Step>,
+    /// In the order of first use.
+    counters: Vec<String>,
+    /// Most numbers that wait at once.
+    depth: usize,
+}
+
+/// What is wrong with a text, and where.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{wrong}")]
+pub struct ExpressionError {
+    /// Bytes of the text.
+    pub span: Range<usize>,
+    /// What is wrong there.
+    pub wrong: Wrong,
+}
+
+/// What can be wrong with an expression.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Wrong {
+    /// A character that means nothing.
+    #[error("expected a number, a counter or an operator, found `{0}`")]
+    Character(char),
+    /// Something else where a value should be.
+    #[error("expected a number, a counter or `(`, found {0}")]
+    ExpectedValue(String),
+    /// Something else where an operator should be.
+    #[error("expected an operator, found {0}")]
+    ExpectedOperator(String),
+    /// `(` without `)`.
+    #[error("expected `)` for this `(`")]
+    Unclosed,
+    /// `)` without `(`.
+    #[error("expected `(` before this `)`")]
+    Unopened,
+    /// A quote without its end.
+    #[error("expected `\"` at the end of the name")]
+    UnclosedQuote,
+    /// A name that is empty or longer than [`LONGEST_NAME`].
+    #[error("expected a name of 1 to {LONGEST_NAME} bytes, found {0}")]
+    NameLength(usize),
+    /// Digits that are no number, or too large for one.
+    #[error("expected a number such as 1000, 1e3 or 1k, found `{0}`")]
+    Number(String),
+    /// `$n` without a list.
+    #[error("expected a list of counters for `${0}`, there is none")]
+    NoList(usize),
+    /// `$n` with n too large.
+    #[error("expected `$0` to `${last}`, found `${found}`", last = .length.saturating_sub(1))]
+    BeyondList {
+        /// The number.
+        found: usize,
+        /// How many there are.
+        length: usize,
+    },
+    /// Too few or too many arguments.
+    #[error("expected {expected} of `{function}`, found {found}")]
+    Arguments {
+        /// Its name.
+        function: &'static str,
+        /// What it takes, in words.
+        expected: &'static str,
+        /// How many there are.
+        found: usize,
+    },
+    /// A division by zero, whatever the counters are.
+    #[error("expected a divisor that can differ from zero")]
+    DivisionByZero,
+    /// A part without counters that has no value.
+    #[error("expected a part that has a value, this is not a number")]
+    NotANumber,
+    /// Deeper than [`MOST_NESTED`].
+    #[error("expected at most {MOST_NESTED} nested parts")]
+    TooDeep,
+    /// Longer than [`MOST_STEPS`].
+    #[error("expected at most {MOST_STEPS} numbers, counters and operators")]
+    TooLong,
+    /// More than [`MOST_COUNTERS`].
+    #[error("expected at most {MOST_COUNTERS} different counters")]
+    TooMany,
+}
+
+/// An expression and where its counters stand in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The expression.
+    pub expression: Expression,
+    /// Bytes of the first use of each counter.
+    pub spans: Vec<Range<usize>>,
+}
+
+impl Expression {
+    /// Reads an expression that has no list of counters.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        Ok(parser::parse(text, &[])?.expression)
+    }
+
+    /// Reads an expression in which `$0` is the first counter of `list`. Spans are bytes of `text`.
+    pub fn parse_with(text: &str, list: &[String]) -> Result<Parsed, ExpressionError> {
+        parser::parse(text, list)
+    }
+
+    /// The counter itself.
+    pub fn counter(name: &str) -> Self {
+        Self { steps: vec![Step::Counter(0)], counters: vec![name.to_owned()], depth: 1 }
+    }
+
+    /// Counters in the order of first use; numbers are given in this order.
+    pub fn counters(&self) -> &[String] {
+        &self.counters
+    }
+
+    /// The only counter that it is, without arithmetic.
+    pub fn as_counter(&self) -> Option<&str> {
+        (self.steps == [Step::Counter(0)]).then(|| self.counters[0].as_str())
+    }
+
+    /// The value, unless there are counters in it.
+    pub fn constant(&self) -> Option<f64> {
+        self.counters.is_empty().then(|| self.eval(&[]))
+    }
+
+    /// The value for one number per counter, in the order of [`Self::counters`]; `NaN` is absent.
+    pub fn eval(&self, numbers: &[f64]) -> f64 {
+        // Nearly all expressions are shallow, and a small stack costs nothing to clear.
+        if self.depth <= 8 {
+            self.run(numbers, &mut [0.0; 8])
+        } else {
+            self.run(numbers, &mut [0.0; MOST_NESTED + 1])
+        }
+    }
+
+    /// The same with expressions in the place of counters; those for which there is none stay.
+    ///
+    /// Fails where the result would be [`Wrong::TooLong`] or [`Wrong::TooDeep`], or could never have a value.
+    pub fn replace<'a>(
+        &self,
+        with: impl Fn(&str) -> Option<&'a Expression>,
+    ) -> Result<Self, Wrong> {
+        let replacements: Vec<_> = self.counters.iter().map(|name| with(name)).collect();
+        let mut result = Self { steps: Vec::new(), counters: Vec::new(), depth: 0 };
+        for &step in &self.steps {
+            match step {
+                Step::Counter(counter) => match replacements[counter as usize] {
+                    Some(other) => result.append(other)?,
+                    None => result.append(&Self::counter(&self.counters[counter as usize]))?,
+                },
+                _ => result.steps.push(step),
+            }
+        }
+        result.checked()
+    }
+
+    /// This divided by another one.
+    pub fn over(&self, divisor: &Self) -> Result<Self, Wrong> {
+        let mut result = self.clone();
+        result.append(divisor)?;
+        result.steps.push(Step::Divide);
+        result.checked()
+    }
+}

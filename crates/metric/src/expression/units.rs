@@ -1,0 +1,57 @@
+//! The unit of an expression, from those of its counters.
+//!
+//! Owns the arithmetic of units, as far as one of [`Unit`] comes out; products of units are none.
+
+use super::{Expression, Step};
+use crate::catalogue::Unit;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Is {
+    Plain,
+    In(Unit),
+    Unknown,
+}
+
+impl Expression {
+    /// The unit of the value, if it has one that can be told; numbers without counters are ratios.
+    pub fn unit(&self, of: impl Fn(&str) -> Option<Unit>) -> Option<Unit> {
+        let units: Vec<Is> =
+            self.counters.iter().map(|name| of(name).map_or(Is::Unknown, Is::In)).collect();
+        let mut stack: Vec<Is> = Vec::new();
+        for &step in &self.steps {
+            let unit = match step {
+                Step::Number(_) => Is::Plain,
+                Step::Counter(counter) => units[counter as usize],
+                Step::Negate | Step::Abs => stack.pop().unwrap_or(Is::Unknown),
+                Step::Sqrt | Step::Log2 => match stack.pop() {
+                    Some(Is::Plain) => Is::Plain,
+                    Some(Is::In(Unit::Ratio)) => Is::In(Unit::Ratio),
+                    _ => Is::Unknown,
+                },
+                _ => {
+                    let last = stack.pop().unwrap_or(Is::Unknown);
+                    two(step, stack.pop().unwrap_or(Is::Unknown), last)
+                }
+            };
+            stack.push(unit);
+        }
+        match stack.pop() {
+            Some(Is::Plain) => Some(Unit::Ratio),
+            Some(Is::In(unit)) => Some(unit),
+            _ => None,
+        }
+    }
+}
+
+fn two(step: Step, first: Is, last: Is) -> Is {
+    match (step, first, last) {
+        (_, Is::Unknown, _) | (_, _, Is::Unknown) => Is::Unknown,
+        (Step::Divide, Is::In(a), Is::In(b)) if a == b => Is::In(Unit::Ratio),
+        (Step::Divide | Step::Multiply, one, Is::Plain | Is::In(Unit::Ratio))
+        | (Step::Multiply, Is::Plain | Is::In(Unit::Ratio), one) => one,
+        (Step::Divide | Step::Multiply, ..) => Is::Unknown,
+        (_, a, b) if a == b => a,
+        (_, Is::Plain, one) | (_, one, Is::Plain) => one,
+        _ => Is::Unknown,
+    }
+}

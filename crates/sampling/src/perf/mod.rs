@@ -1,0 +1,186 @@
+//! Counters of the kernel's perf events: hardware, caches, software, tracepoints, and PMUs outside the cores.
+//!
+//! Owns how a list of counters becomes events on PUs (or on each thread of processes and each PU, so that a count lands on the
+//! PU where it happened) and the reading of all of them from the caller's one thread. Counts without sampling: nothing is
+//! interrupted, the kernel adds up. Follows `perf_event_open(2)`.
+//!
+//! A thread that is created later is counted by inheritance from the thread that created it, not by looking for it.
+
+mod devices;
+mod groups;
+mod names;
+mod open;
+mod refusals;
+
+use talea_model::{GapKind, Gaps, Nanos};
+use talea_topology::Place;
+
+use crate::cpus;
+use crate::cpus::OnlineWatch;
+use crate::root::Root;
+use crate::source::{CounterSource, Offer, Offered, OpenError, Opened, Scope, Target, gap};
+use groups::{Doubt, Group, Lane};
+
+/// Perf events.
+#[derive(Debug)]
+pub struct PerfSource {
+    root: Root,
+    names: Vec<String>,
+    groups: Vec<Group>,
+    /// One for each lane, made anew by each reading.
+    lanes: Vec<Lane>,
+    online: OnlineWatch,
+    bytes: Vec<u8>,
+    /// Places of counters that were not counted in this reading.
+    uncounted: Vec<(usize, usize)>,
+}
+
+impl PerfSource {
+    /// With the names of PMUs below this root.
+    pub fn new(root: Root) -> Self {
+        Self {
+            online: OnlineWatch::new(&root),
+            root,
+            names: Vec::new(),
+            groups: Vec::new(),
+            lanes: Vec::new(),
+            bytes: Vec::new(),
+            uncounted: Vec::new(),
+        }
+    }
+
+    /// How many descriptors the open counters take.
+    pub fn descriptors(&self) -> usize {
+        self.groups.iter().map(|group| group.wanted.len()).sum()
+    }
+
+    /// Closes what is on PUs that went offline and opens it again on those that came back.
+    fn follow_cpus(&mut self, gaps: &mut Gaps) {
+        let Some(online) = self.online.changed(gaps) else { return };
+        for group in &mut self.groups {
+            let (None, Some(pu)) = (group.whose.thread, group.whose.pu) else { continue };
+            match online.contains(pu as usize) {
+                true if !group.is_open() => group.reopen(),
+                false if group.is_open() => {
+                    group.close();
+                    gaps.note(gap(
+                        GapKind::Missing,
+                        format!("PU {pu} went offline while it was counted"),
+                    ));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl CounterSource for PerfSource {
+    fn name(&self) -> &'static str {
+        "perf_event"
+    }
+
+    fn offers(&self, counter: &str) -> Offer {
+        let event = match open::event(&self.root, counter) {
+            None => return Offer::No,
+            Some(Err(reason)) => return Offer::Refused(reason),
+            Some(Ok(event)) => event,
+        };
+        let scope = if event.shared { Scope::Package } else { Scope::Pu };
+        match open::probe(&self.root, counter, &event, &open::Threads::Own) {
+            Err(reason) => Offer::Refused(reason),
+            Ok(_) => Offer::Yes(Offered::growing(scope, &event.unit)),
+        }
+    }
+
+    fn known(&self) -> Vec<String> {
+        let mut names = names::known();
+        names.extend(devices::known(&self.root));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn open(
+        &mut self,
+        counters: &[String],
+        target: &Target,
+        gaps: &mut Gaps,
+    ) -> Result<Vec<Opened>, OpenError> {
+        self.groups.clear();
+        counters.clone_into(&mut self.names);
+        self.online = OnlineWatch::new(&self.root);
+        if counters.is_empty() {
+            return Ok(Vec::new());
+        }
+        let plan = open::Plan::new(&self.root, counters, target, gaps)?;
+        self.groups = plan.open(&self.root, gaps)?;
+        let lanes = self.groups.iter().map(|group| group.lane + 1).max().unwrap_or(0);
+        self.lanes = vec![Lane::default(); lanes];
+        Ok(plan.places.into_iter().map(|places| Opened { places }).collect())
+    }
+
+    fn read(&mut self, _: Nanos, numbers: &mut [Vec<f64>], gaps: &mut Gaps) {
+        self.follow_cpus(gaps);
+        for numbers in numbers.iter_mut() {
+            numbers.fill(f64::NAN);
+        }
+        self.lanes.fill(Lane::default());
+        self.uncounted.clear();
+        // All totals first, one close after the other; a lane is known only when all its groups are read.
+        let mut ready = 0;
+        for i in 0..self.groups.len() {
+            if self.groups[i].advance(&mut self.bytes) {
+                let group = &self.groups[i];
+                group.tell(&mut self.lanes[group.lane]);
+                // Those that told something stand before those that did not.
+                self.groups.swap(ready, i);
+                ready += 1;
+            }
+        }
+        for group in &self.groups[..ready] {
+            for (slot, count, doubt) in group.counts(self.lanes[group.lane]) {
+                let Some(number) =
+                    numbers.get_mut(slot.counter).and_then(|n| n.get_mut(slot.place))
+                else {
+                    continue;
+                };
+                match doubt {
+                    Some(Doubt::Uncounted) => self.uncounted.push((slot.counter, slot.place)),
+                    _ if number.is_nan() => *number = count,
+                    _ => *number += count,
+                }
+                if let Some(doubt) = doubt {
+                    note_doubt(&self.names[slot.counter], doubt, gaps);
+                }
+            }
+        }
+        // Part of a sum is no sum.
+        for &(counter, place) in &self.uncounted {
+            numbers[counter][place] = f64::NAN;
+        }
+    }
+}
+
+fn note_doubt(name: &str, doubt: Doubt, gaps: &mut Gaps) {
+    gaps.note(match doubt {
+        Doubt::Scaled => gap(
+            GapKind::Estimated,
+            format!("counts of `{name}` are scaled up: counters took turns on the PMU"),
+        ),
+        Doubt::Uncounted => gap(
+            GapKind::Missing,
+            format!(
+                "`{name}` was not counted some of the time: the PMU was taken by other counters"
+            ),
+        ),
+    });
+}
+
+/// The package, PU ... of a place, for who sorts numbers.
+pub(crate) fn place_of(shared: bool, root: &Root, pu: usize) -> Place {
+    if shared { Place::Package(cpus::package(root, pu)) } else { Place::Pu(pu as u32) }
+}
+
+#[cfg(test)]
+#[path = "kernel_tests.rs"]
+mod kernel_tests;

@@ -1,0 +1,341 @@
+//! From names of counters to open events.
+//!
+//! Owns what a name means here, whether the kernel allows it, which events are counted together, and how many descriptors that
+//! takes. A counter that cannot be opened is a gap and the others go on; only a lack of descriptors or of the target ends it.
+
+use std::collections::BTreeMap;
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+use talea_model::{GapKind, Gaps};
+use talea_topology::{CpuSet, Place};
+
+use super::devices::{self, DeviceEvent};
+use super::groups::{Group, Slot};
+use super::names;
+use super::place_of;
+use super::refusals::{Refusal, refusal, sentence};
+use crate::cpus;
+use crate::family::Family;
+use crate::root::Root;
+use crate::source::{OpenError, Target, gap};
+use crate::sys::perf::{self, Attributes, Inherit, Whose};
+
+/// Descriptors that are left to the rest of the program.
+const SPARE: usize = 256;
+/// How often the threads of processes are listed until no new one appears.
+const LOOKS: usize = 4;
+
+/// What a counter's name means.
+pub(super) fn event(root: &Root, name: &str) -> Option<Result<DeviceEvent, String>> {
+    let everywhere = |attributes, unit: &str| DeviceEvent {
+        instances: vec![(attributes, cpus::online(root))],
+        shared: false,
+        scale: 1.0,
+        unit: unit.to_owned(),
+    };
+    if let Some(event) = names::generic(name) {
+        return Some(Ok(everywhere(event.attributes, event.unit)));
+    }
+    if let Some(event) = devices::event(root, name) {
+        return Some(event);
+    }
+    let (stem, modifiers) = names::modifiers(name);
+    let (stem, modifiers) = match devices::tracepoint(root, name) {
+        Some(_) => (name, names::Modifiers::default()),
+        None => (stem, modifiers),
+    };
+    let mut attributes = devices::tracepoint(root, stem)?;
+    modifiers.apply(&mut attributes);
+    Some(Ok(everywhere(attributes, "")))
+}
+
+/// Whose threads are counted.
+#[derive(Debug)]
+pub(super) enum Threads {
+    /// The caller's: what a probe tries that must do without a target.
+    Own,
+    /// All that run.
+    All,
+    /// These, with what they create; with their processes' children.
+    These(Vec<u32>, bool),
+}
+
+/// Tries to open the event once, and gives the attributes that the kernel takes; or why it takes none.
+pub(super) fn probe(
+    root: &Root,
+    name: &str,
+    event: &DeviceEvent,
+    threads: &Threads,
+) -> Result<Tried, String> {
+    let Some((attributes, pus)) = event.instances.first() else {
+        return Err(format!("`{name}` has no PMU"));
+    };
+    let pu = pus.first().map(|pu| pu as u32);
+    let whose = match threads {
+        _ if event.shared => Whose { thread: None, pu },
+        Threads::All => Whose { thread: None, pu },
+        // Thread 0 is whoever asks.
+        Threads::Own => Whose { thread: Some(0), pu: None },
+        Threads::These(threads, _) => Whose { thread: threads.first().copied(), pu },
+    };
+    let inherit = match threads {
+        Threads::These(_, true) if !event.shared => Inherit::All,
+        Threads::These(_, false) if !event.shared => Inherit::Threads,
+        _ => Inherit::Nothing,
+    };
+    let mut tried = Tried { user_only: false, inherit };
+    let mut attributes = Attributes { inherit, ..*attributes };
+    // At most: as asked, without the kernel, without inheritance.
+    for _ in 0..3 {
+        let Err(error) = perf::open(&attributes, whose, None) else { return Ok(tried) };
+        match refusal(&error) {
+            // Users may count what their own programs do in user mode when the kernel is out of bounds.
+            Refusal::NotAllowed if !attributes.without.kernel && !event.shared => {
+                tried.user_only = true;
+            }
+            // Kernels before 5.13 cannot tell threads from children.
+            Refusal::Invalid if attributes.inherit == Inherit::Threads => {
+                tried.inherit = Inherit::Nothing;
+            }
+            // The thread ended meanwhile: nothing is wrong with the event.
+            Refusal::Gone => return Ok(tried),
+            _ => return Err(sentence(root, name, &error)),
+        }
+        tried.apply(&mut attributes);
+    }
+    Err(format!("the kernel refuses `{name}`"))
+}
+
+/// What had to be given up so that the kernel takes an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tried {
+    pub(super) user_only: bool,
+    pub(super) inherit: Inherit,
+}
+
+impl Tried {
+    fn apply(self, attributes: &mut Attributes) {
+        attributes.inherit = self.inherit;
+        if self.user_only {
+            (attributes.without.kernel, attributes.without.hypervisor) = (true, true);
+        }
+    }
+}
+
+/// Events that are counted together: those of a PMU, as far as they fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Together {
+    Software,
+    Core,
+    Device(u32),
+}
+
+/// What is to be opened.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// For each counter.
+    pub(super) places: Vec<Vec<Place>>,
+    /// On each PU, for all threads or (false) for the target's.
+    wanted: BTreeMap<(bool, u32, Together), Vec<(Attributes, Slot)>>,
+    threads: Threads,
+    counters: Vec<String>,
+}
+
+impl Plan {
+    pub(super) fn new(
+        root: &Root,
+        counters: &[String],
+        target: &Target,
+        gaps: &mut Gaps,
+    ) -> Result<Self, OpenError> {
+        let threads = match target {
+            Target::Machine => Threads::All,
+            Target::Processes { pids, children } => {
+                Threads::These(threads_of(root, pids, *children)?, *children)
+            }
+        };
+        let mut plan = Self {
+            places: vec![Vec::new(); counters.len()],
+            wanted: BTreeMap::new(),
+            threads,
+            counters: counters.to_vec(),
+        };
+        for (counter, name) in counters.iter().enumerate() {
+            if let Err(reason) = plan.add(root, counter, name, gaps) {
+                let detail = format!("counter `{name}` is not measured: {reason}");
+                gaps.note(gap(GapKind::Unsupported, detail));
+            }
+        }
+        Ok(plan)
+    }
+
+    fn add(
+        &mut self,
+        root: &Root,
+        counter: usize,
+        name: &str,
+        gaps: &mut Gaps,
+    ) -> Result<(), String> {
+        let event = event(root, name).ok_or("no such event")??;
+        let tried = probe(root, name, &event, &self.threads)?;
+        let processes = matches!(self.threads, Threads::These(..));
+        let mut note = |detail: String| gaps.note(gap(GapKind::Estimated, detail));
+        if tried.user_only {
+            note(format!("`{name}` counts user mode only: the kernel's is not open to this user"));
+        }
+        if processes && event.shared {
+            note(format!("`{name}` counts the whole machine: its PMU knows no processes"));
+        } else if processes && tried.inherit == Inherit::Nothing {
+            note(format!("`{name}` leaves out threads that start later: this kernel is too old"));
+        }
+        if !processes && matches!(name, "task-clock" | "cpu-clock") {
+            let detail = "counts all time of a PU, idle or not, when the machine is counted; `proc:busy` tells busy time";
+            note(format!("`{name}` {detail}"));
+        }
+        let online = cpus::online(root);
+        let mut numbers: BTreeMap<Place, usize> = BTreeMap::new();
+        let all: CpuSet = event.instances.iter().fold(CpuSet::default(), |all, (_, p)| all.or(p));
+        for pu in all.and(&online).iter() {
+            let next = numbers.len();
+            let place = place_of(event.shared, root, pu);
+            numbers.entry(place.clone()).or_insert_with(|| {
+                self.places[counter].push(place);
+                next
+            });
+        }
+        for (attributes, pus) in &event.instances {
+            let mut attributes = *attributes;
+            tried.apply(&mut attributes);
+            let together = match attributes.kind {
+                kind if names::is_software(kind) => Together::Software,
+                kind if event.shared => Together::Device(kind),
+                _ => Together::Core,
+            };
+            for pu in pus.and(&online).iter() {
+                let place = numbers[&place_of(event.shared, root, pu)];
+                let slot = Slot { counter, place, scale: event.scale };
+                let machine = event.shared || !processes;
+                let list = self.wanted.entry((machine, pu as u32, together)).or_default();
+                list.push((attributes, slot));
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens all of it. A thread that ended meanwhile and a PU that went offline are left out.
+    pub(super) fn open(&self, root: &Root, gaps: &mut Gaps) -> Result<Vec<Group>, OpenError> {
+        self.make_room()?;
+        let own: &[u32] = match &self.threads {
+            Threads::These(threads, _) => threads,
+            _ => &[],
+        };
+        let mut groups = Vec::new();
+        // Each thread's events of one sort are one lane, as are those of the machine on one PU.
+        let mut lanes: BTreeMap<(Option<u32>, u32, Together, usize), usize> = BTreeMap::new();
+        for (&(machine, pu, together), wanted) in &self.wanted {
+            let each: Vec<Option<u32>> =
+                if machine { vec![None] } else { own.iter().map(|&tid| Some(tid)).collect() };
+            for thread in each {
+                let mut wanted = wanted.clone();
+                let mut turn = 0;
+                while !wanted.is_empty() {
+                    let key = (thread, if machine { pu } else { 0 }, together, turn);
+                    let next = lanes.len();
+                    let lane = *lanes.entry(key).or_insert(next);
+                    let whose = Whose { thread, pu: Some(pu) };
+                    let mut rest = Vec::new();
+                    match Group::open(whose, lane, of_this_pu(root, pu, wanted), &mut rest) {
+                        Ok(group) => groups.push(group),
+                        Err(error) => match refusal(&error) {
+                            Refusal::Gone => {}
+                            Refusal::NoDescriptor => return Err(self.too_many()),
+                            _ => self.note(root, pu, &error, gaps),
+                        },
+                    }
+                    wanted = rest;
+                    turn += 1;
+                }
+            }
+        }
+        Ok(groups)
+    }
+
+    fn note(&self, root: &Root, pu: u32, error: &std::io::Error, gaps: &mut Gaps) {
+        let names = self.counters.join(", ");
+        let detail = format!("not counted on PU {pu}: {}", sentence(root, &names, error));
+        gaps.note(gap(GapKind::Unsupported, detail));
+    }
+
+    fn descriptors(&self) -> usize {
+        let threads = match &self.threads {
+            Threads::These(threads, _) => threads.len(),
+            _ => 1,
+        };
+        let lists = self.wanted.iter();
+        lists.map(|(key, list)| list.len() * if key.0 { 1 } else { threads }).sum()
+    }
+
+    /// Raises the limit of descriptors as far as this needs.
+    fn make_room(&self) -> Result<(), OpenError> {
+        let limit = getrlimit(Resource::Nofile);
+        let used = std::fs::read_dir("/proc/self/fd").map_or(SPARE, Iterator::count);
+        let needed = (self.descriptors() + used + SPARE) as u64;
+        if limit.current.is_none_or(|current| current >= needed) {
+            return Ok(());
+        }
+        if limit.maximum.is_some_and(|most| most < needed) {
+            return Err(self.too_many());
+        }
+        let raised = rustix::process::Rlimit { current: Some(needed), maximum: limit.maximum };
+        setrlimit(Resource::Nofile, raised).map_err(|_| self.too_many())
+    }
+
+    fn too_many(&self) -> OpenError {
+        let needed = self.descriptors();
+        OpenError::Descriptors {
+            needed,
+            counters: self.counters.len(),
+            places: needed / self.counters.len().max(1),
+            limit: getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Threads of the target. New ones may appear while we look; from the first event on, they are inherited.
+fn threads_of(root: &Root, pids: &[u32], children: bool) -> Result<Vec<u32>, OpenError> {
+    let mut family = Family::new(pids, children);
+    let mut threads = family.threads(root);
+    for _ in 1..LOOKS {
+        let again = family.threads(root);
+        if std::mem::replace(&mut threads, again.clone()) == again {
+            break;
+        }
+    }
+    if threads.is_empty() {
+        let pids = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        return Err(OpenError::NoProcess { pids });
+    }
+    Ok(threads.into_iter().map(|(_, tid)| tid).collect())
+}
+
+/// On machines with several sorts of cores a generic event must name the PMU of the PU, in the upper half of its number.
+fn of_this_pu(
+    root: &Root,
+    pu: u32,
+    mut wanted: Vec<(Attributes, Slot)>,
+) -> Vec<(Attributes, Slot)> {
+    const SORTS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
+    let of = |pmu: &&str| {
+        let folder = format!("sys/bus/event_source/devices/{pmu}");
+        let pus = cpus::list(root, &format!("{folder}/cpus"))?;
+        if pus.contains(pu as usize) { root.number(&format!("{folder}/type")) } else { None }
+    };
+    if let Some(kind) = SORTS.iter().find_map(of) {
+        for (attributes, _) in &mut wanted {
+            if matches!(attributes.kind, 0 | 3) {
+                attributes.config[0] |= kind << 32;
+            }
+        }
+    }
+    wanted
+}

@@ -1,0 +1,99 @@
+//! Objects of one level that do unequal amounts.
+//!
+//! Owns when max/mean is worth a sentence. Little of something, unequally spread, is not.
+
+use super::inputs::Input;
+use super::spans::{Span, longest};
+use super::{Hint, HintKind};
+use crate::objects::{Attributes, ObjectId, ObjectKind};
+
+/// Max/mean: a quarter of the time or of the capacity of all others is then waited for.
+pub(super) const UNEQUAL: f64 = 1.25;
+/// Frames with less than this share of the most that a frame has are quiet: nobody waits for anybody.
+pub(super) const QUIET: f64 = 0.05;
+/// Objects that a finding names.
+const NAMED: usize = 8;
+
+/// Monitors whose values are unequal for long.
+pub(super) fn unequal(input: &Input<'_>) -> Vec<Hint> {
+    (0..input.monitors.len()).filter_map(|number| one_monitor(input, number)).collect()
+}
+
+fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
+    let monitor = &input.monitors[number];
+    let first = *monitor.objects.first()?;
+    let kind = input.topology.objects.get(first.0 as usize)?.kind;
+    // Devices are not meant to be equal; of unlike cores or memories the same holds.
+    if monitor.objects.len() < 2 || !(kind.is_normal() || kind.is_memory()) || unlike(input, kind) {
+        return None;
+    }
+    // A quotient has no amount that somebody could wait for.
+    if monitor.unit.is_empty() && monitor.counter.contains('/') || super::inputs::mentions(monitor, "mem:*") {
+        return None;
+    }
+    let rates = |frame: usize| -> Vec<(usize, f64)> {
+        let all = 0..monitor.objects.len();
+        all.filter_map(|at| input.rate(number, frame, at).map(|rate| (at, rate))).collect()
+    };
+    let sums: Vec<f64> =
+        (0..input.frames.len()).map(|frame| rates(frame).iter().map(|one| one.1.max(0.0)).sum()).collect();
+    let most = sums.iter().copied().fold(0.0, f64::max);
+    let holds: Vec<Option<f64>> = (0..input.frames.len())
+        .map(|frame| {
+            let rates = rates(frame);
+            if rates.len() < 2 || sums[frame] <= QUIET * most || rates.iter().any(|one| one.1 < 0.0) {
+                return None;
+            }
+            let max = rates.iter().map(|one| one.1).fold(0.0, f64::max);
+            Some(max / (sums[frame] / rates.len() as f64)).filter(|&part| part > UNEQUAL)
+        })
+        .collect();
+    let mut span = longest(input, first, &holds)?;
+    // A single frame's largest may be another one's smallest: only who is ahead over the whole stretch counts.
+    let mut means: Vec<(usize, f64)> = (0..monitor.objects.len())
+        .filter_map(|at| {
+            let all = span.frames.clone().filter_map(|frame| input.rate(number, frame, at));
+            let (sum, count) = all.fold((0.0, 0_usize), |(s, n), rate| (s + rate, n + 1));
+            (count > 0).then(|| (at, sum / count as f64))
+        })
+        .collect();
+    let mean = means.iter().map(|one| one.1).sum::<f64>() / means.len().max(1) as f64;
+    means.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let (_, largest) = *means.first()?;
+    span.figure = largest / mean;
+    // Not "at most", so that a mean of nothing stops here too.
+    if span.figure.is_nan() || span.figure <= UNEQUAL {
+        return None;
+    }
+    let ahead = means.iter().filter(|one| one.1 > UNEQUAL * mean).take(NAMED);
+    let mut objects: Vec<ObjectId> = ahead.map(|one| monitor.objects[one.0]).collect();
+    objects.sort_unstable();
+    span.objects = objects;
+    let figure = format!("{:.2}", span.figure);
+    let sentence = sentence(input, number, kind, &span, &figure);
+    let excess = (span.figure - UNEQUAL) / 2.0;
+    let mut hint = input.hint(HintKind::Imbalance, span, figure, excess.min(1.5), sentence);
+    // It says that something is wrong; the other findings say what.
+    hint.weight *= 0.5;
+    Some(hint)
+}
+
+fn sentence(input: &Input<'_>, number: usize, kind: ObjectKind, span: &Span, figure: &str) -> String {
+    let name = &input.monitors[number].name;
+    let (names, lasting) = (input.names(&span.objects), input.lasting(span));
+    let verb = if span.objects.len() == 1 { "has" } else { "have" };
+    format!("{name} is unequal at {}: {names} {verb} up to {figure} times the mean {lasting}.", kind.short())
+}
+
+/// Whether the machine has objects of this kind that cannot be equal: several kinds of cores, memories of different sizes.
+fn unlike(input: &Input<'_>, kind: ObjectKind) -> bool {
+    if !kind.is_memory() {
+        return input.topology.cpu_kinds.len() > 1;
+    }
+    let sizes = input.topology.of_kind(ObjectKind::NumaNode).map(|(_, node)| match node.attributes {
+        Attributes::Numa { memory, .. } => memory,
+        _ => 0,
+    });
+    let (least, most) = sizes.fold((u64::MAX, 0), |(a, b), size| (a.min(size), b.max(size)));
+    most / 2 > least
+}

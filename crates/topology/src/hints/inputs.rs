@@ -1,0 +1,206 @@
+//! What findings are looked for in: monitors found by what they count, frames as rates, threads by time.
+//!
+//! Owns the way from names to meanings. It looks at whole names of counters, so that `L3_busy` is not `proc:busy`.
+
+use std::collections::BTreeMap;
+
+use talea_model::Nanos;
+
+use super::{Hint, HintKind, MonitorInfo, PlacementSample, spans::Span};
+use crate::objects::{ObjectId, ObjectKind, Topology};
+use crate::values::Frame;
+
+/// A PU that is busy for this share of a frame computes.
+pub(super) const BUSY: f64 = 0.8;
+/// A PU that is busy for less than this share does nothing but the system's own work.
+pub(super) const IDLE: f64 = 0.1;
+
+/// The recording, ready for questions.
+pub(super) struct Input<'a> {
+    pub topology: &'a Topology,
+    pub monitors: &'a [MonitorInfo],
+    pub frames: &'a [Frame],
+    pub placement: &'a [PlacementSample],
+    /// From the begin of the first frame to the end of the last.
+    pub total: Nanos,
+    /// PUs by the operating system's number.
+    pub pus: BTreeMap<u32, ObjectId>,
+    /// The PUs of each core; a PU without a core is one.
+    pub cores: BTreeMap<ObjectId, Vec<ObjectId>>,
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn new(
+        topology: &'a Topology,
+        monitors: &'a [MonitorInfo],
+        frames: &'a [Frame],
+        placement: &'a [PlacementSample],
+    ) -> Self {
+        let mut pus = BTreeMap::new();
+        let mut cores: BTreeMap<ObjectId, Vec<ObjectId>> = BTreeMap::new();
+        for (id, object) in topology.of_kind(ObjectKind::Pu) {
+            if let Some(os) = object.os_index {
+                pus.insert(os, id);
+            }
+            let core = topology.ancestors(id).into_iter().rev();
+            let core = core.take(4).find(|&one| topology.get(one).kind == ObjectKind::Core);
+            cores.entry(core.unwrap_or(id)).or_default().push(id);
+        }
+        let mut input =
+            Self { topology, monitors, frames, placement, total: Nanos(0), pus, cores };
+        let (from, to) = input.times(&(0..frames.len()));
+        input.total = to - from;
+        input
+    }
+
+    /// Begin of the first frame and end of the last.
+    pub(super) fn times(&self, frames: &std::ops::Range<usize>) -> (Nanos, Nanos) {
+        let first = self.frames.get(frames.start).map_or(Nanos(0), |frame| frame.at - frame.span);
+        let last = frames.end.checked_sub(1).and_then(|at| self.frames.get(at));
+        (first, last.map_or(first, |frame| frame.at))
+    }
+
+    /// The first monitor that satisfies, with its number.
+    pub(super) fn find(&self, wanted: impl Fn(&MonitorInfo) -> bool) -> Option<usize> {
+        self.monitors.iter().position(wanted)
+    }
+
+    /// The first monitor at this kind of objects that counts one of these.
+    pub(super) fn counting(&self, kind: ObjectKind, counters: &[&str]) -> Option<usize> {
+        self.find(|one| self.at(one, kind) && counters.iter().any(|counter| mentions(one, counter)))
+    }
+
+    /// Whether a monitor's objects are of this kind.
+    pub(super) fn at(&self, monitor: &MonitorInfo, kind: ObjectKind) -> bool {
+        let first = monitor.objects.first();
+        first.and_then(|id| self.topology.objects.get(id.0 as usize)).is_some_and(|one| one.kind == kind)
+    }
+
+    /// A value per second (or a ratio as it is); None where it is absent.
+    pub(super) fn rate(&self, monitor: usize, frame: usize, object: usize) -> Option<f64> {
+        let value = *self.frames.get(frame)?.values.get(monitor)?.get(object)?;
+        if !value.is_finite() {
+            return None;
+        }
+        let info = &self.monitors[monitor];
+        let quotient = info.unit.is_empty() && info.counter.contains('/');
+        if info.unit.ends_with("/s") || info.unit == "%" || quotient {
+            return Some(value);
+        }
+        let span = self.frames[frame].span.seconds();
+        (span > 0.0).then(|| value / span)
+    }
+
+    /// How busy each PU is in each frame: from a monitor, or else from where threads ran. None without either.
+    pub(super) fn busy(&self) -> Option<Vec<BTreeMap<ObjectId, f64>>> {
+        let named = |one: &MonitorInfo| one.name.eq_ignore_ascii_case("busy");
+        let monitor = self.find(|one| {
+            let counts = ["proc:busy", "task-clock"].iter().any(|counter| mentions(one, counter));
+            self.at(one, ObjectKind::Pu) && (named(one) || counts)
+        });
+        if let Some(monitor) = monitor {
+            let info = &self.monitors[monitor];
+            let share = |frame: usize, object: usize| {
+                let value = *self.frames[frame].values.get(monitor)?.get(object)?;
+                let share = match info.unit.as_str() {
+                    "%" => value / 100.0,
+                    "s" => value / self.frames[frame].span.seconds(),
+                    "ns" => value / 1e9 / self.frames[frame].span.seconds(),
+                    _ => value,
+                };
+                share.is_finite().then_some(share)
+            };
+            let frame = |frame: usize| {
+                let all = info.objects.iter().enumerate();
+                all.filter_map(|(at, &id)| share(frame, at).map(|share| (id, share))).collect()
+            };
+            return Some((0..self.frames.len()).map(frame).collect());
+        }
+        if self.placement.is_empty() {
+            return None;
+        }
+        let samples = self.samples();
+        let frame = |sample: &Option<&PlacementSample>| {
+            let Some(sample) = sample else { return BTreeMap::new() };
+            let mut all: BTreeMap<ObjectId, f64> = self.pus.values().map(|&id| (id, 0.0)).collect();
+            for thread in sample.threads.iter().filter(|thread| thread.running) {
+                if let Some(&id) = self.pus.get(&thread.pu) {
+                    all.insert(id, 1.0);
+                }
+            }
+            all
+        };
+        Some(samples.iter().map(frame).collect())
+    }
+
+    /// For each frame the last sample of threads up to its end.
+    pub(super) fn samples(&self) -> Vec<Option<&'a PlacementSample>> {
+        let mut next = 0;
+        let last = |frame: &Frame| {
+            while next < self.placement.len() && self.placement[next].at <= frame.at {
+                next += 1;
+            }
+            next.checked_sub(1).map(|at| &self.placement[at])
+        };
+        self.frames.iter().map(last).collect()
+    }
+
+    /// A finding from a stretch; `excess` is by how far the threshold was passed, 0 for just so.
+    pub(super) fn hint(
+        &self,
+        kind: HintKind,
+        span: Span,
+        figure: String,
+        excess: f64,
+        sentence: String,
+    ) -> Hint {
+        let (from, to) = self.times(&span.frames);
+        let phases: Vec<u32> = self.frames[span.frames.clone()].iter().map(|one| one.phase).collect();
+        let phase = phases.first().copied().filter(|&first| phases.iter().all(|&one| one == first));
+        let region = phase.filter(|&phase| phase > 0).map(|phase| format!("phase {phase}"));
+        let weight = (1.0 + excess.clamp(0.0, 10.0)) * span.share;
+        Hint { kind, objects: span.objects, figure, value: span.figure, from, to, region, sentence, weight }
+    }
+
+    /// Names of objects: all of up to three, else the first and how many more.
+    pub(super) fn names(&self, objects: &[ObjectId]) -> String {
+        let label = |id: &ObjectId| self.topology.label(*id);
+        match objects {
+            [] => "nothing".to_owned(),
+            [one] => label(one),
+            [first, .., last] if objects.len() <= 3 => {
+                let middle: String = objects[1..objects.len() - 1].iter().map(|id| format!(", {}", label(id))).collect();
+                format!("{}{middle} and {}", label(first), label(last))
+            }
+            [first, ..] => format!("{} and {} more", label(first), objects.len() - 1),
+        }
+    }
+
+    /// `for 3.20 s of 10.0 s`.
+    pub(super) fn lasting(&self, span: &Span) -> String {
+        let held = Nanos((self.total.0 as f64 * span.share) as u64);
+        format!("for {held} of {}", self.total)
+    }
+}
+
+/// Whether an expression has this counter as a whole name, or as its beginning where `counter` ends in `*`.
+pub(super) fn mentions(monitor: &MonitorInfo, counter: &str) -> bool {
+    let (start, open) = match counter.strip_suffix('*') {
+        Some(start) => (start, true),
+        None => (counter, false),
+    };
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.');
+    let text = &monitor.counter;
+    text.match_indices(start).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + start.len()..].chars().next();
+        // `perf::instructions` and `instructions:u` are the same counter.
+        let begins = before.is_none_or(|c| !part(c)) || text[..at].ends_with("perf::");
+        begins && (open || after.is_none_or(|c| !part(c) || c == ':'))
+    })
+}
+
+/// A share for people.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}

@@ -1,0 +1,155 @@
+//! What a picture shows on the objects: values with their scales, who runs where, findings, what is missing.
+//!
+//! Owns the records that callers fill, and the way from a value to its class of colour. Times and hosts come in as text.
+
+use talea_model::Nanos;
+
+use super::colours::{CHANGES, STEPS};
+use crate::objects::ObjectId;
+
+/// Everything beside the objects themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shown {
+    /// First line; empty for none.
+    pub title: String,
+    /// Host, name of the source (such as `simulated`), time: joined by dots below the title.
+    pub subtitle: Vec<String>,
+    /// What is measured. Where two are measured at one object, the first colours it and the others stand in its tip.
+    pub monitors: Vec<ShownMonitor>,
+    /// Threads on PUs.
+    pub placement: Vec<Placed>,
+    /// Findings, marked by their numbers from 1.
+    pub hints: Vec<ShownHint>,
+    /// What was lost, one sentence each.
+    pub gaps: Vec<String>,
+}
+
+/// A monitor's values at one time, or their change between two.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ShownMonitor {
+    /// The user's name for it.
+    pub name: String,
+    /// The expression over counters.
+    pub counter: String,
+    /// SI unit; empty for plain numbers.
+    pub unit: String,
+    /// Where it was measured, in words: `L3`, `PU`.
+    pub level: String,
+    /// How values become those of larger objects, in words: `sum`, `max`; empty where it does not matter.
+    pub aggregate: String,
+    /// The objects.
+    pub objects: Vec<ObjectId>,
+    /// A value for each: `NaN` where it is absent at this time, None where it cannot be measured.
+    pub values: Vec<Option<f64>>,
+    /// How values become colours.
+    pub scale: ShownScale,
+    /// Values are changes: the scale has zero in its middle.
+    pub difference: bool,
+}
+
+/// From values to colours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShownScale {
+    /// Logarithmic; values that are not positive then have the lowest colour.
+    pub log: bool,
+    /// Value of the lowest colour.
+    pub min: f64,
+    /// Value of the highest colour.
+    pub max: f64,
+    /// Where min and max are from.
+    pub range: Range,
+}
+
+impl Default for ShownScale {
+    fn default() -> Self {
+        Self { log: false, min: 0.0, max: 1.0, range: Range::Auto }
+    }
+}
+
+/// Where the ends of a scale are from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Range {
+    /// The user's.
+    Fixed,
+    /// The least and the most that was seen.
+    #[default]
+    Auto,
+    /// Without the outermost values: some are cut.
+    Robust,
+}
+
+impl Range {
+    /// For the legend.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Auto => "auto",
+            Self::Robust => "robust",
+        }
+    }
+}
+
+/// A thread on a PU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// The PU.
+    pub pu: ObjectId,
+    /// Program, rank, thread: `lmp r0 t1`.
+    pub label: String,
+}
+
+/// A finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownHint {
+    /// Where its mark stands.
+    pub objects: Vec<ObjectId>,
+    /// What it says.
+    pub sentence: String,
+    /// When it held; None for the whole time.
+    pub from_to: Option<(Nanos, Nanos)>,
+}
+
+impl ShownScale {
+    /// Place between the ends, from 0 to 1; None for what is no number. What lies outside is cut.
+    pub fn fraction(&self, value: f64) -> Option<f64> {
+        if value.is_nan() {
+            return None;
+        }
+        let (low, high, at) = if self.log {
+            // Without a positive lower end, six decades are shown.
+            let most = self.max.max(f64::MIN_POSITIVE);
+            let least = if self.min > 0.0 { self.min } else { most / 1e6 };
+            (least.ln(), most.ln(), if value > 0.0 { value.ln() } else { least.ln() })
+        } else {
+            (self.min, self.max, value)
+        };
+        let span = high - low;
+        if span.is_nan() || span <= 0.0 {
+            // All alike: nothing is little or much, except nothing at all.
+            return Some(if at > high { 1.0 } else if at == 0.0 || at < low { 0.0 } else { 0.5 });
+        }
+        Some(((at - low) / span).clamp(0.0, 1.0))
+    }
+}
+
+impl ShownMonitor {
+    /// The class of a value's colour.
+    pub(super) fn class(&self, value: Option<f64>) -> String {
+        match value.and_then(|value| self.scale.fraction(value)) {
+            None => "na".to_owned(),
+            Some(part) if self.difference => format!("d{}", step(part, CHANGES)),
+            Some(part) => format!("q{}", step(part, STEPS)),
+        }
+    }
+
+    /// All values that are numbers.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = (ObjectId, f64)> {
+        let pairs = self.objects.iter().copied().zip(&self.values);
+        pairs.filter_map(|(id, value)| value.filter(|value| !value.is_nan()).map(|value| (id, value)))
+    }
+}
+
+/// The class of a part of a ramp with so many classes.
+fn step(part: f64, steps: usize) -> usize {
+    ((part * steps as f64) as usize).min(steps - 1)
+}

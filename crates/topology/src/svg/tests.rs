@@ -1,0 +1,129 @@
+use talea_model::Nanos;
+
+use super::*;
+use crate::objects::{ObjectId, ObjectKind as K};
+use crate::sample;
+
+fn monitor(topology: &Topology, kind: K, value: impl Fn(usize) -> Option<f64>) -> ShownMonitor {
+    let objects: Vec<ObjectId> = topology.of_kind(kind).map(|(id, _)| id).collect();
+    ShownMonitor {
+        name: format!("{} <things>", kind.short()),
+        counter: "A & B / \"c\"".into(),
+        unit: "B/s".into(),
+        level: kind.short().into(),
+        aggregate: "sum".into(),
+        values: (0..objects.len()).map(value).collect(),
+        objects,
+        scale: ShownScale { log: false, min: 0.0, max: 16e6, range: Range::Fixed },
+        difference: false,
+    }
+}
+
+/// Every start of an element has its end, attributes are quoted, and no text opens one.
+fn check_xml(svg: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let style = svg.find("</style>").unwrap_or(0);
+    for part in svg[style..].split('<').skip(1) {
+        let (tag, text) = part.split_once('>').expect("an element ends");
+        assert!(!text.contains('>'), "{text}");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.split([' ', '/']).next().unwrap();
+        if let Some(name) = tag.strip_prefix('/') {
+            if name != "style" && (name != "svg" || style == 0) {
+                assert_eq!(open.pop(), Some(name));
+            }
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn a_small_machine() {
+    let topology = sample::machine(&[(K::L2Cache, 2), (K::Core, 1), (K::Pu, 2)], &[(K::Machine, 1)], 1);
+    let pus = monitor(&topology, K::Pu, |at| match at {
+        0 => Some(f64::NAN),
+        1 => None,
+        _ => Some(5e6 * at as f64),
+    });
+    let shown = Shown {
+        title: "app <b>".into(),
+        subtitle: vec!["node01".into(), "simulated".into()],
+        placement: vec![Placed { pu: pus.objects[2], label: "app r0 t1".into() }],
+        hints: vec![ShownHint {
+            objects: vec![pus.objects[3]],
+            sentence: "PU P#3 is alone.".into(),
+            from_to: Some((Nanos(0), Nanos(2_000_000_000))),
+        }],
+        monitors: vec![pus],
+        gaps: vec!["one thing & another".into()],
+    };
+    let svg = picture(&topology, &shown, &Options { width: 900.0, height: 600.0, ..Options::default() });
+    check_xml(&svg);
+    let body = svg.split("</style>").nth(1).unwrap();
+    insta::assert_snapshot!(body);
+}
+
+#[test]
+fn every_object_has_its_own_id() {
+    let mut topology = sample::large();
+    topology.objects[5].logical_index = 0;
+    let all = ids(&topology);
+    let distinct: std::collections::BTreeSet<&String> = all.iter().collect();
+    assert_eq!(distinct.len(), all.len());
+    let pu = topology.of_kind(K::Pu).nth(3).unwrap().0;
+    assert_eq!(all[pu.0 as usize], "o-PU-3");
+}
+
+#[test]
+fn a_picture_fits_its_room_and_runs_nothing() {
+    let topology = sample::large();
+    let shown = Shown {
+        title: "</svg><script>alert(1)</script>".into(),
+        monitors: vec![monitor(&topology, K::Pu, |at| Some(at as f64 * 5e4))],
+        gaps: vec!["\u{202e}x\u{0}".into(); 9],
+        hints: vec![
+            ShownHint { objects: vec![ObjectId(1)], sentence: "word ".repeat(90), from_to: None };
+            20
+        ],
+        ..Shown::default()
+    };
+    let svg = picture(&topology, &shown, &Options::default());
+    check_xml(&svg);
+    assert!(!svg.contains("<script") && !svg.contains('\u{202e}') && !svg.contains('\u{0}'));
+    let number = |name: &str| -> f64 {
+        let text = svg.split(&format!("{name}=\"")).nth(1).unwrap();
+        text.split('"').next().unwrap().parse().unwrap()
+    };
+    assert!(number("width") <= 1600.0 && number("height") <= 1000.5, "{}", number("height"));
+    assert_eq!(svg, picture(&topology, &shown, &Options::default()));
+}
+
+#[test]
+fn nothing_at_all() {
+    check_xml(&picture(&Topology::default(), &Shown::default(), &Options::default()));
+    check_xml(&fragment(&Topology::default(), &[]));
+}
+
+#[test]
+fn parts_of_scales() {
+    let linear = ShownScale { log: false, min: 10.0, max: 20.0, range: Range::Auto };
+    let check = |scale: ShownScale, value: f64, expected: Option<f64>| {
+        let found = scale.fraction(value);
+        let near = match (found, expected) {
+            (Some(a), Some(b)) => (a - b).abs() < 1e-9,
+            (a, b) => a == b,
+        };
+        assert!(near, "{value}: {found:?}, expected {expected:?}");
+    };
+    check(linear, 15.0, Some(0.5));
+    check(linear, 25.0, Some(1.0));
+    check(linear, f64::NAN, None);
+    let log = ShownScale { log: true, min: 1.0, max: 100.0, ..linear };
+    check(log, 10.0, Some(0.5));
+    check(log, 0.0, Some(0.0));
+    check(log, f64::INFINITY, Some(1.0));
+    check(ShownScale { log: false, min: 0.0, max: 0.0, ..linear }, 0.0, Some(0.0));
+    check(ShownScale { log: true, min: 0.0, max: 0.0, ..linear }, 0.0, Some(0.0));
+}

@@ -1,0 +1,116 @@
+//! Text for pictures: names from outside made harmless, amounts as people read them.
+//!
+//! Owns escapes, what is cut, and how many characters fit. Control characters and marks that turn the direction of writing are
+//! replaced, so that a name cannot look like another.
+
+use talea_model::units::si;
+
+/// Text fit for XML, at most `longest` characters.
+pub(crate) fn xml(text: &str, longest: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(longest) + 8);
+    for (at, c) in text.chars().enumerate() {
+        if at == longest {
+            out.push('…');
+            break;
+        }
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if hidden(c) => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Capacities as vendors write them: powers of 1,024.
+pub(crate) fn capacity(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let text = if value >= 99.5 || (value - value.round()).abs() < 0.05 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
+    };
+    format!("{text} {}", UNITS[unit])
+}
+
+/// A value in at most this many characters: with its unit, without, or nothing.
+pub(crate) fn fitting(value: f64, unit: &str, characters: usize) -> Option<String> {
+    let texts = [amount(value, unit), si(value, ""), si(value, "").replace(' ', "")];
+    texts.into_iter().find(|text| text.chars().count() <= characters)
+}
+
+/// Three significant digits and the unit. Prefixes go with units only: shares and ratios have none.
+pub fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "" if value != 0.0 && (0.001..1000.0).contains(&value.abs()) => {
+            let digits = 2_usize.saturating_sub(value.abs().log10().floor().max(0.0) as usize);
+            format!("{value:.digits$}")
+        }
+        "%" if value.abs() >= 99.95 || value == 0.0 => format!("{value:.0} %"),
+        "%" => format!("{value:.1} %"),
+        _ => si(value, unit),
+    }
+}
+
+/// Lines of at most `width` characters, broken between words.
+pub(crate) fn lines(text: &str, width: usize, most: usize) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word: String = word.chars().take(width).collect();
+        let full = out.len() == most;
+        match out.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            Some(line) if full => {
+                line.push('…');
+                return out;
+            }
+            _ => out.push(word),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_and_capacities() {
+        assert_eq!(amount(1.234, ""), "1.23");
+        assert_eq!(amount(12.34, ""), "12.3");
+        assert_eq!(amount(123.4, ""), "123");
+        assert_eq!(amount(12_345.0, "/s"), "12.3 k/s");
+        assert_eq!(amount(97.25, "%"), "97.2 %");
+        assert_eq!(capacity(32 << 20), "32 MiB");
+        assert_eq!(capacity(28_835_840), "27.5 MiB");
+        assert_eq!(capacity(811_748_818_944), "756 GiB");
+        assert_eq!(fitting(12_345.0, "B/s", 9).as_deref(), Some("12.3 kB/s"));
+        assert_eq!(fitting(12_345.0, "B/s", 7).as_deref(), Some("12.3 k"));
+        assert_eq!(fitting(12_345.0, "B/s", 3), None);
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(lines("aa bb ccc d", 5, 9), ["aa bb", "ccc d"]);
+        assert_eq!(lines("aa bb ccc d", 5, 1), ["aa bb…"]);
+    }
+}
