@@ -91,6 +91,11 @@ impl CpuSet {
         self.words.get(member / 64).is_some_and(|word| word >> (member % 64) & 1 == 1)
     }
 
+    /// Bytes that its members take in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        8 * self.words.len()
+    }
+
     /// Number of members.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()

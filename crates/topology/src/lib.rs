@@ -13,8 +13,15 @@ pub mod objects;
 #[cfg(test)]
 mod sample;
 pub mod svg;
+pub mod levels;
+pub mod name;
+pub mod objects;
+pub mod restrict;
+pub mod synthetic;
 pub mod values;
+pub mod xml;
 
 pub use cpuset::CpuSet;
+pub use levels::levels;
 pub use objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 pub use values::{Frame, Place, Readings};

@@ -105,14 +105,14 @@ impl ObjectKind {
         }
     }
 
-    /// The kind of a name as hwloc's tools accept it: any case, `socket` and `node` too, `L1d`, `L2`, `thread`.
+    /// The kind of a name as hwloc's tools accept it: any case, `socket`, `pack` and `node` too, `L1d`, `L2`, `thread`.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let known = |kind: &&Self| {
             kind.name().eq_ignore_ascii_case(&name) || kind.short().eq_ignore_ascii_case(&name)
         };
         let other = match name.as_str() {
-            "socket" => Some(Self::Package),
+            "socket" | "pack" => Some(Self::Package),
             "numa" | "node" | "numanode" => Some(Self::NumaNode),
             "l1dcache" | "l1" => Some(Self::L1Cache),
             "l2d" | "l2dcache" => Some(Self::L2Cache),
@@ -120,7 +120,7 @@ impl ObjectKind {
             "thread" => Some(Self::Pu),
             "system" => Some(Self::Machine),
             "osdevice" | "os" => Some(Self::OsDevice),
-            "pcidevice" => Some(Self::PciDevice),
+            "pci" | "pcidevice" => Some(Self::PciDevice),
             "memorysidecache" | "mscache" => Some(Self::MemCache),
             _ => None,
         };
@@ -339,6 +339,15 @@ pub struct CpuKind {
     pub infos: Vec<(String, String)>,
 }
 
+/// NUMA nodes of memory of one sort.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryTier {
+    /// hwloc's bits: 1 is memory of high bandwidth, 2 normal memory, others see its manual.
+    pub kinds: u64,
+    /// The NUMA nodes.
+    pub nodeset: CpuSet,
+}
+
 /// A node's objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topology {
@@ -350,7 +359,11 @@ pub struct Topology {
     pub memory_attributes: Vec<MemoryAttribute>,
     /// Kinds of PUs.
     pub cpu_kinds: Vec<CpuKind>,
-    /// What the file says of the whole: name and value.
+    /// Sorts of memory, the fastest first.
+    pub memory_tiers: Vec<MemoryTier>,
+    /// What hwloc could do where the file was made: name and value, 1 for most.
+    pub support: Vec<(String, u64)>,
+    /// What the file says of the whole (`Backend`, `HostName`, `OSRelease` ...): name and value.
     pub infos: Vec<(String, String)>,
 }
 

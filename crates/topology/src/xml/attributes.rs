@@ -1,0 +1,342 @@
+//! Attributes of `<object>`: names and texts to an [`Object`].
+//!
+//! Owns the names of all versions. Sets that are no sets are errors, because the tree rests on them; a number that is none is
+//! a gap. Attributes that mean nothing here stay in `unknown`.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use crate::cpuset::CpuSet;
+use crate::objects::{Attributes, Object, ObjectKind, Pci};
+
+use super::devices::{bus_id, buses, pci_type};
+use super::kinds::{DIE, cache_kind, kind_of, level_of};
+use super::scan::{Element, Scanner};
+use super::{Faults, XmlError, cut};
+
+/// Sets that an object has of its own; the others are derived.
+pub(super) const HAS_CPUSET: u8 = 1;
+pub(super) const HAS_COMPLETE_CPUSET: u8 = 2;
+pub(super) const HAS_NODESET: u8 = 4;
+pub(super) const HAS_COMPLETE_NODESET: u8 = 8;
+
+/// The attribute by which a device's uses survive in version 2, which has one number for them.
+pub(super) const USES: &str = "talea_uses";
+/// The attribute for the programming interface in `pci_type`, which version 2 does not have.
+const INTERFACE: &str = "pci_prog_if";
+
+/// Devices' uses by version 2's number.
+pub(super) const USES_BY_NUMBER: [&str; 7] =
+    ["Block", "GPU", "Network", "OpenFabrics", "DMA", "CoProc", "Memory"];
+/// Devices' uses by version 3's bit.
+const USES_BY_BIT: [&str; 7] =
+    ["Block", "Memory", "GPU", "CoProc", "Network", "OpenFabrics", "DMA"];
+
+/// An object and what its attributes say beside it.
+pub(super) struct Read {
+    pub(super) object: Object,
+    /// Which sets it has of its own.
+    pub(super) has: u8,
+    /// Memory of the machine where there are no NUMA nodes, in bytes.
+    pub(super) machine_memory: Option<u64>,
+}
+
+/// Reads the attributes of an object.
+pub(super) fn read(
+    scan: &Scanner<'_>,
+    element: &Element<'_>,
+    version: u32,
+    is_root: bool,
+    faults: &mut Faults,
+) -> Result<Read, XmlError> {
+    let line = || scan.line(element.at);
+    let Some(name) = element.attribute(scan.text, "type")? else {
+        return Err(XmlError::unexpected(line(), "`type` of an object", "none"));
+    };
+    let (kind, group_kind) = kind_of(&name, is_root).ok_or_else(|| {
+        XmlError::unexpected(line(), "a type of object such as `Package`", &format!("`{name}`"))
+    })?;
+    let mut parts = Parts { kind, group_kind, ..Parts::default() };
+    let mut object = Object::new(kind.unwrap_or(ObjectKind::L2Cache));
+    let mut has = 0;
+    for attribute in element.attributes(scan.text) {
+        let (key, value) = attribute?;
+        let mut set = |flag: u8| -> Result<CpuSet, XmlError> {
+            let Some(set) = finite_set(&value).map_err(|_| {
+                let expected = format!("a set such as `0x0000000f` in `{key}`");
+                XmlError::unexpected(line(), &expected, &format!("`{value}`"))
+            })?
+            else {
+                return Ok(CpuSet::default());
+            };
+            has |= flag;
+            Ok(set)
+        };
+        match key {
+            "type" => {}
+            "cpuset" => object.cpuset = set(HAS_CPUSET)?,
+            "complete_cpuset" => object.complete_cpuset = set(HAS_COMPLETE_CPUSET)?,
+            "nodeset" => object.nodeset = set(HAS_NODESET)?,
+            "complete_nodeset" => object.complete_nodeset = set(HAS_COMPLETE_NODESET)?,
+            // Only the root's say anything: the others repeat them.
+            "allowed_cpuset" | "allowed_nodeset" if !is_root => {}
+            // hwloc 2 no longer tells PUs that are offline from those that are missing.
+            "online_cpuset" if version == 1 => {}
+            "name" => object.name = Some(value.into_owned()).filter(|name| !name.is_empty()),
+            "subtype" => object.subtype = Some(value.into_owned()).filter(|word| !word.is_empty()),
+            _ => {
+                if !parts.take(&mut object, key, &value, version, is_root) {
+                    let known = parts.is_known(key);
+                    keep_unknown(&mut object, key, value, known, line, faults);
+                }
+            }
+        }
+    }
+    let machine_memory = parts.machine_memory;
+    parts.finish(&mut object, version, line, faults)?;
+    Ok(Read { object, has, machine_memory })
+}
+
+/// None where the set is infinite, which stands for "all that there are".
+fn finite_set(text: &str) -> Result<Option<CpuSet>, crate::cpuset::NotASet> {
+    if text.trim_start().starts_with("0xf...f") {
+        return Ok(None);
+    }
+    CpuSet::from_mask(text).map(Some)
+}
+
+/// Attributes that make an [`Attributes`] when all are read.
+#[derive(Default)]
+struct Parts {
+    kind: Option<ObjectKind>,
+    group_kind: u32,
+    subkind: u32,
+    size: u64,
+    depth: u32,
+    line: u32,
+    associativity: i32,
+    cache_type: u32,
+    memory: u64,
+    machine_memory: Option<u64>,
+    upstream: u32,
+    buses: Option<(u32, u8, u8)>,
+    pci: Pci,
+    uses: Vec<String>,
+}
+
+impl Parts {
+    fn is_cache(&self) -> bool {
+        self.kind.is_none_or(|kind| kind.is_cache() || kind == ObjectKind::MemCache)
+    }
+
+    fn has_pci(&self) -> bool {
+        matches!(self.kind, Some(ObjectKind::Bridge | ObjectKind::PciDevice))
+    }
+
+    /// Whether this is an attribute of such an object, so that a text that is not taken is a fault.
+    fn is_known(&self, key: &str) -> bool {
+        let kind = self.kind;
+        match key {
+            "os_index" | "gp_index" | "id" => true,
+            "cache_size" | "cache_linesize" | "cache_associativity" | "cache_type" | "depth" => {
+                self.is_cache()
+            }
+            "local_memory" => kind == Some(ObjectKind::NumaNode),
+            "kind" | "subkind" => kind == Some(ObjectKind::Group),
+            "bridge_type" | "bridge_pci" => kind == Some(ObjectKind::Bridge),
+            "pci_busid" | "pci_type" | "pci_link_speed" => self.has_pci(),
+            "osdev_type" => kind == Some(ObjectKind::OsDevice),
+            _ => false,
+        }
+    }
+
+    /// Takes an attribute; says whether it could.
+    fn take(
+        &mut self,
+        object: &mut Object,
+        key: &str,
+        value: &str,
+        version: u32,
+        is_root: bool,
+    ) -> bool {
+        let kind = self.kind;
+        let is = |wanted: ObjectKind| kind == Some(wanted);
+        match key {
+            "os_index" => match value.trim().parse::<u64>() {
+                // hwloc's word for no number is the highest one.
+                Ok(number) if number == u64::from(u32::MAX) => true,
+                Ok(number) => match u32::try_from(number) {
+                    Ok(number) => {
+                        object.os_index = Some(number);
+                        true
+                    }
+                    Err(_) => false,
+                },
+                Err(_) => false,
+            },
+            "gp_index" => Self::gp_index(object, value),
+            "id" => value.strip_prefix("obj").is_some_and(|number| Self::gp_index(object, number)),
+            "cache_size" if self.is_cache() => put(&mut self.size, value),
+            "cache_linesize" if self.is_cache() => put(&mut self.line, value),
+            "cache_associativity" if self.is_cache() => put(&mut self.associativity, value),
+            "cache_type" if self.is_cache() => put(&mut self.cache_type, value),
+            "depth" if self.is_cache() => put(&mut self.depth, value),
+            // It follows from the tree.
+            "depth" if is(ObjectKind::Group) || is(ObjectKind::Bridge) => true,
+            "local_memory" if is(ObjectKind::NumaNode) => put(&mut self.memory, value),
+            "local_memory" if is_root => {
+                let mut memory = 0;
+                let taken = put(&mut memory, value);
+                self.machine_memory = taken.then_some(memory);
+                taken
+            }
+            "kind" if is(ObjectKind::Group) => put(&mut self.group_kind, value),
+            "subkind" if is(ObjectKind::Group) => put(&mut self.subkind, value),
+            "bridge_type" if is(ObjectKind::Bridge) => {
+                value.split_once('-').is_some_and(|(up, _)| put(&mut self.upstream, up))
+            }
+            "bridge_pci" if is(ObjectKind::Bridge) => {
+                self.buses = buses(value);
+                self.buses.is_some()
+            }
+            "pci_busid" if self.has_pci() => {
+                bus_id(value).map(|place| self.pci.place = place).is_some()
+            }
+            "pci_type" if self.has_pci() => {
+                let (taken, interface) = pci_type(&mut self.pci, value);
+                let is_there = object.unknown.iter().any(|(key, _)| key == INTERFACE);
+                let interface = interface.filter(|_| !is_there);
+                object.unknown.extend(interface.map(|number| (INTERFACE.to_owned(), number)));
+                taken
+            }
+            "pci_link_speed" if self.has_pci() => {
+                put(&mut self.pci.link_speed, value) && {
+                    let is_speed = self.pci.link_speed.is_finite() && self.pci.link_speed >= 0.0;
+                    self.pci.link_speed = if is_speed { self.pci.link_speed } else { 0.0 };
+                    is_speed
+                }
+            }
+            "osdev_type" if is(ObjectKind::OsDevice) => self.take_uses(value, version),
+            USES if is(ObjectKind::OsDevice) => {
+                self.uses =
+                    value.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn gp_index(object: &mut Object, text: &str) -> bool {
+        // Zero is hwloc's word for none.
+        match text.parse() {
+            Ok(number) => {
+                object.gp_index = Some(number).filter(|&number| number > 0);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn take_uses(&mut self, value: &str, version: u32) -> bool {
+        let mut number = 0_u64;
+        if !put(&mut number, value) {
+            return false;
+        }
+        if version >= 3 {
+            let known = USES_BY_BIT.iter().enumerate().filter(|&(bit, _)| number >> bit & 1 == 1);
+            self.uses = known.map(|(_, word)| (*word).to_owned()).collect();
+            return number < 1 << USES_BY_BIT.len();
+        }
+        let word = usize::try_from(number).ok().and_then(|number| USES_BY_NUMBER.get(number));
+        // The whole list may have come before.
+        if self.uses.is_empty() {
+            self.uses.extend(word.map(|word| (*word).to_owned()));
+        }
+        word.is_some()
+    }
+
+    /// Settles the kind and puts the parts into the object.
+    fn finish(
+        self,
+        object: &mut Object,
+        version: u32,
+        line: impl Fn() -> usize,
+        faults: &mut Faults,
+    ) -> Result<(), XmlError> {
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None => cache_kind(self.depth, self.cache_type).ok_or_else(|| {
+                let found = format!("depth {} and cache_type {}", self.depth, self.cache_type);
+                XmlError::unexpected(line(), "a cache of depth 1 to 5", &found)
+            })?,
+        };
+        object.kind = kind;
+        let is_die =
+            version == 2 && self.group_kind == DIE || object.subtype.as_deref() == Some("Die");
+        object.attributes = match kind {
+            ObjectKind::Group if is_die => {
+                object.kind = ObjectKind::Die;
+                Attributes::None
+            }
+            ObjectKind::Group => Attributes::Group { kind: self.group_kind, subkind: self.subkind },
+            ObjectKind::NumaNode => Attributes::Numa { memory: self.memory, pages: Vec::new() },
+            ObjectKind::Bridge => {
+                let pci = (self.upstream != 0).then_some(self.pci);
+                Attributes::Bridge { host: self.upstream == 0, buses: self.buses, pci }
+            }
+            ObjectKind::PciDevice => Attributes::Pci(self.pci),
+            ObjectKind::OsDevice => Attributes::Os { uses: self.uses },
+            _ if kind.is_cache() || kind == ObjectKind::MemCache => {
+                let depth = level_of(kind).unwrap_or(self.depth);
+                if self.depth != depth && self.depth != 0 {
+                    faults.damaged(line(), &format!("an {kind} of depth {}", self.depth));
+                }
+                let holds_instructions_only = matches!(
+                    kind,
+                    ObjectKind::L1ICache | ObjectKind::L2ICache | ObjectKind::L3ICache
+                );
+                Attributes::Cache {
+                    size: self.size,
+                    depth,
+                    line: self.line,
+                    associativity: self.associativity,
+                    data: !holds_instructions_only,
+                    instructions: holds_instructions_only || self.cache_type == 0,
+                }
+            }
+            _ => Attributes::None,
+        };
+        Ok(())
+    }
+}
+
+/// Keeps what is not understood for the next reader of the file.
+fn keep_unknown(
+    object: &mut Object,
+    key: &str,
+    value: Cow<'_, str>,
+    is_known: bool,
+    line: impl Fn() -> usize,
+    faults: &mut Faults,
+) {
+    if is_known {
+        faults.damaged(line(), &format!("`{key}` cannot be `{}`", cut(&value)));
+    } else if object.unknown.iter().any(|(other, _)| other == key) {
+        // The programming interface of a device may be there from its type.
+    } else if is_name(key) {
+        object.unknown.push((key.to_owned(), value.into_owned()));
+    } else {
+        faults.damaged(line(), &format!("`{}` is no name of an attribute", cut(key)));
+    }
+}
+
+/// Whether a word may be an attribute's name in any XML.
+pub(super) fn is_name(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+}
+
+fn put<T: FromStr>(into: &mut T, text: &str) -> bool {
+    text.trim().parse().map(|number| *into = number).is_ok()
+}

@@ -1,0 +1,258 @@
+//! hwloc's XML files: versions 1, 2 and 3 in, version 2 out.
+//!
+//! Owns bytes to [`Topology`] and back. All three versions become what hwloc 2 has: NUMA nodes and memory-side caches beside
+//! normal children; version 1's NUMA nodes, which stood between them, move there as hwloc 2 moves them. It refuses what
+//! contradicts itself so that no tree stands (two roots, a PU without a number); smaller faults are [`Gaps`] beside
+//! the topology. The format is described by hwloc's `hwloc2.dtd` and the chapter "Importing and exporting topologies from/to XML
+//! files" of its manual.
+
+mod attributes;
+mod devices;
+mod draft;
+mod extras;
+mod kinds;
+mod relations;
+mod scan;
+mod sets;
+mod version1;
+mod write;
+
+use talea_model::{Gap, GapKind, Gaps};
+
+use crate::objects::Topology;
+use draft::Draft;
+use scan::{Lines, Scanner, Token};
+
+pub(crate) use kinds::level_of;
+pub use scan::{MOST_ATTRIBUTES, MOST_DEPTH};
+pub use write::write;
+
+/// Most objects of a file. The largest machines have some ten thousand.
+pub const MOST_OBJECTS: usize = 1 << 20;
+/// Most bytes that all sets of a file may take in memory.
+pub const MOST_SET_BYTES: usize = 1 << 28;
+/// Gaps of a file that are told one by one; the rest is only counted.
+pub const MOST_GAPS: usize = 100;
+
+/// Why bytes are no topology. Lines are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum XmlError {
+    /// Something else stands where something must be.
+    #[error("line {line}: expected {expected}, found {found}")]
+    Unexpected {
+        /// Where.
+        line: usize,
+        /// What must be there.
+        expected: String,
+        /// What is there, at most 80 characters of it.
+        found: String,
+    },
+    /// Elements nest too deep.
+    #[error("line {line}: expected elements nested at most {limit} deep, found more")]
+    TooDeep {
+        /// Where.
+        line: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// There is more than any machine has.
+    #[error("line {line}: expected at most {limit} {what}, found more")]
+    TooMany {
+        /// Where.
+        line: usize,
+        /// The bound.
+        limit: usize,
+        /// Of what.
+        what: &'static str,
+    },
+    /// A version that does not exist yet.
+    #[error("line {line}: expected version 1, 2 or 3 of hwloc's XML, found `{found}`")]
+    Version {
+        /// Where.
+        line: usize,
+        /// The file's.
+        found: String,
+    },
+    /// Two PUs have one number.
+    #[error(
+        "line {line}: expected a PU with a number of its own, found P#{os_index} again (first in line {first})"
+    )]
+    DoubledPu {
+        /// The second.
+        line: usize,
+        /// The first.
+        first: usize,
+        /// Their number.
+        os_index: u32,
+    },
+}
+
+impl XmlError {
+    fn unexpected(line: usize, expected: &str, found: &str) -> Self {
+        Self::Unexpected { line, expected: expected.to_owned(), found: cut(found) }
+    }
+}
+
+/// At most 80 characters of a text from outside.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A file of objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loaded {
+    /// The objects.
+    pub topology: Topology,
+    /// What was left out or put right, each with its line.
+    pub gaps: Gaps,
+    /// The file's version of the format: 1, 2 or 3.
+    pub version: u32,
+}
+
+/// Gaps while they are found.
+#[derive(Default)]
+struct Faults {
+    gaps: Gaps,
+    untold: u64,
+}
+
+impl Faults {
+    fn note(&mut self, kind: GapKind, detail: String) {
+        if self.gaps.iter().len() < MOST_GAPS {
+            self.gaps.note(Gap { kind, rank: None, detail, count: 1 });
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    fn damaged(&mut self, line: usize, detail: &str) {
+        self.note(GapKind::Damaged, format!("line {line}: {detail}"));
+    }
+
+    fn done(mut self) -> Gaps {
+        if self.untold > 0 {
+            let detail = format!("{} more faults of the file", self.untold);
+            self.gaps.note(Gap { kind: GapKind::Damaged, rank: None, detail, count: self.untold });
+        }
+        self.gaps
+    }
+}
+
+/// Reads a file of version 1, 2 or 3.
+pub fn read(bytes: &[u8]) -> Result<Loaded, XmlError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].split(|&byte| byte == b'\n').count();
+        XmlError::unexpected(line, "UTF-8", "other bytes")
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut scan = Scanner::new(text);
+    let version = open_topology(&mut scan)?;
+    let mut draft = Draft::new(version);
+    loop {
+        match scan.next()? {
+            Token::Open(element) if element.name() == "object" => {
+                draft::read_object(&mut scan, &element, &mut draft)?;
+            }
+            Token::Open(element) => extras::read_element(&mut scan, &element, &mut draft)?,
+            Token::Text(text) if text.trim().is_empty() => {}
+            Token::Text(text) => {
+                return Err(XmlError::unexpected(
+                    scan.line_here(),
+                    "an element",
+                    &format!("`{text}`"),
+                ));
+            }
+            Token::Close | Token::End => break,
+        }
+    }
+    loop {
+        match scan.next()? {
+            Token::Text(text) if text.trim().is_empty() => {}
+            Token::End => break,
+            _ => {
+                let line = scan.line_here();
+                return Err(XmlError::unexpected(line, "nothing after `</topology>`", "something"));
+            }
+        }
+    }
+    finish(draft, text)
+}
+
+/// Reads up to `<topology>` and gives its version.
+fn open_topology(scan: &mut Scanner<'_>) -> Result<u32, XmlError> {
+    loop {
+        match scan.next()? {
+            Token::Open(element) if element.name() == "topology" => {
+                let line = scan.line(element.at);
+                let Some(version) = element.attribute(scan.text, "version")? else { return Ok(1) };
+                let major = version.split('.').next().and_then(|major| major.parse().ok());
+                return major
+                    .filter(|major| (1..=3).contains(major))
+                    .ok_or_else(|| XmlError::Version { line, found: cut(&version) });
+            }
+            Token::Open(element) => {
+                let found = format!("`<{}>`", element.name());
+                return Err(XmlError::unexpected(scan.line(element.at), "`<topology>`", &found));
+            }
+            Token::Text(text) if text.trim().is_empty() => {}
+            Token::Text(text) => {
+                let found = format!("`{}`", text.trim());
+                return Err(XmlError::unexpected(scan.line_here(), "`<topology>`", &found));
+            }
+            Token::Close | Token::End => {
+                let line = scan.line_here();
+                return Err(XmlError::unexpected(line, "`<topology>`", "the end of the file"));
+            }
+        }
+    }
+}
+
+/// Draft to topology: version 1's nodes move, links, sets, order, numbers; then what speaks of objects.
+fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
+    let line = |at: usize| Lines(text.get(..at).unwrap_or(text)).count();
+    if draft.objects.is_empty() {
+        return Err(XmlError::unexpected(line(text.len()), "`<object>` in `<topology>`", "none"));
+    }
+    if draft.version == 1 {
+        version1::convert(&mut draft);
+    }
+    draft.number_all();
+    let depth_distances = std::mem::take(&mut draft.depth_distances);
+    let (mut objects, has, at, mut places) = draft.link();
+    sets::derive(&mut objects, &has, &at, &line, &mut draft.faults)?;
+    let (mut objects, sorted) = crate::levels::sort(objects);
+    for place in &mut places {
+        *place = place.and_then(|id| sorted[id.0 as usize]);
+    }
+    crate::levels::number(&mut objects);
+    let mut topology = Topology {
+        objects,
+        cpu_kinds: std::mem::take(&mut draft.cpu_kinds),
+        memory_tiers: std::mem::take(&mut draft.memory_tiers),
+        support: std::mem::take(&mut draft.support),
+        infos: std::mem::take(&mut draft.infos),
+        ..Topology::default()
+    };
+    relations::resolve(
+        &mut topology,
+        draft.raw_distances,
+        draft.raw_attributes,
+        &line,
+        &mut draft.faults,
+    );
+    version1::add_distances(&mut topology, depth_distances, &places, &line, &mut draft.faults);
+    Ok(Loaded { topology, gaps: draft.faults.done(), version: draft.version })
+}
+
+/// Derives the sets of objects that were not read from a file. Objects stand in depth-first order; `has` and `at` are as
+/// in a draft.
+pub(crate) fn derive_sets(
+    objects: &mut [crate::Object],
+    has: &[u8],
+    at: &[usize],
+) -> Result<(), XmlError> {
+    sets::derive(objects, has, at, &|_| 1, &mut Faults::default())
+}

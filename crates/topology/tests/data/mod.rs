@@ -1,0 +1,84 @@
+//! Files that other people's hwloc wrote, and Debian's `lstopo`, for tests. Where one is missing the test says so and passes, except in
+//! continuous integration.
+
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests say why they fail or skip")]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+fn skip(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{why}");
+    println!("skipped: {why}");
+}
+
+fn folder() -> PathBuf {
+    let data = std::env::var_os("TALEA_DATA").map(PathBuf::from);
+    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    data.unwrap_or_else(beside).join("hwloc")
+}
+
+/// All files of some versions, by name.
+pub fn files(versions: &[&str]) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for version in versions {
+        let Ok(entries) = std::fs::read_dir(folder().join(version)) else {
+            skip(&format!("no folder {}", folder().join(version).display()));
+            return Vec::new();
+        };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            let name = format!("{version}/{}", path.file_name().unwrap().to_string_lossy());
+            files.push((name, std::fs::read(path).unwrap()));
+        }
+    }
+    files.sort();
+    files
+}
+
+/// One file.
+pub fn file(name: &str) -> Option<Vec<u8>> {
+    let path = folder().join(name);
+    let bytes = std::fs::read(&path).ok();
+    if bytes.is_none() {
+        skip(&format!("no file {}", path.display()));
+    }
+    bytes
+}
+
+/// What `lstopo` (Debian's package hwloc-nox) makes of a file or a synthetic description, as XML with all objects.
+pub fn run_lstopo(input: &str) -> Option<Result<String, String>> {
+    run(input, &[])
+}
+
+fn run(input: &str, options: &[&str]) -> Option<Result<String, String>> {
+    let mut command = Command::new("lstopo-no-graphics");
+    command.args(["-i", input, "--filter", "all:all", "--of", "xml"]).args(options);
+    match command.output() {
+        Ok(output) if output.status.success() => {
+            Some(Ok(String::from_utf8(output.stdout).unwrap()))
+        }
+        Ok(output) => Some(Err(String::from_utf8_lossy(&output.stderr).into_owned())),
+        Err(error) => {
+            skip(&format!("lstopo-no-graphics does not run: {error}"));
+            None
+        }
+    }
+}
+
+/// The same for bytes of a file.
+pub fn lstopo(bytes: &[u8]) -> Option<String> {
+    lstopo_with(bytes, &[])
+}
+
+/// The same for some PUs of a machine, without the nodes that lose their PUs.
+pub fn restricted(bytes: &[u8], mask: &str) -> Option<String> {
+    lstopo_with(bytes, &["--restrict", mask, "--restrict-flags", "REMOVE_CPULESS"])
+}
+
+fn lstopo_with(bytes: &[u8], options: &[&str]) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("objects.xml");
+    std::fs::write(&path, bytes).unwrap();
+    run(path.to_str().unwrap(), options).map(|result| result.unwrap())
+}
