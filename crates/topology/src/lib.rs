@@ -9,14 +9,13 @@
 pub mod cpuset;
 pub mod hints;
 pub mod layout;
-pub mod objects;
-#[cfg(test)]
-mod sample;
-pub mod svg;
 pub mod levels;
 pub mod name;
 pub mod objects;
 pub mod restrict;
+#[cfg(test)]
+mod sample;
+pub mod svg;
 pub mod synthetic;
 pub mod values;
 pub mod xml;
