@@ -33,7 +33,7 @@ export async function close() {
 }
 
 /** A page with one report, and what went wrong on it so far. */
-export async function report(name, { hash = "", width = 1280, height = 1000, dark = false } = {}) {
+export async function report(name, { hash = "", width = 1280, height = 1000, dark = false, ready = ".crumbs" } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
   const page = await context.newPage();
   const faults = [];
@@ -45,7 +45,7 @@ export async function report(name, { hash = "", width = 1280, height = 1000, dar
     if (!/^(file|blob|data):/.test(request.url())) faults.push(`request: ${request.url()}`);
   });
   await page.goto(pathToFileURL(join(folder, `${name}.html`)).href + hash);
-  await page.waitForSelector(".crumbs", { state: "attached" });
+  await page.waitForSelector(ready, { state: "attached" });
   // Plots are drawn in the frame after their width is known.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
   return { page, faults, done: () => context.close() };

@@ -19,8 +19,8 @@ const STYLE: &str = include_str!("../../../web/dist/topo.css");
 /// SHA-256 of the program in base64, written when it was built.
 const PROGRAM_HASH: &str = include_str!("../../../web/dist/topo.sha256");
 
-/// Room for the objects on a page that is 1,600 pixels wide.
-const ROOM: Options = Options { width: 1200.0, height: 760.0, fold_above: 4 };
+/// Room for the objects on a page of 1,600 by 1,000 pixels, with time below and monitors beside.
+const ROOM: Options = Options { width: 1245.0, height: 640.0, fold_above: 4 };
 
 /// A monitor and how it wants to be shown.
 #[derive(Clone, Debug, Default)]

@@ -28,4 +28,4 @@ mod session;
 
 pub use machine::{Machine, MachineError};
 pub use recording::{About, Recording};
-pub use session::{Session, SessionError};
+pub use session::{Session, SessionError, read_monitors};

@@ -20,7 +20,8 @@ export class Axis {
   private readonly play = button("play", "play or pause (space)", () => this.toggle());
   private playing = 0;
   private width = 900;
-  private background: ImageData | null = null;
+  /** Everything but the place in time, which alone changes while time plays. */
+  private readonly background = document.createElement("canvas");
   private key = "";
 
   constructor(private readonly model: Model, private readonly state: State) {
@@ -114,16 +115,22 @@ export class Axis {
     const dark = getComputedStyle(document.documentElement).colorScheme.includes("dark");
     const key = `${view.monitor} ${view.show} ${this.width} ${dark}`;
     const ratio = devicePixelRatio || 1;
-    if (key !== this.key || !this.background) {
+    if (key !== this.key) {
       this.key = key;
-      this.canvas.width = this.width * ratio;
-      this.canvas.height = HEIGHT * ratio;
+      for (const canvas of [this.canvas, this.background]) {
+        canvas.width = this.width * ratio;
+        canvas.height = HEIGHT * ratio;
+      }
       this.canvas.style.width = `${this.width}px`;
       this.canvas.style.height = `${HEIGHT}px`;
-      pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-      this.paint(pen, view);
-      this.background = pen.getImageData(0, 0, this.canvas.width, this.canvas.height);
-    } else pen.putImageData(this.background, 0, 0);
+      const ground = this.background.getContext("2d");
+      ground?.setTransform(ratio, 0, 0, ratio, 0, 0);
+      if (ground) this.paint(ground, view);
+    }
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    pen.drawImage(this.background, 0, 0);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     if (!view.mean && recording.frames) {
       const x = Math.round(this.x(view.t * 1e9)) + 0.5;
       pen.strokeStyle = ink("accent");

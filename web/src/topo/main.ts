@@ -77,8 +77,8 @@ function start(data: Data, app: HTMLElement): void {
     h("header", { class: "top" },
       h("div", { class: "name" }, h("b", {}, "talea"), title),
       h("div", { class: "tools" }, button("light/dark", "light or dark", theme.toggle)), facts),
-    gaps, findings,
-    h("div", { class: "stage" }, h("div", {}, picture.element, axis.element), key.element),
+    gaps,
+    h("div", { class: "stage" }, h("div", {}, picture.element, axis.element), h("aside", { class: "side", "aria-label": "findings and monitors" }, findings, key.element)),
     table.element,
   );
   theme.listen(() => axis.again());

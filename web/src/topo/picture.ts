@@ -145,9 +145,8 @@ export class Picture {
       for (const id of objects.slice(0, 24)) {
         const at = this.drawn.get(id);
         if (!at) continue;
-        const pu = this.model.data.objects[id]?.kind === "PU" && at.height >= 22;
-        const cx = pu ? at.x + 6 : at.x + at.width / 2;
-        const cy = pu ? at.y + at.height - 6 : at.width < 200 ? at.y : at.y + at.height / 2;
+        const cx = at.x + at.width / 2;
+        const cy = at.width < 260 ? at.y : at.y + at.height / 2;
         nodes.push(s("g", { class: "mark" }, s("circle", { cx, cy, r: 7 }), s("text", { x: cx, y: cy + 3.6 }, String(number))));
       }
     }

@@ -121,7 +121,7 @@ impl<'a> Input<'a> {
             return None;
         }
         let samples = self.samples();
-        let frame = |sample: &Option<&PlacementSample>| {
+        let frame = |sample: Option<&PlacementSample>| {
             let Some(sample) = sample else { return BTreeMap::new() };
             let mut all: BTreeMap<ObjectId, f64> = self.pus.values().map(|&id| (id, 0.0)).collect();
             for thread in sample.threads.iter().filter(|thread| thread.running) {
@@ -131,7 +131,7 @@ impl<'a> Input<'a> {
             }
             all
         };
-        Some(samples.iter().map(frame).collect())
+        Some(samples.into_iter().map(frame).collect())
     }
 
     /// For each frame the last sample of threads up to its end.
@@ -180,12 +180,9 @@ impl<'a> Input<'a> {
         match objects {
             [] => "nothing".to_owned(),
             [one] => label(one),
-            [first, .., last] if objects.len() <= 3 => {
-                let middle: String = objects[1..objects.len() - 1]
-                    .iter()
-                    .map(|id| format!(", {}", label(id)))
-                    .collect();
-                format!("{}{middle} and {}", label(first), label(last))
+            [.., last] if objects.len() <= 3 => {
+                let start: Vec<String> = objects[..objects.len() - 1].iter().map(label).collect();
+                format!("{} and {}", start.join(", "), label(last))
             }
             [first, ..] => format!("{} and {} more", label(first), objects.len() - 1),
         }

@@ -66,7 +66,7 @@ pub(super) fn siblings(input: &Input<'_>) -> Vec<Hint> {
             "{} run{} several busy hardware threads while {idle:.0} core{} idle, {}.",
             input.names(&span.objects),
             if cores == 1 { "s" } else { "" },
-            if idle == 1.0 { " is" } else { "s are" },
+            if idle < 1.5 { " is" } else { "s are" },
             input.lasting(&span)
         );
         let excess = 0.5 + idle.min(cores as f64) / input.cores.len().max(1) as f64;

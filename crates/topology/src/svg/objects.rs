@@ -112,7 +112,7 @@ pub(super) fn write(
     }
     for area in areas {
         if let Some(numbers) = at.hints.get(&area.object) {
-            mark(out, topology, area, numbers);
+            mark(out, area.bar, numbers);
         }
     }
 }
@@ -332,18 +332,12 @@ fn dots(out: &mut String, area: &Area, threads: &[&str]) {
     );
 }
 
-/// The numbers of findings where names and values leave room: in the middle of a bar, at the lower left of a PU.
-fn mark(out: &mut String, topology: &Topology, area: &Area, numbers: &[usize]) {
-    let Rect { x, y, width, height } = area.bar;
-    let pu = topology.get(area.object).kind == ObjectKind::Pu;
+/// The numbers of findings where names and values leave room: in the middle of a bar, or of its upper edge if it is short.
+fn mark(out: &mut String, bar: Rect, numbers: &[usize]) {
+    let Rect { x, y, width, height } = bar;
     for (at, number) in numbers.iter().take(3).enumerate() {
-        let right = 15.0 * at as f64;
-        let (cx, cy) = match (pu, height >= 22.0) {
-            (true, true) => (x + 6.0 + right, y + height - 6.0),
-            (true, false) => (x + right, y + height),
-            (false, _) if width < 200.0 => (x + width / 2.0 + right, y),
-            (false, _) => (x + width / 2.0 + right, y + height / 2.0),
-        };
+        let cx = x + width / 2.0 + 15.0 * at as f64;
+        let cy = if width < 260.0 { y } else { y + height / 2.0 };
         let _ = writeln!(
             out,
             "<g class=\"mark\"><circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"7\"/><text x=\"{cx:.1}\" y=\"{:.1}\">{number}</text></g>",

@@ -1,0 +1,175 @@
+//! The arguments of `talea topo`.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use talea_model::Nanos;
+
+use super::values;
+use crate::topo;
+
+/// Show performance values on the machine's topology, live or from a recording
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Show performance values on the machine's topology, live or from a recording.
+
+On a terminal: the node with values on its objects, live (q leaves, ? explains). With --out, --svg, --html, --png, --json or --for \
+it measures without a screen. With --replay it shows a recording. Without counters to measure - \
+`talea topo --topology FILE --svg node.svg` - it draws the objects alone.")]
+#[command(after_long_help = "\
+Examples:
+  talea topo                                        this machine, live
+  talea topo --monitors my.txt --pid 4242           what a process, its threads and children do
+  talea topo --out node.talea -- mpirun -n 4 ./app  record while a command runs
+  talea topo --replay node.talea --html node.html   a page with a time scrubber
+  talea topo --replay a.talea --compare b.talea --svg change.svg
+  talea topo --topology big.xml --json              what is in a file of hwloc's XML
+  talea topo --synthetic 'pack:2 l3:4 core:8 pu:2' --simulate lists --svg demo.svg
+  talea topo --counters                             names for monitors that work here
+
+Monitors (one or more in a file, or with --monitor):
+  L3_MISS { OBJ = L3; CTR = PAPI_L3_TCM; LOGSCALE = 1; MAX=1000000; MIN=0; }
+  IPC { OBJ = Core; CTR = instructions / cycles; }
+  FAULTS { OBJ = PU; CTR = page-faults; PER = second; AGG = sum; }
+OBJ is a kind of object (L3, Core, NUMANode, PU ...), a depth, or one object (L3:1); CTR an expression of counters, which are summed over
+each object first and then put into it (WHEN = before: the other way round); AGG sum, max, min or mean; PER second, instruction, cycle or
+an expression; further keys: UNIT, WINDOW, ACCUMULATE. The form NAME{ OBJ:=L3; EVSET:=a,b; REDUCTION:=$1/$0; } works too.
+
+Plug-ins are commands that write lines `NAME PLACE VALUE` (PLACE: pu:3, numa:0, package:1, device:eth0, machine) and `end` after each set,
+after a first line `talea-plugin 1`; their counters are called plugin:NAME.
+
+JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, os_index, logical_index, cpuset, nodeset, parent, memory, cache_size}],
+how, gaps}; with values also {host, source, at_ns, frames, monitors: [{name, expression, unit, level, min, max, log, imbalance,
+values: [{object, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], threads: [{pid, tid, name, pu}]};
+value is null where it is absent.")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line are")]
+pub(super) struct TopoArgs {
+    /// Objects from a file of hwloc's XML (versions 1 to 3) instead of this machine's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    topology: Option<PathBuf>,
+    /// Objects from hwloc's synthetic notation: 'pack:2 numa:2 l3:1 core:8 pu:2'
+    #[arg(long, value_name = "TEXT", conflicts_with = "topology")]
+    synthetic: Option<String>,
+    /// Only these PUs (0-3,8), or only what is in an object (L3:0, Package:1)
+    #[arg(long, value_name = "SET|OBJECT")]
+    restrict: Option<String>,
+    /// Without bridges and devices
+    #[arg(long)]
+    no_io: bool,
+    /// Monitors from a file; - is standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    monitors: Option<PathBuf>,
+    /// A monitor, as text; may be given more than once
+    #[arg(long, value_name = "TEXT", conflicts_with = "monitors")]
+    monitor: Vec<String>,
+    /// Only what this process, its threads and its children do; may be given more than once
+    #[arg(long, value_name = "PID")]
+    pid: Vec<u32>,
+    /// Values from a simulated machine, named as such everywhere
+    #[arg(long, value_name = "SCENARIO", value_enum)]
+    simulate: Option<Scenario>,
+    /// A command that gives further counters, plugin:NAME; may be given more than once
+    #[arg(long, value_name = "COMMAND")]
+    plugin: Vec<String>,
+    /// Time between two values: 100ms, 1s
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "500ms")]
+    every: Nanos,
+    /// Measure for so long, then end
+    #[arg(long = "for", value_name = "TIME", value_parser = values::time)]
+    duration: Option<Nanos>,
+    /// Record into this file; the text form of dynamic lstopo if its name ends in .trace or .paje
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out: Option<PathBuf>,
+    /// Show a recording, of either form
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["pid", "simulate", "plugin", "out", "command"])]
+    replay: Option<PathBuf>,
+    /// Show how --replay differs from this earlier recording
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "replay")]
+    compare: Option<PathBuf>,
+    /// Write --replay as the text form of dynamic lstopo
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "replay")]
+    paje: Option<PathBuf>,
+    /// Time in the recording that pictures show [default: means over all of it]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    at: Option<Nanos>,
+    /// How much faster than it was a replay begins
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "replay")]
+    speed: f64,
+    /// Draw into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+    /// Write a page with a time scrubber into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+    /// Draw into this file, with chromium
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    png: Option<PathBuf>,
+    /// Write the objects as hwloc's XML of version 2 into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    xml: Option<PathBuf>,
+    /// Width and height of pictures in pixels
+    #[arg(long, value_name = "WxH", value_parser = values::dimensions, default_value = "1600x1000")]
+    size: (f64, f64),
+    /// JSON with stable keys on standard output
+    #[arg(long)]
+    json: bool,
+    /// List the counters that work here
+    #[arg(long)]
+    counters: bool,
+    /// A command to start and to watch
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+/// What a simulated machine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scenario {
+    /// Two threads walk linked lists of growing size
+    Lists,
+    /// All PUs work, in slow waves
+    Mixed,
+}
+
+impl From<TopoArgs> for topo::Options {
+    fn from(args: TopoArgs) -> Self {
+        Self {
+            objects: match (args.topology, args.synthetic) {
+                (Some(path), _) => topo::Objects::File(path),
+                (None, Some(text)) => topo::Objects::Synthetic(text),
+                (None, None) => topo::Objects::Machine,
+            },
+            restrict: args.restrict,
+            no_io: args.no_io,
+            monitors: match (args.monitors, args.monitor.is_empty()) {
+                (Some(path), _) => topo::Monitors::File(path),
+                (None, false) => topo::Monitors::Text(args.monitor.join("\n")),
+                (None, true) => topo::Monitors::Default,
+            },
+            pids: args.pid,
+            simulate: args.simulate,
+            plugins: args.plugin,
+            every: args.every,
+            duration: args.duration,
+            record: args.out,
+            replay: args.replay,
+            compare: args.compare,
+            at: args.at,
+            speed: args.speed,
+            out: topo::Outputs {
+                svg: args.svg,
+                html: args.html,
+                png: args.png,
+                xml: args.xml,
+                paje: args.paje,
+                json: args.json,
+                size: args.size,
+            },
+            list: args.counters,
+            command: args.command,
+        }
+    }
+}

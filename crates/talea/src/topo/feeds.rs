@@ -1,0 +1,235 @@
+//! What the screen shows: a running session, or a recording.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use talea_model::{Gaps, Nanos};
+use talea_topo::{Recording, Session, SessionError};
+use talea_topology::hints::PlacementSample;
+use talea_topology::{Frame, Monitor, ObjectId, Topology};
+
+use super::screen::feed::{Feed, News, ShownMonitor, ThreadAt};
+use super::screen::scale::Wanted;
+use super::shown::level;
+
+/// Values that a live view keeps in memory to scrub back; what is older is in the recording.
+const MOST_VALUES: usize = 8 << 20;
+
+fn shown(topology: &Topology, monitor: &Monitor, objects: &[ObjectId]) -> ShownMonitor {
+    ShownMonitor {
+        name: monitor.name.clone(),
+        unit: monitor.unit_text(),
+        objects: objects.to_vec(),
+        level: level(topology, monitor, objects),
+        scale: Wanted { min: monitor.min, max: monitor.max, log: monitor.log },
+    }
+}
+
+fn threads(sample: &PlacementSample) -> Vec<ThreadAt> {
+    let thread = |thread: &talea_topology::hints::ThreadAt| ThreadAt {
+        pu: thread.pu,
+        tid: thread.tid,
+        name: thread.label.clone(),
+        running: thread.running,
+    };
+    sample.threads.iter().map(thread).collect()
+}
+
+/// A session with the frames of late.
+pub(super) struct Live {
+    session: Session,
+    monitors: Vec<ShownMonitor>,
+    title: String,
+    source: String,
+    every: Duration,
+    simulated: bool,
+    begin: Instant,
+    next: u64,
+    frames: VecDeque<Frame>,
+    first: u64,
+    most: usize,
+    gaps: Gaps,
+    threads: Vec<ThreadAt>,
+    failed: Option<SessionError>,
+}
+
+impl Live {
+    pub(super) fn new(session: Session, title: String, every: Nanos, simulated: bool) -> Self {
+        let monitors: Vec<ShownMonitor> = session
+            .monitors()
+            .iter()
+            .enumerate()
+            .map(|(at, monitor)| shown(session.topology(), monitor, session.objects(at)))
+            .collect();
+        let width: usize = monitors.iter().map(|monitor| monitor.objects.len()).sum();
+        Self {
+            source: session.source().to_owned(),
+            gaps: session.gaps(),
+            session,
+            monitors,
+            title,
+            every: Duration::from_nanos(every.0.max(1_000_000)),
+            simulated,
+            begin: Instant::now(),
+            next: 1,
+            frames: VecDeque::new(),
+            first: 0,
+            most: (MOST_VALUES / width.max(1)).clamp(16, 1 << 20),
+            threads: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Ends the recording; what went wrong while it was shown.
+    pub(super) fn finish(&mut self) -> Result<(), SessionError> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.session.finish(),
+        }
+    }
+}
+
+impl Feed for Live {
+    fn topology(&self) -> &Topology {
+        self.session.topology()
+    }
+
+    fn monitors(&self) -> &[ShownMonitor] {
+        &self.monitors
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn poll(&mut self) -> News {
+        if self.failed.is_some() {
+            return News::Ended;
+        }
+        let due = self.every.saturating_mul(u32::try_from(self.next).unwrap_or(u32::MAX));
+        let now = self.begin.elapsed();
+        if now < due {
+            return News::In(due - now);
+        }
+        let at = Nanos(now.as_nanos() as u64);
+        let updated =
+            if self.simulated { self.session.update_at(at) } else { self.session.update() };
+        match updated {
+            Ok(frame) => self.frames.push_back(frame.clone()),
+            Err(error) => self.failed = Some(error),
+        }
+        if self.frames.len() > self.most {
+            self.frames.pop_front();
+            self.first += 1;
+        }
+        if let Some(places) = self.session.places() {
+            self.threads = threads(places);
+        }
+        self.gaps = self.session.gaps();
+        // Where the machine was too busy, what was missed is not made up for.
+        self.next = (now.as_nanos() / self.every.as_nanos()) as u64 + 1;
+        if self.session.is_alive() { News::In(self.every) } else { News::Ended }
+    }
+
+    fn frames(&self) -> Range<u64> {
+        self.first..self.first + self.frames.len() as u64
+    }
+
+    fn frame(&self, number: u64) -> Option<&Frame> {
+        self.frames.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    fn gaps(&self) -> &Gaps {
+        &self.gaps
+    }
+
+    fn threads(&self, _number: u64) -> &[ThreadAt] {
+        &self.threads
+    }
+}
+
+/// A recording that plays.
+pub(super) struct Replay {
+    recording: Recording,
+    monitors: Vec<ShownMonitor>,
+    title: String,
+    threads: Vec<(Nanos, Vec<ThreadAt>)>,
+}
+
+impl Replay {
+    pub(super) fn new(recording: Recording, _speed: f64) -> Self {
+        let monitors = recording
+            .monitors
+            .iter()
+            .zip(&recording.objects)
+            .map(|(monitor, objects)| shown(&recording.topology, monitor, objects))
+            .collect();
+        let about = &recording.about;
+        let title = [&about.host, &about.command].map(String::as_str);
+        let title: Vec<&str> = title.into_iter().filter(|text| !text.is_empty()).collect();
+        Self {
+            title: if title.is_empty() { recording.path.display().to_string() } else { title.join(" · ") },
+            threads: recording.placement.iter().map(|sample| (sample.at, threads(sample))).collect(),
+            monitors,
+            recording,
+        }
+    }
+}
+
+impl Feed for Replay {
+    fn topology(&self) -> &Topology {
+        &self.recording.topology
+    }
+
+    fn monitors(&self) -> &[ShownMonitor] {
+        &self.monitors
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn source(&self) -> &str {
+        &self.recording.about.source
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    fn poll(&mut self) -> News {
+        News::Ended
+    }
+
+    fn frames(&self) -> Range<u64> {
+        0..self.recording.frames.len() as u64
+    }
+
+    fn frame(&self, number: u64) -> Option<&Frame> {
+        self.recording.frames.get(usize::try_from(number).ok()?)
+    }
+
+    fn gaps(&self) -> &Gaps {
+        &self.recording.gaps
+    }
+
+    fn threads(&self, number: u64) -> &[ThreadAt] {
+        let at = self.frame(number).map_or(Nanos(0), |frame| frame.at);
+        let place = self.threads.partition_point(|(time, _)| *time <= at);
+        self.threads.get(place.saturating_sub(1)).map_or(&[], |(_, threads)| threads)
+    }
+
+    fn phase_name(&self, phase: u32) -> Option<&str> {
+        let names = &self.recording.phases;
+        names.iter().find(|(number, _)| *number == phase).map(|(_, name)| name.as_str()).filter(|n| !n.is_empty())
+    }
+}

@@ -1,0 +1,231 @@
+//! Files and standard output: pictures, pages, JSON, XML, text.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use talea_report::topo_page::{PageMonitor, PageRecording, page};
+use talea_topo::recording::to_paje;
+use talea_topo::{Machine, Recording};
+use talea_topology::accumulate::imbalance;
+use talea_topology::layout::Options as Room;
+use talea_topology::svg::{Shown, picture};
+use talea_topology::{Attributes, Topology, xml};
+
+use super::shown::{self, facts, findings, sentences};
+use super::{Options, TopoError, png, say_gaps, text};
+use crate::terminal::say;
+
+fn write(path: &Path, content: &str) -> Result<(), TopoError> {
+    let failed = |source| TopoError::Write { source, path: path.to_owned() };
+    if path == Path::new("-") {
+        return Ok(std::io::stdout().lock().write_all(content.as_bytes())?);
+    }
+    std::fs::write(path, content).map_err(failed)?;
+    say(&format!("wrote `{}`", path.display()));
+    Ok(())
+}
+
+fn room(options: &Options) -> Room {
+    Room { width: options.out.size.0, height: options.out.size.1, ..Room::default() }
+}
+
+/// The objects alone.
+pub(super) fn objects(machine: &Machine, options: &Options) -> Result<(), TopoError> {
+    let topology = &machine.topology;
+    let shown = Shown {
+        title: "topology".to_owned(),
+        subtitle: vec![machine.how.clone()],
+        gaps: sentences(&machine.gaps),
+        ..Shown::default()
+    };
+    let out = &options.out;
+    if out.svg.is_some() || out.png.is_some() {
+        pictures(&picture(topology, &shown, &room(options)), options)?;
+    }
+    if let Some(path) = &out.html {
+        let facts = vec![machine.how.clone()];
+        let empty = PageRecording { name: "topology".to_owned(), facts, gaps: shown.gaps, ..PageRecording::default() };
+        write(path, &page(topology, &[], &empty, None))?;
+    }
+    if let Some(path) = &out.xml {
+        write(path, &xml::write(topology))?;
+    }
+    if out.json {
+        let mut value = objects_json(topology);
+        value["how"] = json!(machine.how);
+        value["gaps"] = json!(machine.gaps);
+        return print_json(&value);
+    }
+    say_gaps(&machine.gaps);
+    if out.is_any() { Ok(()) } else { text::objects(topology) }
+}
+
+/// Everything that is asked of a recording.
+pub(super) fn recording(
+    recording: &Recording,
+    other: Option<&Recording>,
+    options: &Options,
+) -> Result<(), TopoError> {
+    let out = &options.out;
+    if out.svg.is_some() || out.png.is_some() {
+        let shown = shown::shown(recording, other, options.at)?;
+        pictures(&picture(&recording.topology, &shown, &room(options)), options)?;
+    }
+    if let Some(path) = &out.html {
+        write(path, &html(recording, other))?;
+    }
+    if let Some(path) = &out.xml {
+        write(path, &xml::write(&recording.topology))?;
+    }
+    if let Some(path) = &out.paje {
+        write(path, &talea_formats::paje::write(&to_paje(recording)))?;
+    }
+    if out.json {
+        return print_json(&recording_json(recording, options)?);
+    }
+    if out.is_any() {
+        say_gaps(&recording.gaps);
+        return Ok(());
+    }
+    text::recording(recording, other, options)
+}
+
+fn pictures(svg: &str, options: &Options) -> Result<(), TopoError> {
+    if let Some(path) = &options.out.svg {
+        write(path, svg)?;
+    }
+    if let Some(path) = &options.out.png {
+        png::write(svg, path)?;
+        say(&format!("wrote `{}`", path.display()));
+    }
+    Ok(())
+}
+
+fn html(recording: &Recording, other: Option<&Recording>) -> String {
+    let monitors: Vec<PageMonitor> =
+        (0..recording.monitors.len()).map(|at| shown::page_monitor(recording, at)).collect();
+    let hints = findings(recording);
+    let of = |recording: &Recording| (facts(recording, None), sentences(&recording.gaps));
+    let name = |recording: &Recording| match recording.about.command.as_str() {
+        "" => recording.path.display().to_string(),
+        command => command.to_owned(),
+    };
+    let ((first_facts, first_gaps), second) = (of(recording), other.map(of));
+    let first = PageRecording {
+        name: name(recording),
+        facts: first_facts,
+        frames: &recording.frames,
+        placement: &recording.placement,
+        hints: &hints,
+        gaps: first_gaps,
+        phases: recording.phases.clone(),
+    };
+    let second = other.zip(second).map(|(other, (facts, gaps))| PageRecording {
+        name: name(other),
+        facts,
+        frames: &other.frames,
+        placement: &other.placement,
+        hints: &[],
+        gaps,
+        phases: other.phases.clone(),
+    });
+    page(&recording.topology, &monitors, &first, second.as_ref())
+}
+
+fn print_json(value: &Value) -> Result<(), TopoError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
+    text.push('\n');
+    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+}
+
+/// `counts` and `objects`.
+fn objects_json(topology: &Topology) -> Value {
+    let counts: serde_json::Map<String, Value> = topology
+        .counts()
+        .into_iter()
+        .map(|(kind, count)| (kind.name().to_owned(), json!(count)))
+        .collect();
+    let objects: Vec<Value> = topology
+        .iter()
+        .map(|(id, object)| {
+            let set = |set: &talea_topology::CpuSet| (!set.is_empty()).then(|| set.to_string());
+            let (memory, cache) = match &object.attributes {
+                Attributes::Numa { memory, .. } => (Some(*memory), None),
+                Attributes::Cache { size, .. } => (None, Some(*size)),
+                _ => (None, None),
+            };
+            json!({
+                "id": id.0,
+                "type": object.kind.name(),
+                "label": topology.label(id),
+                "name": object.name,
+                "subtype": object.subtype,
+                "os_index": object.os_index,
+                "logical_index": object.logical_index,
+                "cpuset": set(&object.cpuset),
+                "nodeset": set(&object.nodeset),
+                "parent": object.parent.map(|parent| parent.0),
+                "memory": memory,
+                "cache_size": cache,
+            })
+        })
+        .collect();
+    json!({ "counts": counts, "objects": objects })
+}
+
+fn recording_json(recording: &Recording, options: &Options) -> Result<Value, TopoError> {
+    let topology = &recording.topology;
+    let values = shown::values(recording, options.at)?;
+    let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+    let monitors: Vec<Value> = shown::visible(recording)
+        .map(|(at, monitor)| {
+            let objects = recording.objects[at].iter().zip(&values[at]);
+            let of = |(id, &value): (&talea_topology::ObjectId, &f64)| {
+                json!({ "object": id.0, "label": topology.label(*id), "value": number(value) })
+            };
+            json!({
+                "name": monitor.name,
+                "expression": monitor.expression.to_string(),
+                "unit": monitor.unit_text(),
+                "level": shown::level(topology, monitor, &recording.objects[at]),
+                "min": monitor.min,
+                "max": monitor.max,
+                "log": monitor.log,
+                "imbalance": imbalance(&values[at]),
+                "values": objects.map(of).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    let hints: Vec<Value> = findings(recording)
+        .iter()
+        .map(|hint| {
+            json!({
+                "kind": hint.kind.word(),
+                "objects": hint.objects.iter().map(|id| id.0).collect::<Vec<_>>(),
+                "figure": hint.figure,
+                "value": hint.value,
+                "from_ns": hint.from.0,
+                "to_ns": hint.to.0,
+                "region": hint.region,
+                "sentence": hint.sentence,
+            })
+        })
+        .collect();
+    let threads = recording.placement.last().map_or(&[][..], |sample| &sample.threads);
+    let threads: Vec<Value> = threads
+        .iter()
+        .map(|t| json!({ "pid": t.pid, "tid": t.tid, "name": t.label, "pu": t.pu }))
+        .collect();
+    let mut value = objects_json(topology);
+    value["how"] = json!(recording.about.topology);
+    value["host"] = json!(recording.about.host);
+    value["source"] = json!(recording.about.source);
+    value["at_ns"] = json!(options.at.map(|at| at.0));
+    value["frames"] = json!(recording.frames.len());
+    value["monitors"] = json!(monitors);
+    value["hints"] = json!(hints);
+    value["threads"] = json!(threads);
+    value["gaps"] = json!(recording.gaps);
+    Ok(value)
+}

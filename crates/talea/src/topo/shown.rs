@@ -1,0 +1,218 @@
+//! From recordings to what pictures, pages and screens show.
+//!
+//! Owns which values a picture has: those at a time, the means over all of it, or how these differ from another recording's.
+
+use talea_model::{Gaps, Nanos};
+use talea_report::topo_page::PageMonitor;
+use talea_topo::Recording;
+use talea_topology::hints::{Hint, MonitorInfo, hints};
+use talea_topology::scale::{Ends, Scale};
+use talea_topology::svg::{Placed, Range, Shown, ShownHint, ShownMonitor, ShownScale};
+use talea_topology::{Monitor, ObjectId, ObjectsOf, Topology};
+
+use super::TopoError;
+
+/// Most threads that are marked on a picture.
+const MOST_PLACED: usize = 4096;
+
+/// What the kind of a monitor's objects is called.
+pub(super) fn level(topology: &Topology, monitor: &Monitor, objects: &[ObjectId]) -> String {
+    match monitor.objects {
+        ObjectsOf::Kind(kind) => kind.short().to_owned(),
+        other => objects.first().map_or_else(|| other.to_string(), |&id| topology.get(id).kind.short().to_owned()),
+    }
+}
+
+/// The monitors that are meant to be seen.
+pub(super) fn visible(recording: &Recording) -> impl Iterator<Item = (usize, &Monitor)> {
+    recording.monitors.iter().enumerate().filter(|(_, monitor)| !monitor.silent)
+}
+
+/// A monitor for hints and pages.
+pub(super) fn info(recording: &Recording, at: usize) -> MonitorInfo {
+    let monitor = &recording.monitors[at];
+    MonitorInfo {
+        name: monitor.name.clone(),
+        counter: monitor.expression.to_string(),
+        unit: monitor.unit_text(),
+        objects: recording.objects[at].clone(),
+    }
+}
+
+/// A monitor for pages.
+pub(super) fn page_monitor(recording: &Recording, at: usize) -> PageMonitor {
+    let monitor = &recording.monitors[at];
+    PageMonitor {
+        info: info(recording, at),
+        level: level(&recording.topology, monitor, &recording.objects[at]),
+        aggregate: monitor.aggregate.name().to_owned(),
+        log: monitor.log,
+        range: (monitor.min, monitor.max),
+    }
+}
+
+/// Findings in a recording.
+pub(super) fn findings(recording: &Recording) -> Vec<Hint> {
+    let infos: Vec<MonitorInfo> =
+        (0..recording.monitors.len()).map(|at| info(recording, at)).collect();
+    hints(&recording.topology, &infos, &recording.frames, &recording.placement)
+}
+
+/// The values of each monitor at a time, or their means over all of it.
+pub(super) fn values(recording: &Recording, at: Option<Nanos>) -> Result<Vec<Vec<f64>>, TopoError> {
+    let frames = &recording.frames;
+    let Some(at) = at else { return Ok(means(recording)) };
+    let (first, last) = match (frames.first(), frames.last()) {
+        (Some(first), Some(last)) => (first.at - first.span, last.at),
+        _ => (Nanos(0), Nanos(0)),
+    };
+    let frame = frames.iter().find(|frame| frame.at >= at).filter(|_| at >= first);
+    let time = || TopoError::Time(at.seconds(), first.seconds(), last.seconds());
+    frame.map(|frame| frame.values.clone()).ok_or_else(time)
+}
+
+/// Means over time, of the frames that have a value.
+fn means(recording: &Recording) -> Vec<Vec<f64>> {
+    let blank = |objects: &Vec<ObjectId>| vec![(0.0, 0_u32); objects.len()];
+    let mut sums: Vec<Vec<(f64, u32)>> = recording.objects.iter().map(blank).collect();
+    for frame in &recording.frames {
+        for (sums, values) in sums.iter_mut().zip(&frame.values) {
+            for ((sum, count), value) in sums.iter_mut().zip(values) {
+                if !value.is_nan() {
+                    *sum += value;
+                    *count += 1;
+                }
+            }
+        }
+    }
+    let mean = |&(sum, count): &(f64, u32)| if count > 0 { sum / f64::from(count) } else { f64::NAN };
+    sums.iter().map(|sums| sums.iter().map(mean).collect()).collect()
+}
+
+/// A picture of a recording.
+pub(super) fn shown(
+    recording: &Recording,
+    other: Option<&Recording>,
+    at: Option<Nanos>,
+) -> Result<Shown, TopoError> {
+    let now = values(recording, at)?;
+    let before = other.map(|other| Ok::<_, TopoError>((other, values(other, at)?))).transpose()?;
+    let mut monitors = Vec::new();
+    for (number, monitor) in visible(recording) {
+        let objects = &recording.objects[number];
+        let mut values = now[number].clone();
+        if let Some((other, before)) = &before {
+            let same = |(at, m): &(usize, &Monitor)| {
+                m.name == monitor.name && &other.objects[*at] == objects
+            };
+            let Some((at, _)) = visible(other).find(same) else { continue };
+            values.iter_mut().zip(&before[at]).for_each(|(value, before)| *value -= before);
+        }
+        monitors.push(shown_monitor(recording, number, values, before.is_some()));
+    }
+    if let Some(other) = other
+        && monitors.is_empty()
+    {
+        return Err(TopoError::Apart(recording.path.clone(), other.path.clone()));
+    }
+    let mut gaps = recording.gaps.clone();
+    gaps.merge(other.map(|other| other.gaps.clone()).unwrap_or_default());
+    let hint = |hint: &Hint| ShownHint {
+        objects: hint.objects.clone(),
+        sentence: hint.sentence.clone(),
+        from_to: Some((hint.from, hint.to)),
+    };
+    let hints = if other.is_none() { findings(recording).iter().map(hint).collect() } else { Vec::new() };
+    Ok(Shown {
+        title: title(recording, other),
+        subtitle: facts(recording, at),
+        monitors,
+        placement: placed(recording, at),
+        hints,
+        gaps: sentences(&gaps),
+    })
+}
+
+fn shown_monitor(
+    recording: &Recording,
+    number: usize,
+    values: Vec<f64>,
+    difference: bool,
+) -> ShownMonitor {
+    let monitor = &recording.monitors[number];
+    let scale = if difference {
+        let most = values.iter().filter(|value| value.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
+        ShownScale { log: false, min: -most, max: most, range: Range::Auto }
+    } else {
+        let fixed = monitor.min.is_some() && monitor.max.is_some();
+        let found = Scale::of_monitor(monitor, values.iter().copied(), Ends::Auto);
+        found.map_or_else(ShownScale::default, |scale| ShownScale {
+            log: scale.log,
+            min: scale.low,
+            max: scale.high,
+            range: if fixed { Range::Fixed } else { Range::Auto },
+        })
+    };
+    ShownMonitor {
+        name: monitor.name.clone(),
+        counter: monitor.expression.to_string(),
+        unit: monitor.unit_text(),
+        level: level(&recording.topology, monitor, &recording.objects[number]),
+        aggregate: monitor.aggregate.name().to_owned(),
+        objects: recording.objects[number].clone(),
+        values: values.into_iter().map(Some).collect(),
+        scale,
+        difference,
+    }
+}
+
+/// What ran.
+fn title(recording: &Recording, other: Option<&Recording>) -> String {
+    let name = |recording: &Recording| {
+        let command = &recording.about.command;
+        if command.is_empty() { recording.path.display().to_string() } else { command.clone() }
+    };
+    match other {
+        None => name(recording),
+        Some(other) => format!("{} minus {}", name(recording), name(other)),
+    }
+}
+
+/// Host, source, date, and which time is shown.
+pub(super) fn facts(recording: &Recording, at: Option<Nanos>) -> Vec<String> {
+    let about = &recording.about;
+    let span = recording.frames.last().map_or(0.0, |frame| frame.at.seconds());
+    let time = match at {
+        Some(at) => format!("at {:.2} s of {span:.2} s", at.seconds()),
+        None => format!("mean of {} values over {span:.2} s", recording.frames.len()),
+    };
+    let date = about.start.get(..16).map(|date| date.replace('T', " ")).unwrap_or_default();
+    let source = if about.source.is_empty() { String::new() } else { format!("source: {}", about.source) };
+    let all = [about.host.clone(), source, date, time];
+    all.into_iter().filter(|fact| !fact.is_empty()).collect()
+}
+
+/// Gaps, a sentence each.
+pub(super) fn sentences(gaps: &Gaps) -> Vec<String> {
+    gaps.iter().map(|gap| gap.detail.clone()).collect()
+}
+
+/// Threads on PUs at a time, or where they were last seen.
+fn placed(recording: &Recording, at: Option<Nanos>) -> Vec<Placed> {
+    let samples = &recording.placement;
+    let sample = match at {
+        Some(at) => samples.iter().rev().find(|sample| sample.at <= at).or(samples.first()),
+        None => samples.last(),
+    };
+    let topology = &recording.topology;
+    let pus: std::collections::HashMap<u32, ObjectId> = topology
+        .pus()
+        .into_iter()
+        .filter_map(|id| Some((topology.get(id).os_index?, id)))
+        .collect();
+    let threads = sample.map_or(&[][..], |sample| &sample.threads);
+    let place = |thread: &talea_topology::hints::ThreadAt| {
+        Some(Placed { pu: *pus.get(&thread.pu)?, label: thread.label.clone() })
+    };
+    threads.iter().filter_map(place).take(MOST_PLACED).collect()
+}

@@ -1,0 +1,97 @@
+//! Objects and values as text, for terminals and pipes without a screen.
+
+use std::io::{BufWriter, Write};
+
+use talea_model::Nanos;
+use talea_topo::Recording;
+use talea_topology::accumulate::imbalance;
+use talea_topology::svg::amount;
+use talea_topology::{Attributes, ObjectId, Topology};
+
+use super::shown::{self, findings};
+use super::{Options, TopoError, say_gaps};
+use crate::terminal::{WIDTH, bar, clean, wrapped};
+
+/// Rows of a monitor before the rest is summed up.
+const MOST_ROWS: usize = 32;
+
+/// The tree, a line for each object; equal subtrees next to each other are one.
+pub(super) fn objects(topology: &Topology) -> Result<(), TopoError> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut open: Vec<(ObjectId, usize)> = topology.root().map(|root| (root, 0)).into_iter().collect();
+    while let Some((id, depth)) = open.pop() {
+        let object = topology.get(id);
+        let more = match &object.attributes {
+            Attributes::Cache { size, .. } if *size > 0 => format!(" ({})", binary(*size)),
+            Attributes::Numa { memory, .. } if *memory > 0 => format!(" ({})", binary(*memory)),
+            _ => String::new(),
+        };
+        let line = format!("{}{}{more}", "  ".repeat(depth), topology.label(id));
+        writeln!(out, "{}", clean(&line, WIDTH))?;
+        let children: Vec<ObjectId> = object.all_children().collect();
+        open.extend(children.into_iter().rev().map(|child| (child, depth + 1)));
+    }
+    let counts: Vec<String> =
+        topology.counts().iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    for line in wrapped(&counts.join(", "), WIDTH) {
+        writeln!(out, "{line}")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Sizes of memory are powers of two.
+fn binary(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value < 9.95 && unit > 0 { format!("{value:.1} {}", UNITS[unit]) } else { format!("{value:.0} {}", UNITS[unit]) }
+}
+
+/// Findings, then each monitor with a bar for each object.
+pub(super) fn recording(
+    recording: &Recording,
+    other: Option<&Recording>,
+    options: &Options,
+) -> Result<(), TopoError> {
+    let shown = shown::shown(recording, other, options.at)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    writeln!(out, "{}", clean(&shown.title, WIDTH))?;
+    writeln!(out, "{}", clean(&shown.subtitle.join(" · "), WIDTH))?;
+    if other.is_none() {
+        for hint in findings(recording) {
+            let (from, to): (Nanos, Nanos) = (hint.from, hint.to);
+            let text = format!("{} ({:.1} s to {:.1} s)", hint.sentence, from.seconds(), to.seconds());
+            for (number, line) in wrapped(&text, WIDTH - 2).iter().enumerate() {
+                writeln!(out, "{} {line}", if number == 0 { "*" } else { " " })?;
+            }
+        }
+    }
+    for monitor in &shown.monitors {
+        let numbers: Vec<f64> = monitor.values.iter().flatten().copied().collect();
+        let unequal = imbalance(&numbers).filter(|_| !monitor.difference && numbers.len() > 1);
+        let unequal = unequal.map(|ratio| format!(", max/mean {ratio:.2}")).unwrap_or_default();
+        let head = format!("{} at {}: {}{unequal}", monitor.name, monitor.level, monitor.counter);
+        writeln!(out, "\n{}", clean(&head, WIDTH))?;
+        let most = numbers.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
+        for (&id, value) in monitor.objects.iter().zip(&monitor.values).take(MOST_ROWS) {
+            let label = clean(&recording.topology.label(id), 24);
+            let (text, part) = match value {
+                Some(value) if !value.is_nan() => (amount(*value, &monitor.unit), value.abs() / most),
+                _ => ("absent".to_owned(), 0.0),
+            };
+            writeln!(out, "  {label:<24} {text:>16}  {}", bar(if part.is_finite() { part } else { 0.0 }, 40))?;
+        }
+        if let more @ 1.. = monitor.objects.len().saturating_sub(MOST_ROWS) {
+            writeln!(out, "  ... and {more} more; --json has all, --svg draws them")?;
+        }
+    }
+    out.flush()?;
+    drop(out);
+    say_gaps(&recording.gaps);
+    Ok(())
+}

@@ -1,0 +1,104 @@
+// The page of a node's objects in a browser: it colours, replays, compares, remembers, and stays quiet.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+// Named before pages.mjs is read, which else would write the report's samples.
+let folder = process.env.TALEA_TOPO_SAMPLES;
+if (!folder) {
+  folder = mkdtempSync(join(tmpdir(), "talea-topo-"));
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  execFileSync("cargo", ["run", "--quiet", "-p", "talea-report", "--example", "topo_samples", "--", folder], { cwd: root, stdio: "inherit" });
+}
+process.env.TALEA_SAMPLES = folder;
+const { close, open, report } = await import("./pages.mjs");
+
+before(open);
+after(close);
+
+const show = (name, options = {}) => report(name, { ready: ".stage", ...options });
+const cell = (page, number) => page.locator(`#o-PU-${number}`);
+
+for (const name of ["small", "large", "large-two"]) {
+  for (const width of [1280, 1920]) {
+    test(`${name} at ${width}: no errors, no requests, no sideways scrolling`, async () => {
+      const { page, faults, done } = await show(name, { width, dark: width === 1920 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `the page is ${wide} pixels too wide`);
+      assert.deepEqual(faults, []);
+      await done();
+    });
+  }
+}
+
+test("the address says time and monitor", async () => {
+  const { page, faults, done } = await show("large", { hash: "#t=15&monitor=busy" });
+  assert.match(await page.locator(".clock").textContent(), /^15\.000 s of 30\.000 s/);
+  assert.match(await cell(page, 0).getAttribute("class"), /\bq\d+\b/);
+  assert.match(await cell(page, 7).getAttribute("class"), /\bna\b/, "what is absent is hatched");
+  assert.match(await page.locator(".monitor.active").textContent(), /1 absent at this time/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("keys move time, and the address follows", async () => {
+  const { page, faults, done } = await show("small", { hash: "#t=5&monitor=busy" });
+  const before = await cell(page, 0).locator(".v").textContent();
+  await page.keyboard.press("ArrowRight");
+  assert.match(await page.locator(".clock").textContent(), /^5\.100 s/);
+  await page.keyboard.press("End");
+  assert.match(await page.locator(".clock").textContent(), /^30\.000 s/);
+  assert.notEqual(await cell(page, 0).locator(".v").textContent(), before);
+  await page.waitForFunction(() => location.hash.includes("t=30.000"));
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Space");
+  assert.equal(await page.locator(".axis button", { hasText: "pause" }).count(), 1);
+  await page.waitForFunction(() => Number.parseFloat(document.querySelector(".clock").textContent) > 0.1);
+  await page.keyboard.press("Space");
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("two recordings can be compared", async () => {
+  const { page, faults, done } = await show("large-two", { hash: "#t=15&monitor=busy&show=difference" });
+  assert.match(await cell(page, 0).getAttribute("class"), /\bd\d+\b/);
+  await page.locator("select[data-key=show]").selectOption("second");
+  assert.match(await page.locator("h1").textContent(), /-sf omp/);
+  assert.match(await cell(page, 0).getAttribute("class"), /\bq\d+\b/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("a finding leads to its time and object", async () => {
+  const { page, faults, done } = await show("large");
+  const finding = page.locator(".hints button", { hasText: "memory traffic" });
+  await finding.click();
+  assert.doesNotMatch(await page.locator(".clock").textContent(), /^0\.000/);
+  assert.equal(await page.locator("rect.outline").getAttribute("visibility"), "visible");
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("values are a table and a file", async () => {
+  const { page, faults, done } = await show("small", { hash: "#t=15&monitor=busy" });
+  await page.locator(".panel.values button", { hasText: "table" }).click();
+  assert.equal(await page.locator(".panel.values tbody tr").count(), 8);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator(".panel.values button", { hasText: "csv" }).click()]);
+  const lines = readFileSync(await file.path(), "utf8").trim().split("\r\n");
+  assert.equal(lines.length, 9);
+  assert.match(lines[0], /^object,monitor,value/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("an address that names nothing shows the beginning", async () => {
+  const { page, faults, done } = await show("small", { hash: "#t=x&monitor=__proto__&with=nothing&object=99999&show=second&scale=7" });
+  assert.match(await page.locator(".clock").textContent(), /^0\.000/);
+  assert.deepEqual(faults, []);
+  await done();
+});
