@@ -7,6 +7,7 @@
 #![allow(clippy::doc_markdown)]
 
 mod task;
+mod topo;
 mod values;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use talea_model::{Bytes, Nanos, Rank};
 
 pub(crate) use task::Task;
+pub(crate) use topo::Scenario;
 
 /// Reads the command line of this process; wrong use ends it with code 2, `--help` and `--version` with 0.
 pub(crate) fn parse() -> Task {
@@ -41,6 +43,7 @@ Examples:
   talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
   talea show talea-app structure          its loops, as a tree with times
   talea events talea-app --rank 0         every call of rank 0 with its arguments
+  talea topo                              this node's caches, cores and devices with live values on them
   talea doctor                            what works on this machine, and how to get the rest
 
 Exit codes: 0 done; 1 the answer is \"no\"; 2 wrong use or bad input; 3 the machine lacks something;
@@ -58,6 +61,7 @@ enum Command {
     Report(ReportArgs),
     Show(ShowArgs),
     Events(EventsArgs),
+    Topo(topo::TopoArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

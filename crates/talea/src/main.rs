@@ -41,6 +41,10 @@ fn perform(task: Task) -> ExitCode {
         Task::Report(options) => code(report::report(&options)),
         Task::Show(options) => code(show::show(&options)),
         Task::Events(options) => code(events::events(&options)),
+        Task::Topo(options) => match topo::topo(&options) {
+            Ok(code) => code.into(),
+            Err(error) => exit::report(&error).into(),
+        },
         Task::Doctor { json } => match doctor::doctor(json) {
             Ok(exit) => exit.into(),
             Err(error) => exit::report(&error).into(),

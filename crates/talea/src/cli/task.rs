@@ -5,7 +5,7 @@
 use talea_flow::times::Bound;
 
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, ShowArgs, View};
-use crate::{completions, events, recorder, report, show};
+use crate::{completions, events, recorder, report, show, topo};
 
 /// What to do, with its options.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) enum Task {
     Show(show::Options),
     /// `talea events`
     Events(events::Options),
+    /// `talea topo`
+    Topo(Box<topo::Options>),
     /// `talea doctor`
     Doctor {
         /// JSON instead of text.
@@ -50,6 +52,7 @@ impl From<Command> for Task {
                     events::Format::Text
                 },
             }),
+            Command::Topo(args) => Self::Topo(Box::new(args.into())),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
             Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),

@@ -45,6 +45,14 @@ pub(super) fn percent(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "expected a percentage from 0.001% to 100%".to_owned())
 }
 
+/// `1600x1000`, in pixels.
+pub(super) fn dimensions(text: &str) -> Result<(f64, f64), String> {
+    let side = |text: &str| text.trim().parse::<u32>().ok().filter(|n| (200..=20_000).contains(n));
+    let both = text.split_once(['x', '×']).and_then(|(w, h)| Some((side(w)?, side(h)?)));
+    both.map(|(width, height)| (f64::from(width), f64::from(height)))
+        .ok_or_else(|| "expected width and height from 200 to 20000, such as 1600x1000".to_owned())
+}
+
 /// A rank.
 pub(super) fn rank(text: &str) -> Result<Rank, String> {
     text.parse().map(Rank).map_err(|_| "expected a rank, counted from 0".to_owned())

@@ -1,6 +1,276 @@
 //! `talea topo`: the node, with performance values on its objects.
 //!
-//! Owns the views that need a terminal; what they show comes from `talea-topology`.
+//! Owns the choice of what is done: which objects, measured or replayed, on a screen or into files. Measuring is `talea-topo`'s,
+//! pictures are `talea-topology`'s and `talea-report`'s; [`screen`] draws in the terminal.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "no command opens the screen yet"))]
+mod command;
+mod counters;
+mod feeds;
+mod measure;
+mod objects;
+mod outputs;
+mod png;
 pub(crate) mod screen;
+mod shown;
+mod text;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read as _};
+use std::path::{Path, PathBuf};
+
+use talea_model::Nanos;
+use talea_sampling::plugin::PluginError;
+use talea_topo::recording::{self, ReadError};
+use talea_topo::{MachineError, Recording, SessionError};
+use talea_topology::monitors::Mistakes;
+use talea_topology::name::NameError;
+use talea_topology::restrict::RestrictError;
+
+use crate::cli::Scenario;
+use crate::exit::{Exit, Expected};
+use crate::terminal::say;
+use screen::ScreenError;
+
+/// What to show, and how.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Where objects are from.
+    pub(crate) objects: Objects,
+    /// PUs, or an object.
+    pub(crate) restrict: Option<String>,
+    /// Without bridges and devices.
+    pub(crate) no_io: bool,
+    /// Where monitors are from.
+    pub(crate) monitors: Monitors,
+    /// Processes to watch.
+    pub(crate) pids: Vec<u32>,
+    /// A simulated machine.
+    pub(crate) simulate: Option<Scenario>,
+    /// Commands of plug-ins.
+    pub(crate) plugins: Vec<String>,
+    /// Between two values.
+    pub(crate) every: Nanos,
+    /// How long.
+    pub(crate) duration: Option<Nanos>,
+    /// The recording to write.
+    pub(crate) record: Option<PathBuf>,
+    /// The recording to show.
+    pub(crate) replay: Option<PathBuf>,
+    /// The recording to compare it with.
+    pub(crate) compare: Option<PathBuf>,
+    /// Time of pictures.
+    pub(crate) at: Option<Nanos>,
+    /// Speed of a replay.
+    pub(crate) speed: f64,
+    /// Files to write.
+    pub(crate) out: Outputs,
+    /// List counters.
+    pub(crate) list: bool,
+    /// A command to watch.
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Where objects are from.
+#[derive(Debug)]
+pub(crate) enum Objects {
+    /// This machine.
+    Machine,
+    /// hwloc's XML.
+    File(PathBuf),
+    /// hwloc's notation.
+    Synthetic(String),
+}
+
+/// Where monitors are from.
+#[derive(Debug)]
+pub(crate) enum Monitors {
+    /// Those that work here.
+    Default,
+    /// A file.
+    File(PathBuf),
+    /// The command line.
+    Text(String),
+}
+
+/// Files to write.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    /// A picture.
+    pub(crate) svg: Option<PathBuf>,
+    /// A page.
+    pub(crate) html: Option<PathBuf>,
+    /// A picture.
+    pub(crate) png: Option<PathBuf>,
+    /// The objects.
+    pub(crate) xml: Option<PathBuf>,
+    /// A recording as text.
+    pub(crate) paje: Option<PathBuf>,
+    /// JSON on standard output.
+    pub(crate) json: bool,
+    /// Of pictures, in pixels.
+    pub(crate) size: (f64, f64),
+}
+
+impl Outputs {
+    fn is_any(&self) -> bool {
+        let files = [&self.svg, &self.html, &self.png, &self.xml, &self.paje];
+        self.json || files.iter().any(|file| file.is_some())
+    }
+}
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TopoError {
+    /// The objects.
+    #[error("{0}")]
+    Machine(#[from] MachineError),
+    /// The part of them.
+    #[error("--restrict: {0}")]
+    Name(#[from] NameError),
+    /// Nothing is left of them.
+    #[error("--restrict: {0}")]
+    Restrict(#[from] RestrictError),
+    /// The monitors' text.
+    #[error("{0}")]
+    Mistakes(#[from] Mistakes),
+    /// A file cannot be read.
+    #[error("cannot read the monitors: {source}: `{}`", path.display())]
+    Monitors {
+        /// What the system said.
+        source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Measuring.
+    #[error("{0}")]
+    Session(#[from] SessionError),
+    /// A plug-in.
+    #[error("{0}")]
+    Plugin(#[from] PluginError),
+    /// A recording.
+    #[error("{0}")]
+    Recording(#[from] ReadError),
+    /// Two recordings that have no monitor in common.
+    #[error("the two recordings have no monitor on the same objects: `{}`, `{}`", .0.display(), .1.display())]
+    Apart(PathBuf, PathBuf),
+    /// Nothing at this time.
+    #[error("there is no value at {0:.3} s, the recording has values from {1:.3} s to {2:.3} s")]
+    Time(f64, f64, f64),
+    /// A command cannot be started.
+    #[error("cannot start the command: {source}: `{}`", command.to_string_lossy())]
+    Command {
+        /// What the system said.
+        source: io::Error,
+        /// Its first word.
+        command: OsString,
+    },
+    /// A file cannot be written.
+    #[error("cannot write: {source}: `{}`", path.display())]
+    Write {
+        /// What the system said.
+        source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// No chromium, or it fails.
+    #[error("{0}")]
+    Png(#[from] png::PngError),
+    /// The terminal.
+    #[error("{0}")]
+    Screen(#[from] ScreenError),
+    /// Standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Expected for TopoError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Session(SessionError::Nothing(_) | SessionError::Record(_)) => Exit::Lacking,
+            Self::Write { .. } | Self::Png(_) => Exit::Lacking,
+            Self::Machine(MachineError::Discover(_)) => Exit::Lacking,
+            Self::Output(error) => Exit::of_output(error),
+            _ => Exit::Input,
+        }
+    }
+}
+
+/// Shows the node. The exit code is 0, or that of the command that was watched.
+pub(crate) fn topo(options: &Options) -> Result<u8, TopoError> {
+    if options.list {
+        return counters::list(options).map(|()| 0);
+    }
+    if let Some(path) = &options.replay {
+        return replay(path, options).map(|()| 0);
+    }
+    let machine = objects::machine(options)?;
+    let measures = options.duration.is_some()
+        || options.record.is_some()
+        || options.simulate.is_some()
+        || !options.pids.is_empty()
+        || !options.command.is_empty()
+        || !options.plugins.is_empty()
+        || !matches!(options.monitors, Monitors::Default);
+    let is_screen = io::stdout().is_terminal() && io::stdin().is_terminal();
+    // Objects from elsewhere have no values here.
+    let is_here = matches!(options.objects, Objects::Machine);
+    if !measures && (options.out.is_any() || !is_screen || !is_here) {
+        return outputs::objects(&machine, options).map(|()| 0);
+    }
+    let screen = is_screen && !options.out.is_any() && options.duration.is_none();
+    measure::run(machine, options, if screen { measure::Where::Screen } else { measure::Where::Files })
+}
+
+fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
+    let topology = match options.objects {
+        Objects::Machine => None,
+        _ => Some(objects::machine(options)?.topology),
+    };
+    let recording = recording::read(path, topology.clone())?;
+    let other = options.compare.as_ref().map(|path| recording::read(path, topology)).transpose()?;
+    if options.out.is_any() {
+        return outputs::recording(&recording, other.as_ref(), options);
+    }
+    if io::stdout().is_terminal() && io::stdin().is_terminal() {
+        let mut feed = feeds::Replay::new(recording, options.speed);
+        return Ok(screen::watch(&mut feed, &screen::options())?);
+    }
+    text::recording(&recording, other.as_ref(), options)
+}
+
+/// The text of the monitors; none for the default ones.
+fn monitors_text(monitors: &Monitors) -> Result<Option<String>, TopoError> {
+    match monitors {
+        Monitors::Default => Ok(None),
+        Monitors::Text(text) => Ok(Some(text.clone())),
+        Monitors::File(path) => {
+            let mut bytes = Vec::new();
+            // A text is at most a MiB; what is longer is refused when it is read.
+            const MOST: u64 = (talea_topology::monitors::LONGEST_TEXT + 1) as u64;
+            let read = if path == Path::new("-") {
+                io::stdin().lock().take(MOST).read_to_end(&mut bytes)
+            } else {
+                std::fs::File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes))
+            };
+            read.map_err(|source| TopoError::Monitors { source, path: path.clone() })?;
+            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+    }
+}
+
+/// What could not be had, for people.
+fn say_gaps(gaps: &talea_model::Gaps) {
+    const MOST: usize = 8;
+    for gap in gaps.iter().take(MOST) {
+        say(&format!("missing: {}", gap.detail));
+    }
+    if let more @ 1.. = gaps.iter().count().saturating_sub(MOST) {
+        say(&format!("missing: {more} more, see --json"));
+    }
+}
+
+/// All of a recording that its outputs need.
+pub(super) struct Loaded<'a> {
+    pub(super) recording: &'a Recording,
+    pub(super) other: Option<&'a Recording>,
+}
