@@ -96,6 +96,52 @@ fn a_process_is_counted_as_proc_has_it() {
 }
 
 #[test]
+fn threads_are_followed_where_events_on_each_pu_are_too_many() {
+    let mut source = PerfSource::new(Root::machine());
+    if skipped(&source) {
+        return;
+    }
+    source.most = 1;
+    let mut worker = Worker::new();
+    let before = worker.known();
+    let target = Target::Processes { pids: vec![worker.id()], children: true };
+    let (mut numbers, opened, mut gaps) =
+        opened(&mut source, &["task-clock", "minor-faults"], &target);
+    assert_eq!(opened[0].places.len(), cpus::online(&Root::machine()).len());
+    assert_eq!(source.descriptors(), 2);
+    worker.work();
+    source.read(Nanos(1), &mut numbers, &mut gaps);
+    let after = worker.known();
+    let sum = |i: usize| numbers[i].iter().filter(|n| !n.is_nan()).sum::<f64>();
+    let (time, faults) = (after.0 - before.0, after.1 - before.1);
+    assert!((sum(0) - time).abs() < 0.1 * time + 3e7, "{numbers:?}, /proc has {time} ns");
+    assert!(sum(1) <= faults && sum(1) >= 0.5 * faults, "{numbers:?}, /proc has {faults}");
+    assert!(gaps.iter().all(|gap| gap.detail.contains("where each ran last")), "{gaps:?}");
+    drop(worker);
+    // One last reading, then nothing is open.
+    source.read(Nanos(2), &mut numbers, &mut gaps);
+    assert_eq!(source.descriptors(), 2);
+    source.read(Nanos(3), &mut numbers, &mut gaps);
+    assert_eq!(source.descriptors(), 0);
+}
+
+#[test]
+fn tracepoints_where_the_kernel_shows_them() {
+    let mut source = PerfSource::new(Root::machine());
+    match source.offers("sched:sched_switch") {
+        Offer::Yes(_) => {}
+        other => return println!("skipped: no tracefs, or not for this user: {other:?}"),
+    }
+    let counters = ["sched:sched_switch", "context-switches"];
+    let mut worker = Worker::new();
+    let (mut numbers, _, mut gaps) = opened(&mut source, &counters, &Target::Machine);
+    worker.work();
+    source.read(Nanos(1), &mut numbers, &mut gaps);
+    let sum = |i: usize| numbers[i].iter().sum::<f64>();
+    assert!(sum(0) >= 5.0 && (sum(0) - sum(1)).abs() <= 0.2 * sum(1), "{numbers:?}");
+}
+
+#[test]
 fn pus_add_up_to_the_machine() {
     let mut source = PerfSource::new(Root::machine());
     if skipped(&source) {

@@ -7,6 +7,7 @@
 //! A thread that is created later is counted by inheritance from the thread that created it, not by looking for it.
 
 mod devices;
+mod follow;
 mod groups;
 mod names;
 mod open;
@@ -19,6 +20,7 @@ use crate::cpus;
 use crate::cpus::OnlineWatch;
 use crate::root::Root;
 use crate::source::{CounterSource, Offer, Offered, OpenError, Opened, Scope, Target, gap};
+use follow::Follow;
 use groups::{Doubt, Group, Lane};
 
 /// Perf events.
@@ -27,13 +29,20 @@ pub struct PerfSource {
     root: Root,
     names: Vec<String>,
     groups: Vec<Group>,
+    /// Threads that come and go, when they are too many for events on each PU.
+    follow: Option<Follow>,
     /// One for each lane, made anew by each reading.
     lanes: Vec<Lane>,
     online: OnlineWatch,
     bytes: Vec<u8>,
     /// Places of counters that were not counted in this reading.
     uncounted: Vec<(usize, usize)>,
+    /// Descriptors above which threads are followed instead.
+    most: usize,
 }
+
+/// Descriptors for one source: each takes about 2 KiB of the kernel's memory.
+const MOST_DESCRIPTORS: usize = 1 << 15;
 
 impl PerfSource {
     /// With the names of PMUs below this root.
@@ -43,9 +52,11 @@ impl PerfSource {
             root,
             names: Vec::new(),
             groups: Vec::new(),
+            follow: None,
             lanes: Vec::new(),
             bytes: Vec::new(),
             uncounted: Vec::new(),
+            most: MOST_DESCRIPTORS,
         }
     }
 
@@ -107,15 +118,18 @@ impl CounterSource for PerfSource {
         gaps: &mut Gaps,
     ) -> Result<Vec<Opened>, OpenError> {
         self.groups.clear();
+        self.follow = None;
         counters.clone_into(&mut self.names);
         self.online = OnlineWatch::new(&self.root);
         if counters.is_empty() {
             return Ok(Vec::new());
         }
-        let plan = open::Plan::new(&self.root, counters, target, gaps)?;
+        let mut plan = open::Plan::new(&self.root, counters, target, gaps)?;
+        self.follow = plan.follow(target, self.most, gaps);
         self.groups = plan.open(&self.root, gaps)?;
-        let lanes = self.groups.iter().map(|group| group.lane + 1).max().unwrap_or(0);
-        self.lanes = vec![Lane::default(); lanes];
+        if let Some(follow) = &mut self.follow {
+            follow.look(&self.root, &mut self.groups);
+        }
         Ok(plan.places.into_iter().map(|places| Opened { places }).collect())
     }
 
@@ -124,7 +138,12 @@ impl CounterSource for PerfSource {
         for numbers in numbers.iter_mut() {
             numbers.fill(f64::NAN);
         }
-        self.lanes.fill(Lane::default());
+        if let Some(follow) = &mut self.follow {
+            follow.look(&self.root, &mut self.groups);
+        }
+        let lanes = self.groups.iter().map(|group| group.lane + 1).max().unwrap_or(0);
+        self.lanes.clear();
+        self.lanes.resize(lanes, Lane::default());
         self.uncounted.clear();
         // All totals first, one close after the other; a lane is known only when all its groups are read.
         let mut ready = 0;
@@ -139,13 +158,18 @@ impl CounterSource for PerfSource {
         }
         for group in &self.groups[..ready] {
             for (slot, count, doubt) in group.counts(self.lanes[group.lane]) {
-                let Some(number) =
-                    numbers.get_mut(slot.counter).and_then(|n| n.get_mut(slot.place))
+                let place = match &self.follow {
+                    Some(follow) if group.whose.pu.is_none() => follow.place(slot.counter, group),
+                    _ => Some(slot.place),
+                };
+                let list = numbers.get_mut(slot.counter);
+                let Some((place, number)) =
+                    place.and_then(|place| Some((place, list?.get_mut(place)?)))
                 else {
                     continue;
                 };
                 match doubt {
-                    Some(Doubt::Uncounted) => self.uncounted.push((slot.counter, slot.place)),
+                    Some(Doubt::Uncounted) => self.uncounted.push((slot.counter, place)),
                     _ if number.is_nan() => *number = count,
                     _ => *number += count,
                 }

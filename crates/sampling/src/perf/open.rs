@@ -10,6 +10,7 @@ use talea_model::{GapKind, Gaps};
 use talea_topology::{CpuSet, Place};
 
 use super::devices::{self, DeviceEvent};
+use super::follow::Follow;
 use super::groups::{Group, Slot};
 use super::names;
 use super::place_of;
@@ -222,6 +223,40 @@ impl Plan {
         Ok(())
     }
 
+    /// If events for each thread on each PU are more than `most` or than the limit allows: takes them out of the plan, to be counted
+    /// on the threads alone, wherever they run.
+    pub(super) fn follow(
+        &mut self,
+        target: &Target,
+        most: usize,
+        gaps: &mut Gaps,
+    ) -> Option<Follow> {
+        let Target::Processes { pids, children } = target else { return None };
+        let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        let needed = self.descriptors();
+        if needed <= most && ((needed + open_now() + SPARE) as u64) <= limit {
+            return None;
+        }
+        let of_threads: Vec<_> = self.wanted.keys().copied().filter(|key| !key.0).collect();
+        let mut lists: BTreeMap<Together, Vec<(Attributes, Slot)>> = BTreeMap::new();
+        for key in of_threads {
+            // What is wanted on one PU is wanted on all.
+            let list = self.wanted.remove(&key).unwrap_or_default();
+            let without =
+                |(attributes, slot)| (Attributes { inherit: Inherit::Nothing, ..attributes }, slot);
+            lists.entry(key.2).or_insert_with(|| list.into_iter().map(without).collect());
+        }
+        if lists.is_empty() {
+            return None;
+        }
+        let detail = format!(
+            "counts of threads are put where each ran last: {needed} events would tell the PU exactly, which are too many"
+        );
+        gaps.note(gap(GapKind::Estimated, detail));
+        let family = Family::new(pids, *children);
+        Some(Follow::new(family, lists.into_values().collect(), &self.places))
+    }
+
     /// Opens all of it. A thread that ended meanwhile and a PU that went offline are left out.
     pub(super) fn open(&self, root: &Root, gaps: &mut Gaps) -> Result<Vec<Group>, OpenError> {
         self.make_room()?;
@@ -278,8 +313,7 @@ impl Plan {
     /// Raises the limit of descriptors as far as this needs.
     fn make_room(&self) -> Result<(), OpenError> {
         let limit = getrlimit(Resource::Nofile);
-        let used = std::fs::read_dir("/proc/self/fd").map_or(SPARE, Iterator::count);
-        let needed = (self.descriptors() + used + SPARE) as u64;
+        let needed = (self.descriptors() + open_now() + SPARE) as u64;
         if limit.current.is_none_or(|current| current >= needed) {
             return Ok(());
         }
@@ -299,6 +333,11 @@ impl Plan {
             limit: getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX),
         }
     }
+}
+
+/// Descriptors of this process.
+fn open_now() -> usize {
+    std::fs::read_dir("/proc/self/fd").map_or(SPARE, Iterator::count)
 }
 
 /// Threads of the target. New ones may appear while we look; from the first event on, they are inherited.
