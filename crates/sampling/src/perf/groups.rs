@@ -85,6 +85,18 @@ impl Group {
         Ok(group)
     }
 
+    /// The same events one by one, in lanes from `lane` on: for a PMU that has not enough free counters for all of them at once,
+    /// as another tool or the kernel's watchdog keeps one. Events that cannot be opened any more are left out.
+    pub(crate) fn split(self, lane: usize) -> impl Iterator<Item = Self> {
+        let (whose, ran_on) = (self.whose, self.ran_on);
+        // Theirs are closed first, so that they are free.
+        drop(self.events);
+        self.wanted.into_iter().zip(lane..).filter_map(move |(wanted, lane)| {
+            let group = Self::open(whose, lane, vec![wanted], &mut Vec::new()).ok()?;
+            Some(Self { ran_on, ..group })
+        })
+    }
+
     /// Closes the events: the PU went offline.
     pub(crate) fn close(&mut self) {
         self.events.clear();

@@ -126,6 +126,30 @@ fn threads_are_followed_where_events_on_each_pu_are_too_many() {
 }
 
 #[test]
+fn groups_that_do_not_fit_are_counted_one_by_one() {
+    let mut source = PerfSource::new(Root::machine());
+    if skipped(&source) {
+        return;
+    }
+    let mut worker = Worker::new();
+    let target = Target::Processes { pids: vec![worker.id()], children: false };
+    let counters = ["task-clock", "minor-faults", "page-faults"];
+    let (mut numbers, opened, mut gaps) = opened(&mut source, &counters, &target);
+    let pus = opened[0].places.len();
+    assert_eq!((source.groups.len(), source.descriptors()), (pus, 3 * pus));
+    source.read(Nanos(1), &mut numbers, &mut gaps);
+    // As if they had not run.
+    source.starved.insert(0);
+    source.split(&mut gaps);
+    assert_eq!((source.groups.len(), source.descriptors()), (3 * pus, 3 * pus));
+    worker.work();
+    source.read(Nanos(2), &mut numbers, &mut gaps);
+    let sum = |i: usize| numbers[i].iter().sum::<f64>();
+    assert!(sum(0) > 0.0 && sum(1) > 0.0 && sum(2) >= sum(1), "{numbers:?}");
+    assert_eq!(gaps.iter().count(), 1, "{gaps:?}");
+}
+
+#[test]
 fn tracepoints_where_the_kernel_shows_them() {
     let mut source = PerfSource::new(Root::machine());
     match source.offers("sched:sched_switch") {

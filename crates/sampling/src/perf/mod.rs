@@ -13,6 +13,8 @@ mod names;
 mod open;
 mod refusals;
 
+use std::collections::BTreeSet;
+
 use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::Place;
 
@@ -37,11 +39,13 @@ pub struct PerfSource {
     bytes: Vec<u8>,
     /// Places of counters that were not counted in this reading.
     uncounted: Vec<(usize, usize)>,
+    /// Lanes of several events that did not run in this reading.
+    starved: BTreeSet<usize>,
     /// Descriptors above which threads are followed instead.
     most: usize,
 }
 
-/// Descriptors for one source: each takes about 2 KiB of the kernel's memory.
+/// Descriptors for one source, as each takes memory of the kernel.
 const MOST_DESCRIPTORS: usize = 1 << 15;
 
 impl PerfSource {
@@ -56,6 +60,7 @@ impl PerfSource {
             lanes: Vec::new(),
             bytes: Vec::new(),
             uncounted: Vec::new(),
+            starved: BTreeSet::new(),
             most: MOST_DESCRIPTORS,
         }
     }
@@ -63,6 +68,23 @@ impl PerfSource {
     /// How many descriptors the open counters take.
     pub fn descriptors(&self) -> usize {
         self.groups.iter().map(|group| group.wanted.len()).sum()
+    }
+
+    /// Opens the events of lanes one by one that did not run as groups.
+    fn split(&mut self, gaps: &mut Gaps) {
+        let starved = std::mem::take(&mut self.starved);
+        let mut next = self.lanes.len();
+        for lane in starved {
+            let (groups, others) =
+                std::mem::take(&mut self.groups).into_iter().partition(|group| group.lane == lane);
+            self.groups = others;
+            let groups: Vec<Group> = groups;
+            let most = groups.iter().map(|group| group.wanted.len()).max().unwrap_or(0);
+            self.groups.extend(groups.into_iter().flat_map(|group| group.split(next)));
+            next += most;
+            let detail = "counters take turns on the PMU, so that ratios of them are less exact";
+            gaps.note(gap(GapKind::Estimated, detail.to_owned()));
+        }
     }
 
     /// Closes what is on PUs that went offline and opens it again on those that came back.
@@ -169,7 +191,12 @@ impl CounterSource for PerfSource {
                     continue;
                 };
                 match doubt {
-                    Some(Doubt::Uncounted) => self.uncounted.push((slot.counter, place)),
+                    Some(Doubt::Uncounted) => {
+                        self.uncounted.push((slot.counter, place));
+                        if group.wanted.len() > 1 {
+                            self.starved.insert(group.lane);
+                        }
+                    }
                     _ if number.is_nan() => *number = count,
                     _ => *number += count,
                 }
@@ -182,6 +209,7 @@ impl CounterSource for PerfSource {
         for &(counter, place) in &self.uncounted {
             numbers[counter][place] = f64::NAN;
         }
+        self.split(gaps);
     }
 }
 

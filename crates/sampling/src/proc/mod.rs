@@ -78,7 +78,7 @@ impl ProcSource {
 
     /// Adds a counter that stands in files.
     fn watch(&mut self, name: &str, files: &mut BTreeMap<String, Source>) -> Result<(), String> {
-        let found = names::find(&self.root, name).ok_or("no such counter")??;
+        let found = names::find(&self.root, name).ok_or("only threads of processes have it")??;
         let counter = self.counters.len();
         let mut places: Vec<Place> = Vec::new();
         let mut numbers: BTreeMap<Place, usize> = BTreeMap::new();
