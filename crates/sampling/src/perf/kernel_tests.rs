@@ -83,7 +83,8 @@ fn a_process_is_counted_as_proc_has_it() {
         let after = worker.known();
         assert!(gaps.is_empty(), "{gaps:?}");
         let sums: Vec<f64> = numbers.iter().map(|numbers| numbers.iter().sum()).collect();
-        assert!((sums[1] - sums[2] - sums[3]).abs() < 1.0, "{sums:?}");
+        // The shell may be in the middle of a fault when counting begins.
+        assert!((sums[1] - sums[2] - sums[3]).abs() <= 2.0, "{sums:?}");
         (sums, after.0 - before.0, after.1 - before.1)
     };
     let (sums, time, faults) = count(false);
@@ -145,7 +146,7 @@ fn groups_that_do_not_fit_are_counted_one_by_one() {
     worker.work();
     source.read(Nanos(2), &mut numbers, &mut gaps);
     let sum = |i: usize| numbers[i].iter().sum::<f64>();
-    assert!(sum(0) > 0.0 && sum(1) > 0.0 && sum(2) >= sum(1), "{numbers:?}");
+    assert!(sum(0) > 0.0 && sum(1) > 0.0 && sum(2) >= sum(1) - 2.0, "{numbers:?}");
     assert_eq!(gaps.iter().count(), 1, "{gaps:?}");
 }
 

@@ -9,6 +9,7 @@
 mod devices;
 mod follow;
 mod groups;
+mod meaning;
 mod names;
 mod open;
 mod refusals;
@@ -113,13 +114,13 @@ impl CounterSource for PerfSource {
     }
 
     fn offers(&self, counter: &str) -> Offer {
-        let event = match open::event(&self.root, counter) {
+        let event = match meaning::event(&self.root, counter) {
             None => return Offer::No,
             Some(Err(reason)) => return Offer::Refused(reason),
             Some(Ok(event)) => event,
         };
         let scope = if event.shared { Scope::Package } else { Scope::Pu };
-        match open::probe(&self.root, counter, &event, &open::Threads::Own) {
+        match meaning::probe(&self.root, counter, &event, &meaning::Threads::Own) {
             Err(reason) => Offer::Refused(reason),
             Ok(_) => Offer::Yes(Offered::growing(scope, &event.unit)),
         }
@@ -128,6 +129,7 @@ impl CounterSource for PerfSource {
     fn known(&self) -> Vec<String> {
         let mut names = names::known();
         names.extend(devices::known(&self.root));
+        names.extend(meaning::known(&self.root));
         names.sort();
         names.dedup();
         names
