@@ -3,6 +3,7 @@
 //! `cargo run --release -p talea-sampling --example costs`
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
+use std::fmt::Write as _;
 use std::process::id;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -27,6 +28,16 @@ fn main() {
     measure("perf_event, 1 software event, machine", perf(), &software[..1], &Target::Machine);
     measure("perf_event, 4 software events, own process", perf(), &software, &own);
     measure("proc, 4 times of PUs", files(), &proc, &Target::Machine);
+    let recorded = tempfile::tempdir().expect("a folder for a recorded text");
+    let mut stat = String::from("cpu  1 2 3 4 5 6 7 8 0 0\n");
+    for pu in 0..256 {
+        let _ = writeln!(stat, "cpu{pu} 1234567 2 345678 91234567 5 6 7890 8 0 0");
+    }
+    let _ = writeln!(stat, "intr 1{}\nctxt 5", " 0".repeat(4000));
+    std::fs::create_dir(recorded.path().join("proc")).expect("a folder");
+    std::fs::write(recorded.path().join("proc/stat"), stat).expect("a file");
+    let source = Box::new(ProcSource::new(Root::at(recorded.path())));
+    measure("proc, 4 times of 256 PUs (recorded text)", source, &proc, &Target::Machine);
     measure("proc, interrupts", files(), &["proc:interrupts"], &Target::Machine);
     measure(
         "proc, 2 counters of devices",

@@ -30,7 +30,7 @@ impl Sources {
         Self::default()
     }
 
-    /// The kernel's own: perf events, then texts of `/proc` and `/sys`.
+    /// The kernel's own: texts of `/proc` and `/sys`, then perf events.
     pub fn of_machine() -> Self {
         let mut sources = Self::new();
         sources.add(Box::new(ProcSource::new(Root::machine())));
@@ -206,6 +206,25 @@ mod tests {
                 numbers.fill(at.0 as f64 + i as f64);
             }
         }
+    }
+
+    #[test]
+    fn this_machine() {
+        let mut sources = Sources::of_machine();
+        let mut gaps = Gaps::default();
+        let counters = ["mem:used", "nonsense", "proc:busy"].map(str::to_owned);
+        let opened = sources.open(&counters, &Target::Machine, &mut gaps).unwrap();
+        assert!(opened[1].places.is_empty());
+        assert_eq!(sources.in_use(), ["proc"]);
+        let mut readings = sources.read(&mut gaps);
+        let first = readings.at;
+        sources.read_into(&mut readings, &mut gaps);
+        assert_eq!(readings.at, first + readings.span);
+        for (opened, numbers) in opened.iter().zip(&readings.numbers) {
+            assert_eq!(opened.places.len(), numbers.len());
+            assert!(numbers.iter().all(|number| *number >= 0.0), "{readings:?}");
+        }
+        assert_eq!(gaps.iter().count(), 1, "{gaps:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! tell little: without any list of siblings each PU is a core of one package. Instruction caches are left out, as hwloc does
 //! by default. Follows `Documentation/ABI/stable/sysfs-devices-system-cpu`.
 
-use talea_topology::objects::Distances;
+use talea_topology::objects::{CpuKind, Distances};
 use talea_topology::{Attributes, CpuSet, Object, ObjectKind, Topology};
 
 use super::tree::Tree;
@@ -45,6 +45,7 @@ pub fn topology(root: &Root) -> Option<Topology> {
         topology.infos.push(("LeftOut".to_owned(), what));
     }
     complete(&mut topology, &cpus::present(root));
+    kinds(root, &online, &mut topology);
     distances(root, &mut topology);
     Some(topology)
 }
@@ -257,6 +258,21 @@ fn complete(topology: &mut Topology, present: &CpuSet) {
         object.complete_nodeset = object.nodeset.clone();
         if object.kind == ObjectKind::Machine {
             object.complete_cpuset = object.cpuset.or(present);
+        }
+    }
+}
+
+/// Sorts of cores, where there are several; the first is the most efficient one.
+fn kinds(root: &Root, online: &CpuSet, topology: &mut Topology) {
+    let sorts =
+        [("cpu_lowpower", "IntelLowPower"), ("cpu_atom", "IntelAtom"), ("cpu_core", "IntelCore")];
+    for (pmu, name) in sorts {
+        let list = cpus::list(root, &format!("sys/devices/{pmu}/cpus")).unwrap_or_default();
+        let cpuset = list.and(online);
+        if !cpuset.is_empty() {
+            let efficiency = topology.cpu_kinds.len() as i32;
+            let infos = vec![("CoreType".to_owned(), name.to_owned())];
+            topology.cpu_kinds.push(CpuKind { cpuset, efficiency, infos });
         }
     }
 }

@@ -135,8 +135,12 @@ fn nodes_inside_a_package_hang_at_groups() {
     write(&root, "sys/devices/system/node/online", "0-1\n");
     write(&root, "sys/devices/system/node/node0/cpulist", "0-1\n");
     write(&root, "sys/devices/system/node/node1/cpulist", "2-3\n");
+    write(&root, "sys/devices/cpu_core/cpus", "0-1\n");
+    write(&root, "sys/devices/cpu_atom/cpus", "2-3\n");
     let topology = topology(&root).unwrap();
     check(&topology);
+    let fast = topology.cpu_kinds.iter().max_by_key(|kind| kind.efficiency).unwrap();
+    assert_eq!((fast.cpuset.to_string(), topology.cpu_kinds.len()), ("0-1".to_owned(), 2));
     let kinds: Vec<_> = topology.counts();
     assert!(kinds.contains(&(ObjectKind::Group, 2)), "{kinds:?}");
     for (_, node) in topology.of_kind(ObjectKind::NumaNode) {

@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -105,8 +107,9 @@ proptest! {
         format in "(config[0-9]?)?:?[0-9,-]{0,20}",
         value in any::<u64>(),
     ) {
-        let (_folder, root) = server();
-        let _ = event(&root, &name);
+        // Made once: files are slow.
+        static TREE: LazyLock<(tempfile::TempDir, Root)> = LazyLock::new(server);
+        let _ = event(&TREE.1, &name);
         let _ = place(&format, value, &mut [0; 4]);
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Slot {
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) whose: Whose,
+    /// Where a thread ran last that is counted on all PUs at once.
+    pub(crate) ran_on: u32,
     /// Lane, by number; groups of a lane need not stand together.
     pub(crate) lane: usize,
     pub(crate) wanted: Vec<(Attributes, Slot)>,
@@ -42,6 +44,7 @@ pub(crate) struct Group {
 pub(crate) struct Lane {
     enabled: u64,
     running: u64,
+    groups: u32,
 }
 
 /// A count that cannot be trusted, and why.
@@ -77,9 +80,21 @@ impl Group {
             perf::start(leader)?;
         }
         let grown = vec![0; HEAD + taken];
-        let mut group = Self { whose, lane, wanted, events, last: None, grown };
+        let mut group = Self { whose, ran_on: 0, lane, wanted, events, last: None, grown };
         group.advance(&mut Vec::new());
         Ok(group)
+    }
+
+    /// The same events one by one, in lanes from `lane` on: for a PMU that has not enough free counters for all of them at once,
+    /// as another tool or the kernel's watchdog keeps one. Events that cannot be opened any more are left out.
+    pub(crate) fn split(self, lane: usize) -> impl Iterator<Item = Self> {
+        let (whose, ran_on) = (self.whose, self.ran_on);
+        // Theirs are closed first, so that they are free.
+        drop(self.events);
+        self.wanted.into_iter().zip(lane..).filter_map(move |(wanted, lane)| {
+            let group = Self::open(whose, lane, vec![wanted], &mut Vec::new()).ok()?;
+            Some(Self { ran_on, ..group })
+        })
     }
 
     /// Closes the events: the PU went offline.
@@ -130,7 +145,11 @@ impl Group {
 
     /// Adds to the lane what [`Group::advance`] found.
     pub(crate) fn tell(&self, lane: &mut Lane) {
-        lane.enabled = lane.enabled.max(self.grown[0]);
+        // All are enabled alike; the least is that of the group which was read first, so that the time which the reading
+        // itself takes does not look like a PMU that was shared.
+        lane.enabled =
+            if lane.groups == 0 { self.grown[0] } else { lane.enabled.min(self.grown[0]) };
+        lane.groups += 1;
         lane.running += self.grown[1];
     }
 
@@ -170,7 +189,7 @@ mod tests {
     #[test]
     fn counts_of_a_shared_pmu_are_scaled() {
         let check = |enabled, running, factor: f64, doubt| {
-            let (f, d) = Lane { enabled, running }.factor();
+            let (f, d) = Lane { enabled, running, groups: 1 }.factor();
             assert!((f - factor).abs() < 1e-9 || f.is_nan() && factor.is_nan(), "{f}");
             assert_eq!(d, doubt);
         };

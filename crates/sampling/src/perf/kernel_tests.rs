@@ -83,7 +83,8 @@ fn a_process_is_counted_as_proc_has_it() {
         let after = worker.known();
         assert!(gaps.is_empty(), "{gaps:?}");
         let sums: Vec<f64> = numbers.iter().map(|numbers| numbers.iter().sum()).collect();
-        assert!((sums[1] - sums[2] - sums[3]).abs() < 1.0, "{sums:?}");
+        // The shell may be in the middle of a fault when counting begins.
+        assert!((sums[1] - sums[2] - sums[3]).abs() <= 2.0, "{sums:?}");
         (sums, after.0 - before.0, after.1 - before.1)
     };
     let (sums, time, faults) = count(false);
@@ -93,6 +94,76 @@ fn a_process_is_counted_as_proc_has_it() {
     let (with_children, time, faults) = count(true);
     assert!(with_children[0] > 2.0 * time - 3e7, "{with_children:?}, the shell itself {time} ns");
     assert!(with_children[2] > 1.5 * faults, "{with_children:?}, the shell itself {faults}");
+}
+
+#[test]
+fn threads_are_followed_where_events_on_each_pu_are_too_many() {
+    let mut source = PerfSource::new(Root::machine());
+    if skipped(&source) {
+        return;
+    }
+    source.most = 1;
+    let mut worker = Worker::new();
+    let before = worker.known();
+    let target = Target::Processes { pids: vec![worker.id()], children: true };
+    let (mut numbers, opened, mut gaps) =
+        opened(&mut source, &["task-clock", "minor-faults"], &target);
+    assert_eq!(opened[0].places.len(), cpus::online(&Root::machine()).len());
+    assert_eq!(source.descriptors(), 2);
+    worker.work();
+    source.read(Nanos(1), &mut numbers, &mut gaps);
+    let after = worker.known();
+    let sum = |i: usize| numbers[i].iter().filter(|n| !n.is_nan()).sum::<f64>();
+    let (time, faults) = (after.0 - before.0, after.1 - before.1);
+    assert!((sum(0) - time).abs() < 0.1 * time + 3e7, "{numbers:?}, /proc has {time} ns");
+    assert!(sum(1) <= faults && sum(1) >= 0.5 * faults, "{numbers:?}, /proc has {faults}");
+    assert!(gaps.iter().all(|gap| gap.detail.contains("where each ran last")), "{gaps:?}");
+    drop(worker);
+    // One last reading, then nothing is open.
+    source.read(Nanos(2), &mut numbers, &mut gaps);
+    assert_eq!(source.descriptors(), 2);
+    source.read(Nanos(3), &mut numbers, &mut gaps);
+    assert_eq!(source.descriptors(), 0);
+}
+
+#[test]
+fn groups_that_do_not_fit_are_counted_one_by_one() {
+    let mut source = PerfSource::new(Root::machine());
+    if skipped(&source) {
+        return;
+    }
+    let mut worker = Worker::new();
+    let target = Target::Processes { pids: vec![worker.id()], children: false };
+    let counters = ["task-clock", "minor-faults", "page-faults"];
+    let (mut numbers, opened, mut gaps) = opened(&mut source, &counters, &target);
+    let pus = opened[0].places.len();
+    assert_eq!((source.groups.len(), source.descriptors()), (pus, 3 * pus));
+    source.read(Nanos(1), &mut numbers, &mut gaps);
+    // As if they had not run.
+    source.starved.insert(0);
+    source.split(&mut gaps);
+    assert_eq!((source.groups.len(), source.descriptors()), (3 * pus, 3 * pus));
+    worker.work();
+    source.read(Nanos(2), &mut numbers, &mut gaps);
+    let sum = |i: usize| numbers[i].iter().sum::<f64>();
+    assert!(sum(0) > 0.0 && sum(1) > 0.0 && sum(2) >= sum(1) - 2.0, "{numbers:?}");
+    assert_eq!(gaps.iter().count(), 1, "{gaps:?}");
+}
+
+#[test]
+fn tracepoints_where_the_kernel_shows_them() {
+    let mut source = PerfSource::new(Root::machine());
+    match source.offers("sched:sched_switch") {
+        Offer::Yes(_) => {}
+        other => return println!("skipped: no tracefs, or not for this user: {other:?}"),
+    }
+    let counters = ["sched:sched_switch", "context-switches"];
+    let mut worker = Worker::new();
+    let (mut numbers, _, mut gaps) = opened(&mut source, &counters, &Target::Machine);
+    worker.work();
+    source.read(Nanos(1), &mut numbers, &mut gaps);
+    let sum = |i: usize| numbers[i].iter().sum::<f64>();
+    assert!(sum(0) >= 5.0 && (sum(0) - sum(1)).abs() <= 0.2 * sum(1), "{numbers:?}");
 }
 
 #[test]

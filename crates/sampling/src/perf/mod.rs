@@ -7,10 +7,14 @@
 //! A thread that is created later is counted by inheritance from the thread that created it, not by looking for it.
 
 mod devices;
+mod follow;
 mod groups;
+mod meaning;
 mod names;
 mod open;
 mod refusals;
+
+use std::collections::BTreeSet;
 
 use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::Place;
@@ -19,6 +23,7 @@ use crate::cpus;
 use crate::cpus::OnlineWatch;
 use crate::root::Root;
 use crate::source::{CounterSource, Offer, Offered, OpenError, Opened, Scope, Target, gap};
+use follow::Follow;
 use groups::{Doubt, Group, Lane};
 
 /// Perf events.
@@ -27,13 +32,22 @@ pub struct PerfSource {
     root: Root,
     names: Vec<String>,
     groups: Vec<Group>,
+    /// Threads that come and go, when they are too many for events on each PU.
+    follow: Option<Follow>,
     /// One for each lane, made anew by each reading.
     lanes: Vec<Lane>,
     online: OnlineWatch,
     bytes: Vec<u8>,
     /// Places of counters that were not counted in this reading.
     uncounted: Vec<(usize, usize)>,
+    /// Lanes of several events that did not run in this reading.
+    starved: BTreeSet<usize>,
+    /// Descriptors above which threads are followed instead.
+    most: usize,
 }
+
+/// Descriptors for one source, as each takes memory of the kernel.
+const MOST_DESCRIPTORS: usize = 1 << 15;
 
 impl PerfSource {
     /// With the names of PMUs below this root.
@@ -43,15 +57,35 @@ impl PerfSource {
             root,
             names: Vec::new(),
             groups: Vec::new(),
+            follow: None,
             lanes: Vec::new(),
             bytes: Vec::new(),
             uncounted: Vec::new(),
+            starved: BTreeSet::new(),
+            most: MOST_DESCRIPTORS,
         }
     }
 
     /// How many descriptors the open counters take.
     pub fn descriptors(&self) -> usize {
         self.groups.iter().map(|group| group.wanted.len()).sum()
+    }
+
+    /// Opens the events of lanes one by one that did not run as groups.
+    fn split(&mut self, gaps: &mut Gaps) {
+        let starved = std::mem::take(&mut self.starved);
+        let mut next = self.lanes.len();
+        for lane in starved {
+            let (groups, others) =
+                std::mem::take(&mut self.groups).into_iter().partition(|group| group.lane == lane);
+            self.groups = others;
+            let groups: Vec<Group> = groups;
+            let most = groups.iter().map(|group| group.wanted.len()).max().unwrap_or(0);
+            self.groups.extend(groups.into_iter().flat_map(|group| group.split(next)));
+            next += most;
+            let detail = "counters take turns on the PMU, so that ratios of them are less exact";
+            gaps.note(gap(GapKind::Estimated, detail.to_owned()));
+        }
     }
 
     /// Closes what is on PUs that went offline and opens it again on those that came back.
@@ -80,13 +114,13 @@ impl CounterSource for PerfSource {
     }
 
     fn offers(&self, counter: &str) -> Offer {
-        let event = match open::event(&self.root, counter) {
+        let event = match meaning::event(&self.root, counter) {
             None => return Offer::No,
             Some(Err(reason)) => return Offer::Refused(reason),
             Some(Ok(event)) => event,
         };
         let scope = if event.shared { Scope::Package } else { Scope::Pu };
-        match open::probe(&self.root, counter, &event, &open::Threads::Own) {
+        match meaning::probe(&self.root, counter, &event, &meaning::Threads::Own) {
             Err(reason) => Offer::Refused(reason),
             Ok(_) => Offer::Yes(Offered::growing(scope, &event.unit)),
         }
@@ -95,6 +129,7 @@ impl CounterSource for PerfSource {
     fn known(&self) -> Vec<String> {
         let mut names = names::known();
         names.extend(devices::known(&self.root));
+        names.extend(meaning::known(&self.root));
         names.sort();
         names.dedup();
         names
@@ -107,15 +142,18 @@ impl CounterSource for PerfSource {
         gaps: &mut Gaps,
     ) -> Result<Vec<Opened>, OpenError> {
         self.groups.clear();
+        self.follow = None;
         counters.clone_into(&mut self.names);
         self.online = OnlineWatch::new(&self.root);
         if counters.is_empty() {
             return Ok(Vec::new());
         }
-        let plan = open::Plan::new(&self.root, counters, target, gaps)?;
+        let mut plan = open::Plan::new(&self.root, counters, target, gaps)?;
+        self.follow = plan.follow(target, self.most, gaps);
         self.groups = plan.open(&self.root, gaps)?;
-        let lanes = self.groups.iter().map(|group| group.lane + 1).max().unwrap_or(0);
-        self.lanes = vec![Lane::default(); lanes];
+        if let Some(follow) = &mut self.follow {
+            follow.look(&self.root, &mut self.groups);
+        }
         Ok(plan.places.into_iter().map(|places| Opened { places }).collect())
     }
 
@@ -124,7 +162,12 @@ impl CounterSource for PerfSource {
         for numbers in numbers.iter_mut() {
             numbers.fill(f64::NAN);
         }
-        self.lanes.fill(Lane::default());
+        if let Some(follow) = &mut self.follow {
+            follow.look(&self.root, &mut self.groups);
+        }
+        let lanes = self.groups.iter().map(|group| group.lane + 1).max().unwrap_or(0);
+        self.lanes.clear();
+        self.lanes.resize(lanes, Lane::default());
         self.uncounted.clear();
         // All totals first, one close after the other; a lane is known only when all its groups are read.
         let mut ready = 0;
@@ -139,13 +182,23 @@ impl CounterSource for PerfSource {
         }
         for group in &self.groups[..ready] {
             for (slot, count, doubt) in group.counts(self.lanes[group.lane]) {
-                let Some(number) =
-                    numbers.get_mut(slot.counter).and_then(|n| n.get_mut(slot.place))
+                let place = match &self.follow {
+                    Some(follow) if group.whose.pu.is_none() => follow.place(slot.counter, group),
+                    _ => Some(slot.place),
+                };
+                let list = numbers.get_mut(slot.counter);
+                let Some((place, number)) =
+                    place.and_then(|place| Some((place, list?.get_mut(place)?)))
                 else {
                     continue;
                 };
                 match doubt {
-                    Some(Doubt::Uncounted) => self.uncounted.push((slot.counter, slot.place)),
+                    Some(Doubt::Uncounted) => {
+                        self.uncounted.push((slot.counter, place));
+                        if group.wanted.len() > 1 {
+                            self.starved.insert(group.lane);
+                        }
+                    }
                     _ if number.is_nan() => *number = count,
                     _ => *number += count,
                 }
@@ -158,6 +211,7 @@ impl CounterSource for PerfSource {
         for &(counter, place) in &self.uncounted {
             numbers[counter][place] = f64::NAN;
         }
+        self.split(gaps);
     }
 }
 

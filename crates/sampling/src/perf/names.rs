@@ -30,7 +30,7 @@ const HARDWARE_EVENTS: [(&str, u64); 12] = [
 ];
 
 /// Names, and the number of the event.
-const SOFTWARE_EVENTS: [(&str, u64); 14] = [
+const SOFTWARE_EVENTS: [(&str, u64); 15] = [
     ("cpu-clock", 0),
     ("task-clock", 1),
     ("page-faults", 2),
@@ -44,6 +44,7 @@ const SOFTWARE_EVENTS: [(&str, u64); 14] = [
     ("alignment-faults", 7),
     ("emulation-faults", 8),
     ("dummy", 9),
+    ("bpf-output", 10),
     ("cgroup-switches", 11),
 ];
 

@@ -1,7 +1,6 @@
 //! From names of counters to open events.
 //!
-//! Owns what a name means here, whether the kernel allows it, which events are counted together, and how many descriptors that
-//! takes. A counter that cannot be opened is a gap and the others go on; only a lack of descriptors or of the target ends it.
+//! Owns which events are counted together, where, and how many descriptors that takes. A counter that cannot be opened is a gap and the others go on; only a lack of descriptors or of the target ends it.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +8,9 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use talea_model::{GapKind, Gaps};
 use talea_topology::{CpuSet, Place};
 
-use super::devices::{self, DeviceEvent};
+use super::follow::Follow;
 use super::groups::{Group, Slot};
+use super::meaning::{Threads, event, of_this_pu, probe};
 use super::names;
 use super::place_of;
 use super::refusals::{Refusal, refusal, sentence};
@@ -18,109 +18,12 @@ use crate::cpus;
 use crate::family::Family;
 use crate::root::Root;
 use crate::source::{OpenError, Target, gap};
-use crate::sys::perf::{self, Attributes, Inherit, Whose};
+use crate::sys::perf::{Attributes, Inherit, Whose};
 
 /// Descriptors that are left to the rest of the program.
 const SPARE: usize = 256;
 /// How often the threads of processes are listed until no new one appears.
 const LOOKS: usize = 4;
-
-/// What a counter's name means.
-pub(super) fn event(root: &Root, name: &str) -> Option<Result<DeviceEvent, String>> {
-    let everywhere = |attributes, unit: &str| DeviceEvent {
-        instances: vec![(attributes, cpus::online(root))],
-        shared: false,
-        scale: 1.0,
-        unit: unit.to_owned(),
-    };
-    if let Some(event) = names::generic(name) {
-        return Some(Ok(everywhere(event.attributes, event.unit)));
-    }
-    if let Some(event) = devices::event(root, name) {
-        return Some(event);
-    }
-    let (stem, modifiers) = names::modifiers(name);
-    let (stem, modifiers) = match devices::tracepoint(root, name) {
-        Some(_) => (name, names::Modifiers::default()),
-        None => (stem, modifiers),
-    };
-    let mut attributes = devices::tracepoint(root, stem)?;
-    modifiers.apply(&mut attributes);
-    Some(Ok(everywhere(attributes, "")))
-}
-
-/// Whose threads are counted.
-#[derive(Debug)]
-pub(super) enum Threads {
-    /// The caller's: what a probe tries that must do without a target.
-    Own,
-    /// All that run.
-    All,
-    /// These, with what they create; with their processes' children.
-    These(Vec<u32>, bool),
-}
-
-/// Tries to open the event once, and gives the attributes that the kernel takes; or why it takes none.
-pub(super) fn probe(
-    root: &Root,
-    name: &str,
-    event: &DeviceEvent,
-    threads: &Threads,
-) -> Result<Tried, String> {
-    let Some((attributes, pus)) = event.instances.first() else {
-        return Err(format!("`{name}` has no PMU"));
-    };
-    let pu = pus.first().map(|pu| pu as u32);
-    let whose = match threads {
-        _ if event.shared => Whose { thread: None, pu },
-        Threads::All => Whose { thread: None, pu },
-        // Thread 0 is whoever asks.
-        Threads::Own => Whose { thread: Some(0), pu: None },
-        Threads::These(threads, _) => Whose { thread: threads.first().copied(), pu },
-    };
-    let inherit = match threads {
-        Threads::These(_, true) if !event.shared => Inherit::All,
-        Threads::These(_, false) if !event.shared => Inherit::Threads,
-        _ => Inherit::Nothing,
-    };
-    let mut tried = Tried { user_only: false, inherit };
-    let mut attributes = Attributes { inherit, ..*attributes };
-    // At most: as asked, without the kernel, without inheritance.
-    for _ in 0..3 {
-        let Err(error) = perf::open(&attributes, whose, None) else { return Ok(tried) };
-        match refusal(&error) {
-            // Users may count what their own programs do in user mode when the kernel is out of bounds.
-            Refusal::NotAllowed if !attributes.without.kernel && !event.shared => {
-                tried.user_only = true;
-            }
-            // Kernels before 5.13 cannot tell threads from children.
-            Refusal::Invalid if attributes.inherit == Inherit::Threads => {
-                tried.inherit = Inherit::Nothing;
-            }
-            // The thread ended meanwhile: nothing is wrong with the event.
-            Refusal::Gone => return Ok(tried),
-            _ => return Err(sentence(root, name, &error)),
-        }
-        tried.apply(&mut attributes);
-    }
-    Err(format!("the kernel refuses `{name}`"))
-}
-
-/// What had to be given up so that the kernel takes an event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tried {
-    pub(super) user_only: bool,
-    pub(super) inherit: Inherit,
-}
-
-impl Tried {
-    fn apply(self, attributes: &mut Attributes) {
-        attributes.inherit = self.inherit;
-        if self.user_only {
-            (attributes.without.kernel, attributes.without.hypervisor) = (true, true);
-        }
-    }
-}
 
 /// Events that are counted together: those of a PMU, as far as they fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -222,6 +125,40 @@ impl Plan {
         Ok(())
     }
 
+    /// If events for each thread on each PU are more than `most` or than the limit allows: takes them out of the plan, to be counted
+    /// on the threads alone, wherever they run.
+    pub(super) fn follow(
+        &mut self,
+        target: &Target,
+        most: usize,
+        gaps: &mut Gaps,
+    ) -> Option<Follow> {
+        let Target::Processes { pids, children } = target else { return None };
+        let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        let needed = self.descriptors();
+        if needed <= most && ((needed + open_now() + SPARE) as u64) <= limit {
+            return None;
+        }
+        let of_threads: Vec<_> = self.wanted.keys().copied().filter(|key| !key.0).collect();
+        let mut lists: BTreeMap<Together, Vec<(Attributes, Slot)>> = BTreeMap::new();
+        for key in of_threads {
+            // What is wanted on one PU is wanted on all.
+            let list = self.wanted.remove(&key).unwrap_or_default();
+            let without =
+                |(attributes, slot)| (Attributes { inherit: Inherit::Nothing, ..attributes }, slot);
+            lists.entry(key.2).or_insert_with(|| list.into_iter().map(without).collect());
+        }
+        if lists.is_empty() {
+            return None;
+        }
+        let detail = format!(
+            "counts of threads are put where each ran last: {needed} events would tell the PU exactly, which are too many"
+        );
+        gaps.note(gap(GapKind::Estimated, detail));
+        let family = Family::new(pids, *children);
+        Some(Follow::new(family, lists.into_values().collect(), &self.places))
+    }
+
     /// Opens all of it. A thread that ended meanwhile and a PU that went offline are left out.
     pub(super) fn open(&self, root: &Root, gaps: &mut Gaps) -> Result<Vec<Group>, OpenError> {
         self.make_room()?;
@@ -278,8 +215,7 @@ impl Plan {
     /// Raises the limit of descriptors as far as this needs.
     fn make_room(&self) -> Result<(), OpenError> {
         let limit = getrlimit(Resource::Nofile);
-        let used = std::fs::read_dir("/proc/self/fd").map_or(SPARE, Iterator::count);
-        let needed = (self.descriptors() + used + SPARE) as u64;
+        let needed = (self.descriptors() + open_now() + SPARE) as u64;
         if limit.current.is_none_or(|current| current >= needed) {
             return Ok(());
         }
@@ -301,6 +237,11 @@ impl Plan {
     }
 }
 
+/// Descriptors of this process.
+fn open_now() -> usize {
+    std::fs::read_dir("/proc/self/fd").map_or(SPARE, Iterator::count)
+}
+
 /// Threads of the target. New ones may appear while we look; from the first event on, they are inherited.
 fn threads_of(root: &Root, pids: &[u32], children: bool) -> Result<Vec<u32>, OpenError> {
     let mut family = Family::new(pids, children);
@@ -316,26 +257,4 @@ fn threads_of(root: &Root, pids: &[u32], children: bool) -> Result<Vec<u32>, Ope
         return Err(OpenError::NoProcess { pids });
     }
     Ok(threads.into_iter().map(|(_, tid)| tid).collect())
-}
-
-/// On machines with several sorts of cores a generic event must name the PMU of the PU, in the upper half of its number.
-fn of_this_pu(
-    root: &Root,
-    pu: u32,
-    mut wanted: Vec<(Attributes, Slot)>,
-) -> Vec<(Attributes, Slot)> {
-    const SORTS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
-    let of = |pmu: &&str| {
-        let folder = format!("sys/bus/event_source/devices/{pmu}");
-        let pus = cpus::list(root, &format!("{folder}/cpus"))?;
-        if pus.contains(pu as usize) { root.number(&format!("{folder}/type")) } else { None }
-    };
-    if let Some(kind) = SORTS.iter().find_map(of) {
-        for (attributes, _) in &mut wanted {
-            if matches!(attributes.kind, 0 | 3) {
-                attributes.config[0] |= kind << 32;
-            }
-        }
-    }
-    wanted
 }

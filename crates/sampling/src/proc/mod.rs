@@ -55,7 +55,7 @@ struct Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
     Times,
-    Interrupts,
+    Columns,
     Nothing,
 }
 
@@ -78,7 +78,7 @@ impl ProcSource {
 
     /// Adds a counter that stands in files.
     fn watch(&mut self, name: &str, files: &mut BTreeMap<String, Source>) -> Result<(), String> {
-        let found = names::find(&self.root, name).ok_or("no such counter")??;
+        let found = names::find(&self.root, name).ok_or("only threads of processes have it")??;
         let counter = self.counters.len();
         let mut places: Vec<Place> = Vec::new();
         let mut numbers: BTreeMap<Place, usize> = BTreeMap::new();
@@ -90,7 +90,7 @@ impl ProcSource {
             });
             let needs = match spot {
                 Spot::Times(..) => Needs::Times,
-                Spot::Interrupts(_) => Needs::Interrupts,
+                Spot::Column(_) => Needs::Columns,
                 _ => Needs::Nothing,
             };
             let file = files.entry(path).or_insert_with_key(|path| Source {
@@ -140,7 +140,7 @@ impl ProcSource {
             let text = source.file.read();
             match source.needs {
                 Needs::Times => self.tables.stat(text.unwrap_or_default()),
-                Needs::Interrupts => self.tables.interrupts(text.unwrap_or_default()),
+                Needs::Columns => self.tables.columns(text.unwrap_or_default()),
                 Needs::Nothing => {}
             }
             for wanted in &source.cells {
@@ -203,7 +203,7 @@ impl CounterSource for ProcSource {
 
     fn known(&self) -> Vec<String> {
         let mut names = names::known(&self.root);
-        names.extend(["proc:major-faults", "proc:minor-faults"].map(str::to_owned));
+        names.push("proc:minor-faults".to_owned());
         names.sort();
         names
     }

@@ -40,18 +40,24 @@ const TIMES: [(&str, u8); 9] = [
     ("steal", 1 << 7),
     ("busy", 0b0110_0111),
 ];
-/// Figures of the whole machine: name, word in `/proc/stat`, only grows.
-const WHOLE: [(&str, &str, bool); 4] = [
-    ("context-switches", "ctxt", true),
-    ("forks", "processes", true),
-    ("running", "procs_running", false),
-    ("blocked", "procs_blocked", false),
+/// Figures of the whole machine: name, file, word in it, only grows.
+const WHOLE: [(&str, &str, &str, bool); 6] = [
+    ("context-switches", "proc/stat", "ctxt", true),
+    ("processes", "proc/stat", "processes", true),
+    ("running", "proc/stat", "procs_running", false),
+    ("blocked", "proc/stat", "procs_blocked", false),
+    ("page-faults", "proc/vmstat", "pgfault", true),
+    ("major-faults", "proc/vmstat", "pgmajfault", true),
 ];
+/// Tables with a column for each PU.
+const COLUMNS: [(&str, &str); 2] =
+    [("interrupts", "proc/interrupts"), ("softirqs", "proc/softirqs")];
 /// Memory: name and word in `meminfo`.
-const MEMORY: [(&str, &str); 8] = [
+const MEMORY: [(&str, &str); 9] = [
     ("total", "MemTotal"),
     ("free", "MemFree"),
     ("cached", "FilePages"),
+    ("file", "FilePages"),
     ("anon", "AnonPages"),
     ("dirty", "Dirty"),
     ("shmem", "Shmem"),
@@ -92,6 +98,7 @@ pub(super) fn find(root: &Root, name: &str) -> Option<Result<Found, String>> {
     let (sort, rest) = name.split_once(':')?;
     Some(match sort {
         "proc" => return proc(root, rest),
+        "cpu" => cpu(root, rest),
         "mem" => memory(root, rest),
         "numa" => numa(root, rest),
         "net" => net(root, rest),
@@ -103,22 +110,39 @@ pub(super) fn find(root: &Root, name: &str) -> Option<Result<Found, String>> {
 }
 
 fn proc(root: &Root, name: &str) -> Option<Result<Found, String>> {
-    if let Some((_, word, growing)) = WHOLE.iter().find(|(n, ..)| *n == name) {
-        let spot = Spot::After((*word).to_owned());
-        let cell = Cell { place: Place::Machine, path: "proc/stat".to_owned(), spot };
-        let offered = Offered { scope: Scope::Machine, unit: String::new(), growing: *growing };
+    if let Some(&(_, path, word, growing)) = WHOLE.iter().find(|(n, ..)| *n == name) {
+        let spot = Spot::After(word.to_owned());
+        let cell = Cell { place: Place::Machine, path: path.to_owned(), spot };
+        let offered = Offered { scope: Scope::Machine, unit: String::new(), growing };
         return Some(Ok(Found { offered, cells: vec![cell], factor: 1.0 }));
     }
     let times = TIMES.iter().find(|(n, _)| *n == name);
-    let (path, unit, factor) = match times {
-        Some(_) => ("proc/stat", "s", 1.0 / ticks_per_second()),
-        None if name == "interrupts" => ("proc/interrupts", "", 1.0),
-        None => return None,
+    let column = COLUMNS.iter().find(|(n, _)| *n == name);
+    let (path, unit, factor) = match (times, column) {
+        (Some(_), _) => ("proc/stat", "s", 1.0 / ticks_per_second()),
+        (None, Some(&(_, path))) => (path, "", 1.0),
+        (None, None) => return None,
     };
-    let spot = |pu| times.map_or(Spot::Interrupts(pu), |&(_, bits)| Spot::Times(pu, bits));
+    let spot = |pu| times.map_or(Spot::Column(pu), |&(_, bits)| Spot::Times(pu, bits));
     let cell = |pu| Cell { place: Place::Pu(pu as u32), path: path.to_owned(), spot: spot(pu) };
     let cells: Vec<Cell> = cpus::online(root).iter().map(cell).collect();
     Some(found(Offered::growing(Scope::Pu, unit), cells, factor, || format!("no `/{path}` here")))
+}
+
+fn cpu(root: &Root, name: &str) -> Result<Found, String> {
+    if name != "frequency" {
+        return Err(format!("expected cpu:frequency, found `cpu:{name}`"));
+    }
+    let cell = |pu| Cell {
+        place: Place::Pu(pu as u32),
+        path: format!("sys/devices/system/cpu/cpu{pu}/cpufreq/scaling_cur_freq"),
+        spot: Spot::Word(0),
+    };
+    let online = cpus::online(root);
+    let cells = online.iter().map(cell).filter(|cell| root.exists(&cell.path));
+    found(Offered::gauge(Scope::Pu, "Hz"), cells.collect(), 1000.0, || {
+        "the kernel does not tell frequencies here (no cpufreq)".to_owned()
+    })
 }
 
 fn found(
@@ -196,8 +220,11 @@ fn devices(root: &Root, folder: &str, word: &str, what: &str) -> Result<Vec<Stri
 }
 
 fn net(root: &Root, rest: &str) -> Result<Found, String> {
-    let form = || format!("expected net:DEVICE:COUNTER, found `net:{rest}`");
-    let (device, key) = rest.rsplit_once(':').filter(|(_, k)| is_name(k)).ok_or_else(form)?;
+    // Without a device, each of them.
+    let (device, key) = rest.rsplit_once(':').unwrap_or(("*", rest));
+    if !is_name(key) {
+        return Err(format!("expected net:DEVICE:COUNTER, found `net:{rest}`"));
+    }
     let cell = |name: String| Cell {
         path: format!("{NET}/{name}/statistics/{key}"),
         place: Place::Device(name),
@@ -231,6 +258,7 @@ fn disk(root: &Root, rest: &str) -> Result<Found, String> {
 fn infiniband(root: &Root, rest: &str) -> Result<Found, String> {
     let parts: Vec<&str> = rest.split(':').collect();
     let (device, port, key) = match parts[..] {
+        [key] => ("*", "*", key),
         [device, key] => (device, "*", key),
         [device, port, key] => (device, port, key),
         _ => return Err(format!("expected ib:DEVICE:PORT:COUNTER, found `ib:{rest}`")),
@@ -257,7 +285,10 @@ fn infiniband(root: &Root, rest: &str) -> Result<Found, String> {
 }
 
 fn cgroup(root: &Root, rest: &str) -> Result<Found, String> {
-    let (path, key) = rest.rsplit_once(':').unwrap_or(("", rest));
+    // Without a path, our own.
+    let own = root.line("proc/self/cgroup").unwrap_or_default();
+    let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    let (path, key) = rest.rsplit_once(':').unwrap_or((own, rest));
     let path = path.trim_matches('/');
     let form = "expected cgroup:PATH:FILE or cgroup:PATH:CONTROLLER.WORD";
     if !(path.is_empty() || is_path(path)) || !is_name(key) {
@@ -276,7 +307,15 @@ fn cgroup(root: &Root, rest: &str) -> Result<Found, String> {
         Some((controller, word)) => {
             // `memory.stat.anon` and `cpu.usage_usec` both stand in a file CONTROLLER.stat.
             let word = word.strip_prefix("stat.").unwrap_or(word);
-            (format!("{folder}/{controller}.stat"), Spot::After(word.to_owned()))
+            let spot = match (controller, word) {
+                ("cpu", "usage" | "user" | "system" | "throttled") => {
+                    Spot::After(format!("{word}_usec"))
+                }
+                // A line for each disk.
+                ("io", word) => Spot::Sum(format!("{word}=")),
+                (_, word) => Spot::After(word.to_owned()),
+            };
+            (format!("{folder}/{controller}.stat"), spot)
         }
         None => return Err(format!("{form}, found `cgroup:{rest}`")),
     };
@@ -284,13 +323,14 @@ fn cgroup(root: &Root, rest: &str) -> Result<Found, String> {
     if super::value(root, &cell).is_none() {
         return Err(format!("no number `{key}` in cgroup `{path}`"));
     }
+    let micro = matches!(&cell.spot, Spot::After(word) if word.ends_with("_usec"));
     let (unit, factor) = match key {
-        key if key.ends_with("_usec") => ("s", 1e-6),
-        key if key.starts_with("memory.") => ("B", 1.0),
+        _ if micro => ("s", 1e-6),
+        key if key.starts_with("memory.") || key.ends_with("bytes") => ("B", 1.0),
         _ => ("", 1.0),
     };
-    // Files of one number are what is now; words of `cpu.stat` are sums.
-    let growing = key.starts_with("cpu.");
+    // Files of one number are what is now; words of `cpu.stat` and `io.stat` are sums.
+    let growing = key.starts_with("cpu.") || key.starts_with("io.");
     let offered = Offered { scope: Scope::Machine, unit: unit.to_owned(), growing };
     Ok(Found { offered, cells: vec![cell], factor })
 }
@@ -301,8 +341,11 @@ pub(super) fn known(root: &Root) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     names.extend(TIMES.iter().map(|(name, _)| format!("proc:{name}")));
     names.extend(WHOLE.iter().map(|(name, ..)| format!("proc:{name}")));
-    names.push("proc:interrupts".to_owned());
-    names.push("mem:used".to_owned());
+    names.extend(COLUMNS.iter().map(|(name, _)| format!("proc:{name}")));
+    names.extend(["cpu:frequency", "mem:used"].map(str::to_owned));
+    let figures = ["cpu.usage", "cpu.user", "cpu.system", "cpu.throttled", "memory.current"];
+    let more = ["memory.anon", "memory.file", "io.rbytes", "io.wbytes"];
+    names.extend(figures.iter().chain(&more).map(|name| format!("cgroup:{name}")));
     names.extend(MEMORY.iter().map(|(name, _)| format!("mem:{name}")));
     names.extend(NUMA.iter().map(|(name, _)| format!("numa:{name}")));
     let each = |folder| [vec!["*".to_owned()], root.names(folder)].concat();

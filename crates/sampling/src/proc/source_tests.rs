@@ -37,6 +37,11 @@ fn machine() -> (tempfile::TempDir, Root) {
     write(&root, "sys/fs/cgroup/job_1/cpu.stat", "usage_usec 1000000\nuser_usec 1\n");
     write(&root, "sys/fs/cgroup/job_1/memory.current", "4096\n");
     write(&root, "sys/fs/cgroup/job_1/memory.stat", "anon 99\n");
+    write(&root, "sys/fs/cgroup/job_1/io.stat", "8:0 rbytes=5 wbytes=6\n8:16 rbytes=7\n");
+    write(&root, "proc/self/cgroup", "12:cpu:/old\n0::/job_1\n");
+    write(&root, "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2500000\n");
+    write(&root, "proc/vmstat", "pgfault 7\npgmajfault 1\n");
+    write(&root, "proc/softirqs", "     CPU0  CPU1\n HI: 1 2\n TIMER: 3 4\n");
     (folder, root)
 }
 
@@ -64,6 +69,12 @@ fn growth_and_gauges_of_everything() {
         "cgroup:job_1:cpu.usage_usec",
         "cgroup:/job_1:memory.current",
         "cgroup:job_1:memory.stat.anon",
+        "cgroup:job_1:io.rbytes",
+        "cgroup:cpu.usage",
+        "net:rx_bytes",
+        "cpu:frequency",
+        "proc:major-faults",
+        "proc:softirqs",
     ];
     let (mut numbers, opened) = opened(&mut source, &counters);
     let device = |name: &str| Place::Device(name.to_owned());
@@ -79,10 +90,13 @@ fn growth_and_gauges_of_everything() {
     let port = "sys/class/infiniband/mlx5_0/ports/2/counters/port_xmit_data";
     write(&root, port, "110\n");
     write(&root, "sys/fs/cgroup/job_1/cpu.stat", "usage_usec 3500000\n");
+    write(&root, "sys/fs/cgroup/job_1/io.stat", "8:0 rbytes=15 wbytes=6\n8:16 rbytes=12\n");
+    write(&root, "proc/vmstat", "pgfault 7\npgmajfault 3\n");
+    write(&root, "proc/softirqs", "     CPU0  CPU1\n HI: 7 2\n TIMER: 3 4\n");
     let mut gaps = Gaps::default();
     source.read(Nanos(1), &mut numbers, &mut gaps);
     // Ticks are hundredths of a second wherever Linux runs today.
-    let expected: [&[f64]; 11] = [
+    let expected: [&[f64]; 17] = [
         &[1.0, 0.5],
         &[0.1, 0.0],
         &[3.0],
@@ -94,6 +108,12 @@ fn growth_and_gauges_of_everything() {
         &[2.5],
         &[4096.0],
         &[99.0],
+        &[15.0],
+        &[2.5],
+        &[500.0, 0.0],
+        &[2.5e9],
+        &[2.0],
+        &[6.0, 0.0],
     ];
     for ((name, found), expected) in counters.iter().zip(&numbers).zip(expected) {
         let same = found.len() == expected.len()

@@ -13,12 +13,14 @@ pub(crate) const TIMES: usize = 8;
 pub(crate) enum Spot {
     /// Sum of some times of a PU, as bits of their places.
     Times(usize, u8),
-    /// All interrupts of a PU.
-    Interrupts(usize),
+    /// The sum of a PU's column.
+    Column(usize),
     /// The number after this word.
     After(String),
     /// The first minus the second, which cannot be negative.
     Less(String, String),
+    /// The sum of all numbers that stand right behind this.
+    Sum(String),
     /// The n-th word.
     Word(usize),
 }
@@ -27,7 +29,7 @@ pub(crate) enum Spot {
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     times: Vec<Option<[u64; TIMES]>>,
-    interrupts: Vec<Option<u64>>,
+    columns: Vec<Option<u64>>,
 }
 
 impl Tables {
@@ -55,9 +57,9 @@ impl Tables {
         }
     }
 
-    /// Goes through `/proc/interrupts`.
-    pub(crate) fn interrupts(&mut self, text: &str) {
-        self.interrupts.clear();
+    /// Goes through `/proc/interrupts` or `/proc/softirqs`.
+    pub(crate) fn columns(&mut self, text: &str) {
+        self.columns.clear();
         let mut lines = text.lines();
         let header = lines.next().unwrap_or_default().split_ascii_whitespace();
         let pus: Vec<usize> = header
@@ -74,8 +76,8 @@ impl Tables {
                 sums.iter_mut().zip(numbers).for_each(|(sum, n)| *sum = sum.saturating_add(n));
             }
         }
-        self.interrupts.resize(pus.iter().max().map_or(0, |most| most + 1), None);
-        pus.iter().zip(sums).for_each(|(&pu, sum)| self.interrupts[pu] = Some(sum));
+        self.columns.resize(pus.iter().max().map_or(0, |most| most + 1), None);
+        pus.iter().zip(sums).for_each(|(&pu, sum)| self.columns[pu] = Some(sum));
     }
 
     /// The number at a spot of a text.
@@ -86,9 +88,14 @@ impl Tables {
                 let wanted = times.iter().enumerate().filter(|(i, _)| fields >> i & 1 == 1);
                 Some(wanted.fold(0, |sum: u64, (_, &time)| sum.saturating_add(time)))
             }
-            Spot::Interrupts(pu) => *self.interrupts.get(*pu)?,
+            Spot::Column(pu) => *self.columns.get(*pu)?,
             Spot::After(word) => after(text, word),
             Spot::Less(all, part) => Some(after(text, all)?.saturating_sub(after(text, part)?)),
+            Spot::Sum(key) => {
+                let words = text.split_ascii_whitespace();
+                let numbers = words.filter_map(|word| word.strip_prefix(key)?.parse::<u64>().ok());
+                numbers.reduce(u64::saturating_add)
+            }
             Spot::Word(n) => text.split_ascii_whitespace().nth(*n)?.parse().ok(),
         }
     }
@@ -130,10 +137,10 @@ mod tests {
         let text =
             "           CPU0       CPU2\n  1:   5   7   IO-APIC\nNMI:  1 2 Non-maskable\nERR:  9\n";
         let mut tables = Tables::default();
-        tables.interrupts(text);
-        assert_eq!(tables.find(&Spot::Interrupts(0), text), Some(6));
-        assert_eq!(tables.find(&Spot::Interrupts(2), text), Some(9));
-        assert_eq!(tables.find(&Spot::Interrupts(1), text), None);
+        tables.columns(text);
+        assert_eq!(tables.find(&Spot::Column(0), text), Some(6));
+        assert_eq!(tables.find(&Spot::Column(2), text), Some(9));
+        assert_eq!(tables.find(&Spot::Column(1), text), None);
     }
 
     #[test]
@@ -152,8 +159,8 @@ mod tests {
             let mut tables = Tables::default();
             for text in [&text, &junk] {
                 tables.stat(text);
-                tables.interrupts(text);
-                for spot in [Spot::Times(0, 255), Spot::Interrupts(3), Spot::Word(2)] {
+                tables.columns(text);
+                for spot in [Spot::Times(0, 255), Spot::Column(3), Spot::Word(2)] {
                     let _ = tables.find(&spot, text);
                 }
                 let _ = tables.find(&Spot::Less("cpu".to_owned(), "a".to_owned()), text);
