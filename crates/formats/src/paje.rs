@@ -22,7 +22,7 @@ mod tests;
 mod write;
 
 pub use read::read;
-pub use write::write;
+pub use write::{write, write_containers, write_values};
 
 /// A container: one monitor on one object.
 #[derive(Clone, Debug, PartialEq, Eq)]

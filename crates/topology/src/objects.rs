@@ -113,7 +113,6 @@ impl ObjectKind {
         };
         let other = match name.as_str() {
             "socket" | "pack" => Some(Self::Package),
-            "pci" => Some(Self::PciDevice),
             "numa" | "node" | "numanode" => Some(Self::NumaNode),
             "l1dcache" | "l1" => Some(Self::L1Cache),
             "l2d" | "l2dcache" => Some(Self::L2Cache),
@@ -121,7 +120,7 @@ impl ObjectKind {
             "thread" => Some(Self::Pu),
             "system" => Some(Self::Machine),
             "osdevice" | "os" => Some(Self::OsDevice),
-            "pcidevice" => Some(Self::PciDevice),
+            "pci" | "pcidevice" => Some(Self::PciDevice),
             "memorysidecache" | "mscache" => Some(Self::MemCache),
             _ => None,
         };

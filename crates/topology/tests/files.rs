@@ -1,9 +1,12 @@
 //! Real files of hwloc's versions 1, 2 and 3: every object is there, counts are lstopo's, and what is written comes back.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
 mod data;
 
 use std::collections::BTreeMap;
 
+use talea_topology::ObjectKind as K;
 use talea_topology::{Attributes, ObjectKind, Topology, xml};
 
 /// Objects by name, counted in the text alone.
@@ -157,7 +160,6 @@ fn what_stands_beside_the_objects_is_there() {
     let old = xml::read(&data::file("v1/16amd64-4distances.v1.xml").unwrap()).unwrap().topology;
     let of: Vec<_> =
         old.distances.iter().map(|d| (old.get(d.objects[0]).kind, d.objects.len())).collect();
-    use ObjectKind as K;
     assert_eq!(of, [(K::Package, 8), (K::Pu, 16), (K::NumaNode, 8), (K::Core, 8)]);
     assert_eq!(old.distances[2].values[..3], [10, 20, 20]);
 

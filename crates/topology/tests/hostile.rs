@@ -1,5 +1,7 @@
 //! Files that are cut, changed, nested, contradictory: an error with its line, or gaps; never a panic, never a huge tree.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
 mod data;
 
 use proptest::prelude::*;
@@ -69,13 +71,15 @@ fn errors_say_line_and_what_was_expected() {
         ("entities", entity.to_owned()),
         ("entity in text", "<topology>&amp;</topology>".to_owned()),
         ("many attributes", {
-            let all: String = (0..100).map(|n| format!(" a{n}=\"\"")).collect();
+            let all: String = (0..100)
+                .flat_map(|n| [" a".to_owned(), n.to_string(), "=\"\"".to_owned()])
+                .collect();
             machine(&format!("<object type=\"PU\" os_index=\"0\"{all}/>"))
         }),
     ];
-    let shown: String =
-        texts.iter().map(|(what, text)| format!("{what}: {}\n", error(text))).collect();
-    insta::assert_snapshot!(shown);
+    let shown: Vec<String> =
+        texts.iter().map(|(what, text)| format!("{what}: {}", error(text))).collect();
+    insta::assert_snapshot!(shown.join("\n"));
     assert_eq!(
         xml::read(b"<topology>\n\xff").unwrap_err().to_string(),
         "line 2: expected UTF-8, found other bytes"
@@ -102,7 +106,8 @@ fn sets_are_bounded() {
     let chain = "<object type=\"Group\">".repeat(100);
     let end = "</object>".repeat(100);
     for pu in 0..400 {
-        inside.push_str(&format!("{chain}<object type=\"PU\" os_index=\"{}\"/>{end}", 65_535 - pu));
+        let number = (65_535 - pu).to_string();
+        inside.extend([&chain, "<object type=\"PU\" os_index=\"", &number, "\"/>", &end]);
     }
     let text =
         format!("<topology version=\"2.0\"><object type=\"Machine\">{inside}</object></topology>");
@@ -148,9 +153,9 @@ fn small_faults_are_gaps() {
         ),
         beside("<comet/>"),
     ];
-    let shown: String =
-        cases.iter().chain(&more).map(|text| format!("{:?}\n", gaps(text))).collect();
-    insta::assert_snapshot!(shown);
+    let shown: Vec<String> =
+        cases.iter().chain(&more).map(|text| format!("{:?}", gaps(text))).collect();
+    insta::assert_snapshot!(shown.join("\n"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Parts of real machines have the objects that lstopo leaves when it restricts.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
 mod data;
 
 use talea_topology::{CpuSet, ObjectKind, Topology, name, restrict, synthetic, xml};

@@ -1,5 +1,7 @@
 //! Machines of descriptions have the objects that lstopo makes of the same text.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
 mod data;
 
 use talea_topology::{Topology, synthetic, xml};

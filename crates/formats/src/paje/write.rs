@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Trace;
+use super::{Container, Trace, Value};
 
 const DEFINITIONS: &str = "\
 %EventDef val 0
@@ -20,18 +20,29 @@ const DEFINITIONS: &str = "\
 %EndEventDef
 ";
 
-/// The text of a trace, with decimal points and every digit that it takes to read the same number again.
-///
-/// Values that are absent (`NaN`) have no line: the format has no way to say so.
+/// The text of a trace.
 pub fn write(trace: &Trace) -> String {
+    write_containers(&trace.containers) + &write_values(&trace.values)
+}
+
+/// The beginning of a trace that grows: definitions and containers.
+pub fn write_containers(containers: &[Container]) -> String {
     let mut text = DEFINITIONS.to_owned();
-    for container in &trace.containers {
+    for container in containers {
         let log_scale = u8::from(container.log_scale);
         let (id, sibling) = (container.id, container.sibling);
         let (level, name) = (word(&container.level), word(&container.name));
         let _ = writeln!(text, "1 {id} {level} {sibling} {name} {log_scale}");
     }
-    for value in trace.values.iter().filter(|value| !value.value.is_nan()) {
+    text
+}
+
+/// Lines of values, with decimal points and every digit that it takes to read the same number again.
+///
+/// Values that are absent (`NaN`) have no line: the format has no way to say so.
+pub fn write_values(values: &[Value]) -> String {
+    let mut text = String::new();
+    for value in values.iter().filter(|value| !value.value.is_nan()) {
         let (id, phase, time) = (value.id, value.phase, value.time_us);
         let _ = writeln!(text, "0 {id} {phase} {time} {}", value.value);
     }

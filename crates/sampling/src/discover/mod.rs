@@ -52,6 +52,16 @@ pub fn discover() -> Result<Discovered, DiscoverError> {
     }
 }
 
+/// A topology of the libhwloc that this process itself has loaded, as hwloc's XML.
+///
+/// # Safety
+/// `topology` is a loaded `hwloc_topology_t` of that library.
+#[expect(unsafe_code, reason = "the pointer is the caller's")]
+pub unsafe fn export(topology: *mut std::ffi::c_void) -> Result<String, String> {
+    // SAFETY: the caller vouches for it.
+    unsafe { sys::hwloc::export_of_process(topology) }
+}
+
 /// Reads the kernel's folders below a root; `library` says why libhwloc is not asked.
 pub fn discover_in(root: &Root, library: String) -> Result<Discovered, DiscoverError> {
     let Some(topology) = sysfs::topology(root) else {

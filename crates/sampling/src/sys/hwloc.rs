@@ -89,7 +89,17 @@ unsafe fn load_and_export(library: &Library, topology: Topology) -> Result<Strin
         if load(topology) != 0 {
             return Err("libhwloc could not find out what this machine is".to_owned());
         }
-        let export = library
+        export(library, topology)
+    }
+}
+
+/// # Safety
+/// `topology` is loaded, and belongs to this library.
+unsafe fn export(library: &Library, topology: Topology) -> Result<String, String> {
+    let missing = |error: libloading::Error| error.to_string();
+    // SAFETY: as in `load_and_export`.
+    unsafe {
+        let write = library
             .get::<unsafe extern "C" fn(Topology, *mut *mut c_char, *mut c_int, c_ulong) -> c_int>(
                 b"hwloc_topology_export_xmlbuffer\0",
             )
@@ -98,7 +108,7 @@ unsafe fn load_and_export(library: &Library, topology: Topology) -> Result<Strin
             .get::<unsafe extern "C" fn(Topology, *mut c_char)>(b"hwloc_free_xmlbuffer\0")
             .map_err(missing)?;
         let (mut buffer, mut length) = (std::ptr::null_mut::<c_char>(), 0);
-        if export(topology, &raw mut buffer, &raw mut length, 0) != 0 || buffer.is_null() {
+        if write(topology, &raw mut buffer, &raw mut length, 0) != 0 || buffer.is_null() {
             return Err("libhwloc could not write the topology as XML".to_owned());
         }
         let bytes = match length {
@@ -109,4 +119,14 @@ unsafe fn load_and_export(library: &Library, topology: Topology) -> Result<Strin
         free(topology, buffer);
         if text.is_empty() { Err("libhwloc wrote an empty topology".to_owned()) } else { Ok(text) }
     }
+}
+
+/// A topology of the libhwloc that this process itself has loaded, as XML.
+///
+/// # Safety
+/// `topology` is a loaded `hwloc_topology_t` of that library.
+pub(crate) unsafe fn export_of_process(topology: Topology) -> Result<String, String> {
+    let library = Library::from(libloading::os::unix::Library::this());
+    // SAFETY: the caller vouches for it.
+    unsafe { export(&library, topology) }
 }

@@ -26,7 +26,7 @@ struct Row {
 }
 
 /// Makes the machine.
-pub(super) fn build(text: &str, levels: Vec<Level>) -> Result<Topology, SyntheticError> {
+pub(super) fn build(text: &str, levels: &[Level]) -> Result<Topology, SyntheticError> {
     let whole = 0..text.len();
     let too_large =
         |expected: String| SyntheticError { at: whole.clone(), expected, found: "more".to_owned() };
@@ -61,7 +61,7 @@ pub(super) fn build(text: &str, levels: Vec<Level>) -> Result<Topology, Syntheti
 }
 
 /// The levels that become objects, with their numbers and nodes.
-fn rows(levels: Vec<Level>, pus: u64) -> Result<Vec<Row>, SyntheticError> {
+fn rows(levels: &[Level], pus: u64) -> Result<Vec<Row>, SyntheticError> {
     let mut nodes: Vec<(u64, Attributes, Option<Vec<u32>>)> = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
     let mut groups = levels.iter().filter(|level| level.kind == ObjectKind::Group).count() as u32;

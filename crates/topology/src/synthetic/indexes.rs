@@ -63,7 +63,9 @@ fn loops(text: &str, total: u64, above: &[Level]) -> Result<Vec<Loop>, String> {
     let smallest = loops.iter().map(|one| one.step).min().unwrap_or(1);
     match product {
         Some(product) if product == total => {}
-        Some(product) if product > 0 && total % product == 0 && smallest == total / product => {
+        Some(product)
+            if product > 0 && total.is_multiple_of(product) && smallest == total / product =>
+        {
             loops.push(Loop { step: 1, count: total / product });
         }
         _ => return Err(format!("loops over {total} objects")),

@@ -6,6 +6,7 @@
 
 mod build;
 mod indexes;
+mod settle;
 mod text;
 
 use std::fmt;
@@ -53,7 +54,7 @@ impl SyntheticError {
 /// Makes the machine that a text describes.
 pub fn parse(text: &str) -> Result<Topology, SyntheticError> {
     let levels = text::parse(text)?;
-    build::build(text, levels)
+    build::build(text, &levels)
 }
 
 #[cfg(test)]
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn errors_point_at_the_place() {
-        let shown: String = [
+        let shown: Vec<String> = [
             "",
             "foo:2 pu:2",
             "pack:2",
@@ -114,9 +115,9 @@ mod tests {
             "4096 4096 4096",
         ]
         .iter()
-        .map(|text| format!("{}\n", parse(text).unwrap_err().pointed(text)))
+        .map(|text| parse(text).unwrap_err().pointed(text).to_string())
         .collect();
-        insta::assert_snapshot!(shown);
+        insta::assert_snapshot!(shown.join("\n"));
     }
 
     proptest! {

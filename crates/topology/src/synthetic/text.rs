@@ -1,18 +1,14 @@
 //! The text of a description to its levels.
 //!
-//! Owns the grammar, the defaults of levels without a name, and which levels may stand together. Places in the text stay with
-//! each level, so that what is found wrong later can be pointed at.
+//! Owns the grammar. Places in the text stay with each level, so that what is found wrong later can be pointed at.
 
 use std::ops::Range;
 
 use crate::objects::ObjectKind;
 
-use super::{MOST_LEVELS, SyntheticError};
+use super::{MOST_LEVELS, SyntheticError, settle};
 
-/// Bytes of a node of a level that does not say.
-const DEFAULT_MEMORY: u64 = 1 << 30;
-
-/// A level of objects, or, where its kind is NUMANode, nodes beside the next level that has room for them.
+/// A level of objects, or, where its kind is `NUMANode`, nodes beside the next level that has room for them.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
     pub(super) kind: ObjectKind,
@@ -38,8 +34,8 @@ pub(super) struct Attributes {
 }
 
 /// Reads a text.
-struct Cursor<'t> {
-    text: &'t str,
+pub(super) struct Cursor<'t> {
+    pub(super) text: &'t str,
     at: usize,
 }
 
@@ -72,13 +68,20 @@ impl<'t> Cursor<'t> {
         self.wrong_at(self.at..self.at + word.max(blank), expected)
     }
 
-    fn wrong_at<T>(&self, at: Range<usize>, expected: &str) -> Result<T, SyntheticError> {
+    pub(super) fn wrong_at<T>(
+        &self,
+        at: Range<usize>,
+        expected: &str,
+    ) -> Result<T, SyntheticError> {
         let found = self.text.get(at.clone()).filter(|found| !found.is_empty());
         let found = found.map_or_else(
             || "the end".to_owned(),
-            |found| match found.trim().is_empty() {
-                true => "a blank".to_owned(),
-                false => format!("`{}`", found.chars().take(40).collect::<String>()),
+            |found| {
+                if found.trim().is_empty() {
+                    "a blank".to_owned()
+                } else {
+                    format!("`{}`", found.chars().take(40).collect::<String>())
+                }
             },
         );
         Err(SyntheticError { at, expected: expected.to_owned(), found })
@@ -124,10 +127,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Level>, SyntheticError> {
         let width = above.saturating_mul(number(&mut cursor)?);
         let end = cursor.at;
         let known = kind.unwrap_or(ObjectKind::Pu);
-        let attributes = match cursor.eat("(") {
-            true => attributes(&mut cursor, known)?,
-            false => Attributes::default(),
-        };
+        let attributes =
+            if cursor.eat("(") { attributes(&mut cursor, known)? } else { Attributes::default() };
         levels.push(Level {
             kind: known,
             width,
@@ -138,7 +139,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Level>, SyntheticError> {
         });
         is_named.push(kind.is_some());
     }
-    settle(&cursor, &mut levels, &is_named)?;
+    settle::settle(&cursor, &mut levels, &is_named)?;
     Ok(levels)
 }
 
@@ -198,14 +199,12 @@ fn attached(cursor: &mut Cursor<'_>) -> Result<Attributes, SyntheticError> {
         let end = cursor.at;
         return cursor.wrong_at(start..end, "`numa`: nothing else can stand beside a level");
     }
-    let attributes = match cursor.eat("(") {
-        true => attributes(cursor, ObjectKind::NumaNode)?,
-        false => Attributes::default(),
+    let attributes = if cursor.eat("(") {
+        attributes(cursor, ObjectKind::NumaNode)?
+    } else {
+        Attributes::default()
     };
-    match cursor.eat("]") {
-        true => Ok(attributes),
-        false => cursor.wrong("`]`"),
-    }
+    if cursor.eat("]") { Ok(attributes) } else { cursor.wrong("`]`") }
 }
 
 /// The rest of `(memory=16GB indexes=0,1)`.
@@ -257,83 +256,4 @@ fn bytes(cursor: &mut Cursor<'_>) -> Result<u64, SyntheticError> {
         Some(size) => Ok(size),
         None => cursor.wrong_at(start..cursor.at.max(start), "bytes such as `16GiB` or `16GB`"),
     }
-}
-
-/// Checks which levels there are, and names those without a name.
-fn settle(
-    cursor: &Cursor<'_>,
-    levels: &mut [Level],
-    is_named: &[bool],
-) -> Result<(), SyntheticError> {
-    let last = levels.len() - 1;
-    let end = cursor.text.len()..cursor.text.len();
-    if last == 0 {
-        return cursor.wrong_at(end, "levels of objects such as `pack:2 core:4 pu:2`");
-    }
-    if levels[last].kind != ObjectKind::Pu {
-        return cursor.wrong_at(levels[last].at.clone(), "PUs as the last level");
-    }
-    let has_attached = levels.iter().any(|level| !level.attached.is_empty());
-    // All levels between machine and PUs are named, or none is.
-    let between = 1..last;
-    if let Some(first) = between.clone().find(|&at| is_named[at] != is_named[1]) {
-        let expected = match is_named[1] {
-            true => "a level with a kind, as those before it",
-            false => "a level without a kind, as those before it",
-        };
-        return cursor.wrong_at(levels[first].at.clone(), expected);
-    }
-    if last > 1 && !is_named[1] {
-        for (level, kind) in levels[between].iter_mut().zip(default_kinds(last - 1, has_attached)) {
-            level.kind = kind;
-        }
-    }
-    use ObjectKind as K;
-    for kind in [K::Pu, K::Package, K::Die, K::Core, K::NumaNode] {
-        if let Some(second) = levels.iter().filter(|level| level.kind == kind).nth(1) {
-            return cursor.wrong_at(second.at.clone(), &format!("one level of {kind}"));
-        }
-    }
-    let node_level = levels.iter().find(|level| level.kind == K::NumaNode);
-    let attached = levels.iter().find_map(|level| level.attached.first());
-    let has_nodes = node_level.is_some() || has_attached;
-    if let (Some(_), Some((at, _))) = (node_level, attached) {
-        return cursor.wrong_at(at.clone(), "NUMA nodes either as a level or beside levels");
-    }
-    for level in levels.iter_mut() {
-        let is_node = level.kind == K::NumaNode;
-        if is_node && level.attributes.size == 0 {
-            level.attributes.size = DEFAULT_MEMORY;
-        }
-    }
-    if !has_nodes {
-        let node = Attributes { size: DEFAULT_MEMORY, ..Attributes::default() };
-        levels[0].attached.push((0..0, node));
-    }
-    Ok(())
-}
-
-/// Kinds of levels without names: groups, package, nodes, caches (L2, then L1, L3 and L1i where there are more), core.
-fn default_kinds(count: usize, has_attached: bool) -> Vec<ObjectKind> {
-    use ObjectKind as K;
-    let mut left = count;
-    let mut need = |most: usize| {
-        let taken = left.min(most);
-        left -= taken;
-        taken
-    };
-    let nodes = need(usize::from(!has_attached));
-    let (packages, cores, caches) = (need(1), need(1), need(4));
-    let mut kinds = vec![K::Group; need(usize::MAX)];
-    kinds.extend(std::iter::repeat_n(K::Package, packages));
-    kinds.extend(std::iter::repeat_n(K::NumaNode, nodes));
-    kinds.extend(match caches {
-        0 => &[][..],
-        1 => &[K::L2Cache],
-        2 => &[K::L2Cache, K::L1Cache],
-        3 => &[K::L3Cache, K::L2Cache, K::L1Cache],
-        _ => &[K::L3Cache, K::L2Cache, K::L1Cache, K::L1ICache],
-    });
-    kinds.extend(std::iter::repeat_n(K::Core, cores));
-    kinds
 }

@@ -9,6 +9,8 @@ use std::str::FromStr;
 use crate::cpuset::CpuSet;
 use crate::objects::{Attributes, Object, ObjectKind, Pci};
 
+use super::devices::{bus_id, buses, pci_type};
+use super::kinds::{DIE, cache_kind, kind_of, level_of};
 use super::scan::{Element, Scanner};
 use super::{Faults, XmlError, cut};
 
@@ -22,11 +24,6 @@ pub(super) const HAS_COMPLETE_NODESET: u8 = 8;
 pub(super) const USES: &str = "talea_uses";
 /// The attribute for the programming interface in `pci_type`, which version 2 does not have.
 const INTERFACE: &str = "pci_prog_if";
-
-/// hwloc's kinds of groups for tiles and modules of some processors, and for dies in version 2.0.
-const TILE: u32 = 102;
-const MODULE: u32 = 103;
-const DIE: u32 = 104;
 
 /// Devices' uses by version 2's number.
 pub(super) const USES_BY_NUMBER: [&str; 7] =
@@ -106,17 +103,6 @@ fn finite_set(text: &str) -> Result<Option<CpuSet>, crate::cpuset::NotASet> {
         return Ok(None);
     }
     CpuSet::from_mask(text).map(Some)
-}
-
-/// The kind, none for version 1's `Cache`; and a group's kind that the name implies.
-fn kind_of(name: &str, is_root: bool) -> Option<(Option<ObjectKind>, u32)> {
-    match name {
-        "Cache" => Some((None, 0)),
-        "Tile" => Some((Some(ObjectKind::Group), TILE)),
-        "Module" => Some((Some(ObjectKind::Group), MODULE)),
-        "Machine" | "System" if !is_root => Some((Some(ObjectKind::Group), 0)),
-        _ => ObjectKind::from_name(name).map(|kind| (Some(kind), 0)),
-    }
 }
 
 /// Attributes that make an [`Attributes`] when all are read.
@@ -353,75 +339,4 @@ pub(super) fn is_name(word: &str) -> bool {
 
 fn put<T: FromStr>(into: &mut T, text: &str) -> bool {
     text.trim().parse().map(|number| *into = number).is_ok()
-}
-
-fn cache_kind(depth: u32, cache_type: u32) -> Option<ObjectKind> {
-    use ObjectKind as K;
-    match (depth, cache_type) {
-        (1, 2) => Some(K::L1ICache),
-        (2, 2) => Some(K::L2ICache),
-        (3, 2) => Some(K::L3ICache),
-        (1, _) => Some(K::L1Cache),
-        (2, _) => Some(K::L2Cache),
-        (3, _) => Some(K::L3Cache),
-        (4, _) => Some(K::L4Cache),
-        (5, _) => Some(K::L5Cache),
-        _ => None,
-    }
-}
-
-/// The level of a CPU's cache.
-pub(crate) fn level_of(kind: ObjectKind) -> Option<u32> {
-    use ObjectKind as K;
-    match kind {
-        K::L1Cache | K::L1ICache => Some(1),
-        K::L2Cache | K::L2ICache => Some(2),
-        K::L3Cache | K::L3ICache => Some(3),
-        K::L4Cache => Some(4),
-        K::L5Cache => Some(5),
-        _ => None,
-    }
-}
-
-fn hex(text: &str) -> Option<u32> {
-    u32::from_str_radix(text, 16).ok()
-}
-
-fn hex_byte(text: &str) -> Option<u8> {
-    u8::from_str_radix(text, 16).ok()
-}
-
-/// `0000:[01-0d]`.
-fn buses(text: &str) -> Option<(u32, u8, u8)> {
-    let (domain, range) = text.split_once(':')?;
-    let (first, last) = range.strip_prefix('[')?.strip_suffix(']')?.split_once('-')?;
-    Some((hex(domain)?, hex_byte(first)?, hex_byte(last)?))
-}
-
-/// `0000:00:02.0`.
-fn bus_id(text: &str) -> Option<(u32, u8, u8, u8)> {
-    let (domain, rest) = text.split_once(':')?;
-    let (bus, rest) = rest.split_once(':')?;
-    let (device, function) = rest.split_once('.')?;
-    Some((hex(domain)?, hex_byte(bus)?, hex_byte(device)?, hex_byte(function)?))
-}
-
-/// `0604 [8086:2f04] [8086:0000] 02`, since version 3 with the programming interface after it.
-fn pci_type(pci: &mut Pci, text: &str) -> (bool, Option<String>) {
-    let pair = |text: &str| -> Option<(u16, u16)> {
-        let (first, second) = text.strip_prefix('[')?.strip_suffix(']')?.split_once(':')?;
-        Some((u16::from_str_radix(first, 16).ok()?, u16::from_str_radix(second, 16).ok()?))
-    };
-    let mut words = text.split_ascii_whitespace();
-    let mut read = || -> Option<Option<String>> {
-        let class = u16::from_str_radix(words.next()?, 16).ok()?;
-        let (ids, subsystem) = (pair(words.next()?)?, pair(words.next()?)?);
-        let revision = hex_byte(words.next()?)?;
-        *pci = Pci { class, ids, subsystem, revision, ..*pci };
-        Some(words.next().filter(|word| hex_byte(word).is_some()).map(str::to_owned))
-    };
-    match read() {
-        Some(interface) => (true, interface),
-        None => (false, None),
-    }
 }

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use crate::objects::{Attributes, CpuKind, MemoryTier, Object, ObjectId, ObjectKind};
 
-use super::extras::{self, RawAttribute, RawDistances};
+use super::extras;
+use super::relations::{RawAttribute, RawDistances};
 use super::scan::{Element, Scanner, Token};
 use super::version1::{self, DepthDistances};
 use super::{Faults, MOST_OBJECTS, XmlError, attributes};
@@ -96,7 +97,6 @@ impl Draft {
 
     /// Links the objects and puts them in order. Also gives, for each, which sets it has and where it began, and where each
     /// object of the draft went.
-    #[expect(clippy::type_complexity, reason = "four columns of one table, used once")]
     pub(super) fn link(&mut self) -> (Vec<Object>, Vec<u8>, Vec<usize>, Vec<Option<ObjectId>>) {
         let mut objects = std::mem::take(&mut self.objects);
         for at in 0..objects.len() {
@@ -130,14 +130,14 @@ impl Draft {
 /// Reads the root `<object>` and all in it.
 pub(super) fn read_object<'a>(
     scan: &mut Scanner<'a>,
-    element: Element<'a>,
+    element: &Element<'a>,
     draft: &mut Draft,
 ) -> Result<(), XmlError> {
     if !draft.objects.is_empty() {
         let line = scan.line(element.at);
         return Err(XmlError::unexpected(line, "one root `<object>`", "a second"));
     }
-    let mut stack = vec![open(scan, &element, draft, None)?];
+    let mut stack = vec![open(scan, element, draft, None)?];
     while let Some(&top) = stack.last() {
         match scan.next()? {
             Token::Open(element) => match element.name() {
@@ -253,13 +253,13 @@ fn read_pages(
     };
     match (number("size")?, number("count")?, &mut draft.objects[top].attributes) {
         (Some(size), count, Attributes::Numa { pages, .. }) => {
-            pages.push((size, count.unwrap_or(0)))
+            pages.push((size, count.unwrap_or(0)));
         }
         (Some(size), count, _) if draft.above[top].is_none() => {
             draft.machine_memory.1.push((size, count.unwrap_or(0)));
         }
         _ => {
-            draft.faults.damaged(scan.line(element.at), "a `<page_type>` without a node or a size")
+            draft.faults.damaged(scan.line(element.at), "a `<page_type>` without a node or a size");
         }
     }
     scan.skip()

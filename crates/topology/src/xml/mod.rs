@@ -7,8 +7,11 @@
 //! files" of its manual.
 
 mod attributes;
+mod devices;
 mod draft;
 mod extras;
+mod kinds;
+mod relations;
 mod scan;
 mod sets;
 mod version1;
@@ -20,7 +23,7 @@ use crate::objects::Topology;
 use draft::Draft;
 use scan::{Lines, Scanner, Token};
 
-pub(crate) use attributes::level_of;
+pub(crate) use kinds::level_of;
 pub use scan::{MOST_ATTRIBUTES, MOST_DEPTH};
 pub use write::write;
 
@@ -141,7 +144,7 @@ impl Faults {
 /// Reads a file of version 1, 2 or 3.
 pub fn read(bytes: &[u8]) -> Result<Loaded, XmlError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+        let line = bytes[..error.valid_up_to()].split(|&byte| byte == b'\n').count();
         XmlError::unexpected(line, "UTF-8", "other bytes")
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -151,7 +154,7 @@ pub fn read(bytes: &[u8]) -> Result<Loaded, XmlError> {
     loop {
         match scan.next()? {
             Token::Open(element) if element.name() == "object" => {
-                draft::read_object(&mut scan, element, &mut draft)?;
+                draft::read_object(&mut scan, &element, &mut draft)?;
             }
             Token::Open(element) => extras::read_element(&mut scan, &element, &mut draft)?,
             Token::Text(text) if text.trim().is_empty() => {}
@@ -217,7 +220,7 @@ fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
         version1::convert(&mut draft);
     }
     draft.number_all();
-    let distances = version1::resolve_depths(&draft);
+    let depth_distances = std::mem::take(&mut draft.depth_distances);
     let (mut objects, has, at, mut places) = draft.link();
     sets::derive(&mut objects, &has, &at, &line, &mut draft.faults)?;
     let (mut objects, sorted) = crate::levels::sort(objects);
@@ -233,14 +236,14 @@ fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
         infos: std::mem::take(&mut draft.infos),
         ..Topology::default()
     };
-    extras::resolve(
+    relations::resolve(
         &mut topology,
         draft.raw_distances,
         draft.raw_attributes,
         &line,
         &mut draft.faults,
     );
-    version1::add_distances(&mut topology, distances, &places, &line, &mut draft.faults);
+    version1::add_distances(&mut topology, depth_distances, &places, &line, &mut draft.faults);
     Ok(Loaded { topology, gaps: draft.faults.done(), version: draft.version })
 }
 

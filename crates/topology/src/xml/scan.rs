@@ -58,9 +58,10 @@ impl Element<'_> {
             let value = attribute
                 .normalized_value(XmlVersion::Implicit1_0)
                 .map_err(|error| wrong(error.to_string()))?;
-            let value = match value.contains(is_control) {
-                true => Cow::Owned(value.replace(is_control, "\u{fffd}")),
-                false => value,
+            let value = if value.contains(is_control) {
+                Cow::Owned(value.replace(is_control, "\u{fffd}"))
+            } else {
+                value
             };
             Ok((attribute.key.into_inner(), value))
         })

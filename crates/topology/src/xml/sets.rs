@@ -27,13 +27,14 @@ pub(super) fn derive(
         let sets =
             [&object.cpuset, &object.complete_cpuset, &object.nodeset, &object.complete_nodeset];
         bytes += sets.into_iter().map(CpuSet::bytes).sum::<usize>();
-        match bytes > MOST_SET_BYTES {
-            true => Err(XmlError::TooMany {
+        if bytes > MOST_SET_BYTES {
+            Err(XmlError::TooMany {
                 line: line(at[place]),
                 limit: MOST_SET_BYTES,
                 what: "bytes of sets",
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     };
     // Children come after their parents, so that going backwards meets them first.

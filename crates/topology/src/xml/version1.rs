@@ -155,7 +155,7 @@ fn add_above(draft: &mut Draft, node: usize, above: Option<usize>, kind: ObjectK
     } else {
         // Facts of a root are facts of the machine.
         object.os_index = Some(0);
-        object.infos = from.infos.clone();
+        object.infos.clone_from(&from.infos);
     }
     let has =
         draft.has[node] & (HAS_CPUSET | HAS_COMPLETE_CPUSET | HAS_NODESET | HAS_COMPLETE_NODESET);
@@ -176,8 +176,7 @@ fn drop_groups(draft: &mut Draft, groups: &[usize]) {
             return;
         }
     }
-    let mut kinds =
-        only.iter().filter_map(|(_, child)| child.map(|child| draft.objects[child].kind));
+    let mut kinds = only.values().filter_map(|child| child.map(|child| draft.objects[child].kind));
     let Some(kind) = kinds.next() else { return };
     let fits = |(&group, child): (&usize, &Option<usize>)| {
         child.is_some_and(|child| {
@@ -241,48 +240,30 @@ fn find_levels(draft: &mut Draft) {
     }
 }
 
-/// Distances whose counts are right, by places in the draft.
-pub(super) fn resolve_depths(draft: &Draft) -> Vec<(usize, Vec<usize>, Result<Vec<u64>, String>)> {
-    let mut all = Vec::new();
-    for distances in &draft.depth_distances {
-        let count = distances.objects.len();
-        let is_right = distances.count == count as u64
-            && count.checked_mul(count) == Some(distances.values.len());
-        let values = match is_right {
-            true => Ok(distances.values.clone()),
-            false => Err(format!(
-                "distances of {} objects have {count} objects and {} values",
-                distances.count,
-                distances.values.len()
-            )),
-        };
-        all.push((distances.at, distances.objects.clone(), values));
-    }
-    all
-}
-
-/// Puts version 1's distances into the topology.
+/// Puts version 1's distances into the topology; those with wrong counts are left out.
 pub(super) fn add_distances(
     topology: &mut Topology,
-    distances: Vec<(usize, Vec<usize>, Result<Vec<u64>, String>)>,
+    distances: Vec<DepthDistances>,
     places: &[Option<ObjectId>],
     line: &impl Fn(usize) -> usize,
     faults: &mut Faults,
 ) {
-    for (at, objects, values) in distances {
-        let objects: Option<Vec<ObjectId>> =
-            objects.iter().map(|&object| places.get(object).copied().flatten()).collect();
-        match (objects, values) {
-            (Some(objects), Ok(values)) => {
-                topology.distances.push(Distances {
-                    name: String::new(),
-                    kind: LATENCY,
-                    objects,
-                    values,
-                });
+    for DepthDistances { at, count, values, objects, .. } in distances {
+        let found = objects.len();
+        if count != found as u64 || found.checked_mul(found) != Some(values.len()) {
+            let values = values.len();
+            let detail =
+                format!("distances of {count} objects have {found} objects and {values} values");
+            faults.damaged(line(at), &detail);
+            continue;
+        }
+        let place = |&object: &usize| places.get(object).copied().flatten();
+        match objects.iter().map(place).collect() {
+            Some(objects) => {
+                let name = String::new();
+                topology.distances.push(Distances { name, kind: LATENCY, objects, values });
             }
-            (_, Err(detail)) => faults.damaged(line(at), &detail),
-            (None, Ok(_)) => faults.damaged(line(at), "distances of objects that fell away"),
+            None => faults.damaged(line(at), "distances of objects that fell away"),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! continuous integration.
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests say why they fail or skip")]
 
 use std::path::PathBuf;
 use std::process::Command;

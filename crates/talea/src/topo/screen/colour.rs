@@ -72,11 +72,13 @@ impl Colours {
     }
 
     /// Names and figures that are read first.
+    #[expect(clippy::unused_self, reason = "asked for like its siblings, which do depend on it")]
     pub(crate) fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
     /// What is chosen.
+    #[expect(clippy::unused_self, reason = "asked for like its siblings, which do depend on it")]
     pub(crate) fn chosen(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
     }

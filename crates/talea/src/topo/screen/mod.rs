@@ -55,7 +55,7 @@ pub(crate) enum ScreenError {
 }
 
 /// Shows a feed until the user leaves. The terminal is restored whatever happens, also by a panic.
-pub(crate) fn watch(feed: &mut dyn Feed, options: &Options) -> Result<(), ScreenError> {
+pub(crate) fn watch(feed: &mut dyn Feed, options: Options) -> Result<(), ScreenError> {
     let mut screen = Screen::enter()?;
     let mut state = State::new(feed);
     let mut before = Instant::now();

@@ -134,7 +134,9 @@ mod tests {
 
     fn seen(values: &[f64]) -> Seen {
         let mut seen = Seen::default();
-        values.iter().for_each(|&value| seen.add(value));
+        for &value in values {
+            seen.add(value);
+        }
         seen
     }
 

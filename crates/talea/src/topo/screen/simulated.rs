@@ -198,6 +198,8 @@ impl Feed for Live {
         const SPAN: Duration = Duration::from_millis(100);
         let Some(begin) = self.begin else { return News::Ended };
         let elapsed = begin.elapsed();
+        let breaks = std::env::var_os("TALEA_PANIC").is_some() && elapsed.as_secs() >= 1;
+        assert!(!breaks, "broken as asked for");
         let due = elapsed.as_millis() as u64 / 100;
         while self.history.range().end <= due {
             self.step();

@@ -43,6 +43,7 @@ pub(crate) enum Moment {
 
 /// What is chosen.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the keyboard")]
 pub(crate) struct State {
     /// Place among the feed's monitors.
     pub(crate) monitor: usize,
@@ -134,7 +135,9 @@ impl State {
         let range = feed.frames();
         for frame in (self.unseen.max(range.start)..range.end).filter_map(|n| feed.frame(n)) {
             for (seen, values) in self.seen.iter_mut().zip(&frame.values) {
-                values.iter().for_each(|&value| seen.add(value));
+                for &value in values {
+                    seen.add(value);
+                }
             }
         }
         self.unseen = range.end;
@@ -145,7 +148,7 @@ impl State {
         let (true, Some(number)) = (self.playing, self.number(feed)) else { return None };
         let range = feed.frames();
         let factor = 2_f64.powi(i32::from(self.speed));
-        self.playhead = self.playhead + Nanos((elapsed.as_nanos() as f64 * factor) as u64);
+        self.playhead += Nanos((elapsed.as_nanos() as f64 * factor) as u64);
         let at = |n: u64| feed.frame(n).map_or(self.playhead, |frame| frame.at);
         // Frames stand in the order of their times: the last one that is not after the playhead.
         let (mut low, mut high) = (number, range.end);

@@ -289,9 +289,9 @@ fn look_at_it() {
     let topology = node(n[0], n[1], n[2], n[3], n[4]);
     let options = super::Options { colours: Colours::from_environment() };
     let end = if std::env::var_os("TALEA_PLAY").is_some() {
-        super::watch(&mut recording(topology, 600), &options)
+        super::watch(&mut recording(topology, 600), options)
     } else {
-        super::watch(&mut Live::new(topology, 0).start(), &options)
+        super::watch(&mut Live::new(topology, 0).start(), options)
     };
     let mut out = std::io::stdout();
     std::io::Write::write_fmt(&mut out, format_args!("left: {end:?}\n")).unwrap();

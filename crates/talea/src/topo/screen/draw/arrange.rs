@@ -198,7 +198,7 @@ mod tests {
                     }
                 }
             }
-            for &(x, y, columns) in arranged.panels.iter() {
+            for &(x, y, columns) in &arranged.panels {
                 (x..x + columns).for_each(|column| { taken.insert((column, y)); });
             }
             prop_assert_eq!(arranged.panels.len(), groups.panels.len());

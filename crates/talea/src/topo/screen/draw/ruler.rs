@@ -66,9 +66,9 @@ fn phase_at(feed: &dyn Feed, at: Nanos) -> u32 {
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if feed.frame(middle).is_some_and(|frame| frame.at <= at) {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
     }
     feed.frame(low).map_or(0, |frame| frame.phase)

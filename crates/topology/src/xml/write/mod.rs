@@ -4,17 +4,17 @@
 //! that hwloc takes the file. What version 2 has no place for (uses of a device beside the first, tiers of memory, facts of the
 //! whole that it does not know) stands where hwloc passes over it.
 
+mod beside;
+
 use std::fmt::{self, Write as _};
 
 use crate::cpuset::CpuSet;
-use crate::objects::{Attributes, Distances, Object, ObjectId, ObjectKind, Pci, Topology};
+use crate::objects::{Attributes, Object, ObjectId, ObjectKind, Pci, Topology};
 
-use super::attributes::{USES, USES_BY_NUMBER, is_name};
-use super::extras::is_of_all;
-use super::scan::is_control;
+use crate::xml::attributes::{USES, USES_BY_NUMBER, is_name};
+use crate::xml::extras::is_of_all;
+use crate::xml::scan::is_control;
 
-/// Numbers in one `<indexes>` or `<u64values>`, as hwloc has it.
-const IN_A_LINE: usize = 10;
 /// Uses that version 2 has numbers for.
 const NUMBERED_USES: usize = 6;
 
@@ -63,7 +63,7 @@ fn write_all(topology: &Topology, out: &mut String) -> fmt::Result {
     let (of_root, of_all) = topology.infos.split_at(at_root);
     write_objects(topology, &numbers, of_root, out)?;
     for distances in &topology.distances {
-        write_distances(topology, distances, &numbers, out)?;
+        beside::write_distances(topology, distances, &numbers, out)?;
     }
     for (name, value) in &topology.support {
         write!(out, "  <support name=\"{}\"", Quoted(name))?;
@@ -72,7 +72,7 @@ fn write_all(topology: &Topology, out: &mut String) -> fmt::Result {
         }
         out.push_str("/>\n");
     }
-    write_memory_attributes(topology, &numbers, out)?;
+    beside::write_memory_attributes(topology, &numbers, out)?;
     for kind in &topology.cpu_kinds {
         write!(out, "  <cpukind cpuset=\"{}\"", kind.cpuset.to_mask())?;
         if kind.efficiency != -1 {
@@ -196,7 +196,6 @@ fn write_attributes(object: &Object, number: u64, bridges: usize, out: &mut Stri
         }
     }
     match &object.attributes {
-        Attributes::None => {}
         Attributes::Cache { size, depth, line, associativity, data, instructions } => {
             let holds = match (data, instructions) {
                 (false, true) => 2,
@@ -206,10 +205,10 @@ fn write_attributes(object: &Object, number: u64, bridges: usize, out: &mut Stri
             write!(out, " cache_size=\"{size}\" depth=\"{depth}\" cache_linesize=\"{line}\"")?;
             write!(out, " cache_associativity=\"{associativity}\" cache_type=\"{holds}\"")?;
         }
-        Attributes::Numa { memory: 0, .. } => {}
+        Attributes::None | Attributes::Numa { memory: 0, .. } => {}
         Attributes::Numa { memory, .. } => write!(out, " local_memory=\"{memory}\"")?,
         Attributes::Group { kind, subkind } => {
-            write!(out, " kind=\"{kind}\" subkind=\"{subkind}\"")?
+            write!(out, " kind=\"{kind}\" subkind=\"{subkind}\"")?;
         }
         Attributes::Bridge { host, buses, pci } => {
             write!(out, " bridge_type=\"{}-1\" depth=\"{bridges}\"", u8::from(!host))?;
@@ -252,79 +251,9 @@ fn write_pci(pci: &Pci, out: &mut String) -> fmt::Result {
     // hwloc writes six digits; a speed that needs more keeps all.
     let speed = if pci.link_speed.is_finite() { pci.link_speed } else { 0.0 };
     let short = format!("{speed:.6}");
-    match short.parse::<f64>() == Ok(speed) {
-        true => write!(out, " pci_link_speed=\"{short}\""),
-        false => write!(out, " pci_link_speed=\"{speed}\""),
+    if short.parse::<f64>() == Ok(speed) {
+        write!(out, " pci_link_speed=\"{short}\"")
+    } else {
+        write!(out, " pci_link_speed=\"{speed}\"")
     }
-}
-
-fn write_distances(
-    topology: &Topology,
-    distances: &Distances,
-    numbers: &[u64],
-    out: &mut String,
-) -> fmt::Result {
-    let objects: Vec<&Object> = distances.objects.iter().map(|&id| topology.get(id)).collect();
-    let Some(kind) = objects.first().map(|object| object.kind) else { return Ok(()) };
-    let is_mixed = objects.iter().any(|object| object.kind != kind);
-    // Numbers of the operating system name nodes and PUs, unless a file gave one twice.
-    let is_only = |id: &ObjectId| {
-        let os = topology.get(*id).os_index;
-        os.is_some()
-            && topology.of_kind(kind).filter(|(_, other)| other.os_index == os).count() == 1
-    };
-    let by_os = matches!(kind, ObjectKind::NumaNode | ObjectKind::Pu)
-        && distances.objects.iter().all(is_only);
-    let tag = if is_mixed { "distances2hetero" } else { "distances2" };
-    write!(out, "  <{tag}")?;
-    if !is_mixed {
-        write!(out, " type=\"{kind}\"")?;
-    }
-    write!(out, " nbobjs=\"{}\" kind=\"{}\"", objects.len(), distances.kind)?;
-    if !distances.name.is_empty() {
-        write!(out, " name=\"{}\"", Quoted(&distances.name))?;
-    }
-    if !is_mixed {
-        write!(out, " indexing=\"{}\"", if by_os { "os" } else { "gp" })?;
-    }
-    out.push_str(">\n");
-    let names: Vec<String> = objects
-        .iter()
-        .zip(&distances.objects)
-        .map(|(object, id)| {
-            let number = numbers[id.0 as usize];
-            match object.os_index {
-                _ if is_mixed => format!("{}:{number}", object.kind),
-                Some(os) if by_os => os.to_string(),
-                _ => number.to_string(),
-            }
-        })
-        .collect();
-    let values: Vec<String> = distances.values.iter().map(u64::to_string).collect();
-    for (tag, words) in [("indexes", &names), ("u64values", &values)] {
-        for line in words.chunks(IN_A_LINE) {
-            let text: String = line.iter().flat_map(|word| [word.as_str(), " "]).collect();
-            writeln!(out, "    <{tag} length=\"{}\">{text}</{tag}>", text.len())?;
-        }
-    }
-    writeln!(out, "  </{tag}>")
-}
-
-fn write_memory_attributes(topology: &Topology, numbers: &[u64], out: &mut String) -> fmt::Result {
-    for attribute in &topology.memory_attributes {
-        let (name, flags) = (Quoted(&attribute.name), attribute.flags);
-        writeln!(out, "  <memattr name=\"{name}\" flags=\"{flags}\">")?;
-        for (target, initiator, value) in &attribute.values {
-            let kind = topology.get(*target).kind;
-            let number = numbers[target.0 as usize];
-            write!(out, "    <memattr_value target_obj_type=\"{kind}\"")?;
-            write!(out, " target_obj_gp_index=\"{number}\" value=\"{value}\"")?;
-            if let Some(initiator) = initiator {
-                write!(out, " initiator_cpuset=\"{}\"", initiator.to_mask())?;
-            }
-            out.push_str("/>\n");
-        }
-        out.push_str("  </memattr>\n");
-    }
-    Ok(())
 }

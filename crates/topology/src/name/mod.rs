@@ -4,10 +4,16 @@
 //! `pci=0000:01:00.0`, `depth 4`, `4:0-1`, `all`. Several words name all that any of them names. Numbers are logical unless
 //! they say otherwise. It refuses words that name nothing, with the kind that was probably meant.
 
+mod nearest;
+mod numbers;
+
 use std::collections::BTreeSet;
 
 use crate::levels;
 use crate::objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
+
+use nearest::unknown_kind;
+use numbers::{Among, index_of};
 
 /// Words that name no object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +65,7 @@ pub fn find(topology: &Topology, text: &str) -> Result<Vec<ObjectId>, NameError>
             let is_device = kind.is_some_and(|kind| !kind.is_normal() && !kind.is_memory())
                 && finder.device(kind, next).is_some();
             if lower == "depth" {
-                word = (*next).to_owned();
+                (*next).clone_into(&mut word);
                 words.next();
             } else if (is_number && !word.contains([':', '='])) || is_device {
                 word = format!("{word}:{next}");
@@ -73,29 +79,6 @@ pub fn find(topology: &Topology, text: &str) -> Result<Vec<ObjectId>, NameError>
         return Err(NameError::Absent { expected, found: text.trim().chars().take(80).collect() });
     }
     Ok(found.into_iter().collect())
-}
-
-/// A number as names have it.
-#[derive(Clone, Copy)]
-enum Index {
-    Logical(u32),
-    Os(u32),
-}
-
-/// `P#5`, `os=5`, `L#2`.
-fn index_of(text: &str) -> Option<Index> {
-    let number = |prefix: &str| -> Option<u32> {
-        let (start, digits) = (text.get(..prefix.len())?, text.get(prefix.len()..)?);
-        start.eq_ignore_ascii_case(prefix).then(|| digits.parse().ok()).flatten()
-    };
-    let os = number("P#").or_else(|| number("os="));
-    os.map(Index::Os).or_else(|| number("L#").map(Index::Logical))
-}
-
-/// Objects of one kind or level, with how they were called.
-struct Among<'t> {
-    said: &'t str,
-    objects: Vec<ObjectId>,
 }
 
 struct Finder<'t> {
@@ -169,12 +152,13 @@ impl Finder<'_> {
             // hwloc's order of memory and devices is not that of the tree.
             objects.sort_by_key(|&id| self.topology.get(id).logical_index);
         }
-        match objects.is_empty() {
-            true => Err(NameError::Absent {
+        if objects.is_empty() {
+            Err(NameError::Absent {
                 expected: format!("a kind that is here ({})", self.kinds()),
                 found: said.to_owned(),
-            }),
-            false => Ok(objects),
+            })
+        } else {
+            Ok(objects)
         }
     }
 
@@ -184,82 +168,13 @@ impl Finder<'_> {
         names.join(", ")
     }
 
-    /// The objects with some numbers; logical ones count within `among`.
-    fn select(&self, among: &Among<'_>, numbers: &str) -> Result<Vec<ObjectId>, NameError> {
-        let wrong =
-            || NameError::Numbers { kind: among.said.to_owned(), found: numbers.to_owned() };
-        let count = among.objects.len();
-        let every = |first: usize| among.objects.iter().copied().skip(first).step_by(2).collect();
-        match numbers.to_ascii_lowercase().as_str() {
-            "all" => return Ok(among.objects.clone()),
-            "even" => return Ok(every(0)),
-            "odd" => return Ok(every(1)),
-            _ => {}
-        }
+    /// The objects that a device's name or numbers name.
+    fn select(&self, among: &Among<'_>, said: &str) -> Result<Vec<ObjectId>, NameError> {
         let kind = among.objects.first().map(|&id| self.topology.get(id).kind);
-        if let Some(id) = self.device(kind, numbers).filter(|id| among.objects.contains(id)) {
-            return Ok(vec![id]);
+        match self.device(kind, said).filter(|id| among.objects.contains(id)) {
+            Some(id) => Ok(vec![id]),
+            None => numbers::select(self.topology, among, said),
         }
-        let mut found = Vec::new();
-        let absent = |number: usize| NameError::Absent {
-            expected: match count {
-                0 => format!("`{}` there", among.said),
-                _ => format!("`{}` from 0 to {}", among.said, count - 1),
-            },
-            found: number.to_string(),
-        };
-        for part in numbers.split(',') {
-            match index_of(part) {
-                Some(Index::Os(number)) => {
-                    let is_it = |id: &&ObjectId| self.topology.get(**id).os_index == Some(number);
-                    let id = among.objects.iter().find(is_it).copied();
-                    found.push(id.ok_or_else(|| NameError::Absent {
-                        expected: format!(
-                            "a number of `{}` that the operating system gave",
-                            among.said
-                        ),
-                        found: part.to_owned(),
-                    })?);
-                    continue;
-                }
-                Some(Index::Logical(number)) => {
-                    let at = number as usize;
-                    found.push(*among.objects.get(at).ok_or_else(|| absent(at))?);
-                    continue;
-                }
-                None => {}
-            }
-            let (first, last) = match (part.split_once('-'), part.split_once(':')) {
-                // `2-` goes to the end, `2:3` are three from the second, around the end.
-                (Some((first, "")), _) => {
-                    (first.parse().map_err(|_| wrong())?, count.saturating_sub(1))
-                }
-                (Some((first, last)), _) => {
-                    (first.parse().map_err(|_| wrong())?, last.parse().map_err(|_| wrong())?)
-                }
-                (_, Some((first, many))) => {
-                    let first: usize = first.parse().map_err(|_| wrong())?;
-                    let many: usize = many.parse().map_err(|_| wrong())?;
-                    if count == 0 || first >= count {
-                        return Err(absent(first));
-                    }
-                    found.extend(
-                        (0..many.min(count)).map(|step| among.objects[(first + step) % count]),
-                    );
-                    continue;
-                }
-                _ => {
-                    let number: usize = part.parse().map_err(|_| wrong())?;
-                    (number, number)
-                }
-            };
-            if first > last {
-                return Err(wrong());
-            }
-            let part = among.objects.get(first..=last.min(count)).filter(|_| last < count);
-            found.extend(part.ok_or_else(|| absent(last))?);
-        }
-        Ok(found)
     }
 
     /// Whether an object is in another: below it, or with PUs of it only.
@@ -268,9 +183,10 @@ impl Finder<'_> {
         if id == outer {
             return false;
         }
-        match object.cpuset.is_empty() {
-            true => self.topology.ancestors(id).contains(&outer),
-            false => object.cpuset.is_subset(&whole.cpuset),
+        if object.cpuset.is_empty() {
+            self.topology.ancestors(id).contains(&outer)
+        } else {
+            object.cpuset.is_subset(&whole.cpuset)
         }
     }
 
@@ -291,9 +207,10 @@ impl Finder<'_> {
             .filter_map(|(_, object)| object.name.clone().or_else(|| bus_id(object)))
             .take(8)
             .collect();
-        let expected = match names.is_empty() {
-            true => format!("a topology with {kind} objects"),
-            false => format!("the name of a {kind} such as {}", names.join(", ")),
+        let expected = if names.is_empty() {
+            format!("a topology with {kind} objects")
+        } else {
+            format!("the name of a {kind} such as {}", names.join(", "))
         };
         NameError::Absent { expected, found: name.to_owned() }
     }
@@ -326,35 +243,6 @@ fn bus_id(object: &Object) -> Option<String> {
 fn is_bus_id(id: &str, name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     id == name || id.strip_prefix("0000:") == Some(name.as_str())
-}
-
-fn unknown_kind(found: &str) -> NameError {
-    let lower = found.to_ascii_lowercase();
-    let nearest = ObjectKind::ALL
-        .into_iter()
-        .flat_map(|kind| [(kind, kind.name()), (kind, kind.short())])
-        .map(|(kind, name)| (distance(&lower, &name.to_ascii_lowercase()), kind))
-        .min_by_key(|&(distance, _)| distance)
-        .filter(|&(distance, _)| distance <= 1 + lower.len() / 3)
-        .map(|(_, kind)| kind);
-    NameError::Kind { found: found.chars().take(40).collect(), nearest }
-}
-
-/// How many characters differ between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    // Kinds have short names: what follows cannot be near any.
-    for (i, x) in a.chars().take(40).enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let swap = before + usize::from(x != y);
-            before = row[j + 1];
-            row[j + 1] = swap.min(row[j] + 1).min(before + 1);
-        }
-    }
-    row[b.len()] + a.chars().count().saturating_sub(40)
 }
 
 #[cfg(test)]
@@ -410,9 +298,9 @@ mod tests {
             "L7",
             "qqqqqqq",
         ];
-        let shown: String =
-            words.iter().map(|words| format!("{words}: {}\n", labels(words))).collect();
-        insta::assert_snapshot!(shown);
+        let shown: Vec<String> =
+            words.iter().map(|words| format!("{words}: {}", labels(words))).collect();
+        insta::assert_snapshot!(shown.join("\n"));
     }
 
     proptest! {
