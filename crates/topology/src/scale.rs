@@ -62,13 +62,15 @@ impl Scale {
         (low.is_finite() && high.is_finite()).then_some(Self { low, high, log })
     }
 
-    /// The scale that a monitor asks for.
+    /// The scale that a monitor asks for. Ends that are equal are none: some write `MAX = 0; MIN = 0;` for them.
     pub fn of_monitor(
         monitor: &Monitor,
         values: impl IntoIterator<Item = f64>,
         ends: Ends,
     ) -> Option<Self> {
-        Self::new(values, ends, monitor.min, monitor.max, monitor.log)
+        let given = monitor.min != monitor.max;
+        let (min, max) = (monitor.min.filter(|_| given), monitor.max.filter(|_| given));
+        Self::new(values, ends, min, max, monitor.log)
     }
 
     /// Where a value lies from 0 to 1, cut at the ends; none for an absent one. On a scale without extent equal values are in the middle.

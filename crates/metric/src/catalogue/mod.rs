@@ -38,8 +38,6 @@ pub enum Unit {
     Nanoseconds,
     /// Bytes.
     Bytes,
-    /// Events or cycles per second.
-    Hertz,
     /// A part of a whole, without a unit.
     Ratio,
 }
@@ -52,7 +50,6 @@ impl Unit {
             Self::Seconds => "s",
             Self::Nanoseconds => "ns",
             Self::Bytes => "B",
-            Self::Hertz => "Hz",
         }
     }
 }
@@ -186,11 +183,15 @@ mod tests {
         let known = |name| spec(name).map(|spec| (spec.unit, spec.kind, spec.scope));
         assert_eq!(known("net:eth0:rx_bytes"), Some((Bytes, Growing, Device)));
         assert_eq!(known("net:eth0.7:rx_errors"), Some((Count, Growing, Device)));
-        assert_eq!(known("net:rx_bytes"), Some((Bytes, Growing, Device)));
+        assert_eq!(known("net:*:rx_bytes"), Some((Bytes, Growing, Device)));
         assert_eq!(known("ib:mlx5_0:port_xmit_data"), Some((Bytes, Growing, Device)));
         assert_eq!(known("cycles:u"), Some((Count, Growing, Pu)));
         assert_eq!(known("mem:used"), Some((Bytes, Gauge, Numa)));
         assert_eq!(known("plugin:power"), Some((Count, Growing, FoundAtRunTime)));
+        assert_eq!(known("ib:mlx5_0:1:port_xmit_data"), Some((Bytes, Growing, Device)));
+        assert_eq!(known("disk:sda:in_flight"), Some((Count, Gauge, Device)));
+        assert_eq!(known("cgroup:job_1:cpu.usage_usec"), Some((Seconds, Growing, Machine)));
+        assert_eq!(known("net:rx_bytes"), None);
         assert_eq!(known("net::"), None);
         assert_eq!(known("cycles:what"), None);
         assert_eq!(known("skl::MEM_LOAD_RETIRED:L3_MISS"), None);

@@ -140,6 +140,13 @@ fn bare(text: &str) -> usize {
     while let Some(&c) = bytes.get(end) {
         match c {
             b':' if continues(end) => colon = true,
+            // Each device: `net:*:rx_bytes`. No name ends in a colon, so that this is no product.
+            b':' if bytes[end..].starts_with(b":*:")
+                && (continues(end + 2) || bytes[end + 2..].starts_with(b":*:")) =>
+            {
+                colon = true;
+                end += 1;
+            }
             b'.' if continues(end) => {}
             b'=' if colon && continues(end) => {}
             _ if in_name(c) => {}

@@ -8,10 +8,11 @@
 //! function = "min" | "max" (two or more arguments) | "abs" | "sqrt" | "log2" (one)
 //! number   = digits [ "." digits ] [ "e" [ "+" | "-" ] digits ] [ "k" | "M" | "G" | "T" ]
 //! counter  = bare | '"' anything but quotes and control characters '"'
-//! bare     = letter { letter | digit | "_" | "." | ":" }, and "=" after a ":"
+//! bare     = letter { letter | digit | "_" | "." | ":" | ":*:" }, and "=" after a ":"
 //! ```
 //!
-//! `.`, `:` and `=` belong to a name only before a letter, a digit or `_`: `perf::INSTRUCTIONS:u=1`. `/` always divides and `-`
+//! `.`, `:` and `=` belong to a name only before a letter, a digit or `_`: `perf::INSTRUCTIONS:u=1`,
+//! `net:*:rx_bytes`. `/` always divides and `-`
 //! always subtracts, so names with those need quotes (`"cpu/cache-misses/"`), except that hyphenated names of the catalogue are
 //! recognised whole (`LLC-load-misses / instructions`). Words with blanks between are one name with `_` if the catalogue has it, as in
 //! `PAPI L2 TCM`; nothing else could be meant. `$0`, `$1` ... are the members of a list that stands elsewhere.

@@ -20,7 +20,7 @@ const COUNTERS: [&str; 6] = [
     "cpu/cache-misses/",
     "perf::INSTRUCTIONS:u=1",
     "LLC-load-misses",
-    "node0:memory",
+    "net:*:rx_bytes",
 ];
 
 impl Tree {
@@ -199,7 +199,8 @@ fn names() {
     let counters = |text| Expression::parse(text).unwrap().counters().to_vec();
     assert_eq!(counters("PAPI_L2_TCM/PAPI_L2_TCA"), ["PAPI_L2_TCM", "PAPI_L2_TCA"]);
     assert_eq!(counters("PAPI L2 TCM/PAPI L2 TCA"), ["PAPI_L2_TCM", "PAPI_L2_TCA"]);
-    assert_eq!(counters("a-b+a"), ["a", "b"]);
+    assert_eq!(counters("a-b+a*b"), ["a", "b"]);
+    assert_eq!(counters("net:*:x*ib:*:*:y"), ["net:*:x", "ib:*:*:y"]);
     assert_eq!(counters("LLC-load-misses-L1-dcache-loads"), ["LLC-load-misses", "L1-dcache-loads"]);
     assert_eq!(counters("proc:context-switches:u/x"), ["proc:context-switches:u", "x"]);
     assert_eq!(counters("\"cpu/cache-misses/\"/min"), ["cpu/cache-misses/", "min"]);
@@ -290,12 +291,12 @@ fn units_follow_the_arithmetic() {
     use crate::catalogue::{Unit, spec};
     let unit =
         |text: &str| Expression::parse(text).unwrap().unit(|name| spec(name).map(|spec| spec.unit));
-    assert_eq!(unit("net:rx_bytes + net:tx_bytes"), Some(Unit::Bytes));
-    assert_eq!(unit("-abs(net:rx_bytes) * 8 / 2"), Some(Unit::Bytes));
+    assert_eq!(unit("net:*:rx_bytes + net:*:tx_bytes"), Some(Unit::Bytes));
+    assert_eq!(unit("-abs(net:*:rx_bytes) * 8 / 2"), Some(Unit::Bytes));
     assert_eq!(unit("1 - proc:idle / (proc:idle + proc:user)"), Some(Unit::Ratio));
     assert_eq!(unit("instructions / cycles"), Some(Unit::Ratio));
-    assert_eq!(unit("proc:idle + net:rx_bytes"), None);
-    assert_eq!(unit("net:rx_bytes / instructions"), None);
+    assert_eq!(unit("proc:idle + net:*:rx_bytes"), None);
+    assert_eq!(unit("net:*:rx_bytes / instructions"), None);
     assert_eq!(unit("unheard::of"), None);
     assert_eq!(unit("1 + 2"), Some(Unit::Ratio));
 }

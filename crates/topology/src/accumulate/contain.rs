@@ -5,6 +5,7 @@
 //! node. It refuses numbers.
 
 use crate::cpuset::CpuSet;
+use crate::levels::levels;
 use crate::monitors::ObjectsOf;
 use crate::objects::{Object, ObjectId, ObjectKind, Topology};
 use crate::values::Place;
@@ -137,7 +138,9 @@ pub fn objects_of(topology: &Topology, which: ObjectsOf) -> Vec<ObjectId> {
     let of_kind = |kind| topology.of_kind(kind).map(|(id, _)| id).collect();
     match which {
         ObjectsOf::Kind(kind) => of_kind(kind),
-        ObjectsOf::Depth(depth) => at_depth(topology, depth),
+        ObjectsOf::Depth(depth) => {
+            levels(topology).into_iter().nth(depth as usize).unwrap_or_default()
+        }
         ObjectsOf::Some { kind, first, last } => {
             let all: Vec<ObjectId> = of_kind(kind);
             // Groups have logical numbers at each depth of their own; here their order counts.
@@ -145,43 +148,4 @@ pub fn objects_of(topology: &Topology, which: ObjectsOf) -> Vec<ObjectId> {
             all.into_iter().skip(first).take(last - first.min(last) + 1).collect()
         }
     }
-}
-
-/// The objects at a depth as hwloc has it: all of one kind, the kind that is outermost among those not yet reached.
-fn at_depth(topology: &Topology, depth: u32) -> Vec<ObjectId> {
-    let mut open: Vec<ObjectId> = topology.root().into_iter().collect();
-    for level in 0.. {
-        let other_than_pu = open.iter().find(|&&id| topology.get(id).kind != ObjectKind::Pu);
-        let Some(&(mut top)) = other_than_pu.or(open.first()) else { break };
-        for &id in &open {
-            if !same_kind(topology, id, top) && has_below(topology, id, top) {
-                top = id;
-            }
-        }
-        if level == depth {
-            open.retain(|&id| same_kind(topology, id, top));
-            return open;
-        }
-        let next = |id: ObjectId| {
-            if same_kind(topology, id, top) { topology.get(id).children.clone() } else { vec![id] }
-        };
-        open = open.into_iter().flat_map(next).collect();
-    }
-    Vec::new()
-}
-
-fn same_kind(topology: &Topology, a: ObjectId, b: ObjectId) -> bool {
-    let (a, b) = (topology.get(a), topology.get(b));
-    a.kind == b.kind && (a.kind != ObjectKind::Group || a.attributes == b.attributes)
-}
-
-fn has_below(topology: &Topology, id: ObjectId, wanted: ObjectId) -> bool {
-    let mut open = topology.get(id).children.clone();
-    while let Some(at) = open.pop() {
-        if same_kind(topology, at, wanted) {
-            return true;
-        }
-        open.extend(&topology.get(at).children);
-    }
-    false
 }

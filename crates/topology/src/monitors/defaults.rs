@@ -5,6 +5,7 @@
 use super::{Monitor, parse};
 
 /// Groups of monitors that show the same; of each the first one whose counters can be read is taken.
+#[rustfmt::skip]
 pub(super) const CHOICES: &[&[&str]] = &[
     &["IPC{ OBJ = Core; CTR = instructions / cycles; MIN = 0; UNIT = \"instr./cycle\"; }"],
     &["IPC_PU{ OBJ = PU; CTR = instructions / cycles; MIN = 0; UNIT = \"instr./cycle\"; }"],
@@ -24,27 +25,24 @@ pub(super) const CHOICES: &[&[&str]] = &[
     // Without counters of the memory controllers: lines of 64 bytes that the last cache had to fetch.
     &[
         "MEM_BANDWIDTH{ OBJ = NUMANode; CTR = imc:read_bytes + imc:write_bytes; PER = second; UNIT = B/s; }",
-        "MEM_BANDWIDTH{ OBJ = NUMANode; CTR = 64 * cache-misses; PER = second; UNIT = B/s; }",
+        "MEM_BANDWIDTH_ESTIMATE{ OBJ = NUMANode; CTR = 64 * cache-misses; PER = second; UNIT = B/s; }",
     ],
     &[
-        "BUSY{ OBJ = PU; CTR = 1 - (proc:idle + proc:iowait) / (proc:user + proc:nice + proc:system \
-       + proc:idle + proc:iowait + proc:irq + proc:softirq + proc:steal); MIN = 0; MAX = 1; }",
+        "BUSY{ OBJ = PU; CTR = proc:busy / (proc:busy + proc:idle + proc:iowait + proc:steal); MIN = 0; MAX = 1; }",
+        "BUSY{ OBJ = PU; CTR = proc:busy; PER = second; MIN = 0; MAX = 1; UNIT = \"\"; }",
     ],
-    &["BUSY_CORE{ OBJ = Core; CTR = 1 - (proc:idle + proc:iowait) / (proc:user + proc:nice \
-       + proc:system + proc:idle + proc:iowait + proc:irq + proc:softirq + proc:steal); MIN = 0; MAX = 1; }"],
+    &[
+        "BUSY_CORE{ OBJ = Core; CTR = proc:busy / (proc:busy + proc:idle + proc:iowait + proc:steal); MIN = 0; MAX = 1; }",
+        "BUSY_CORE{ OBJ = Core; CTR = proc:busy; PER = second; AGG = mean; MIN = 0; MAX = 1; UNIT = \"\"; }",
+    ],
     &[
         "SWITCHES{ OBJ = PU; CTR = context-switches; PER = second; LOGSCALE = 1; UNIT = \"1/s\"; }",
         "SWITCHES{ OBJ = Machine; CTR = proc:context-switches; PER = second; LOGSCALE = 1; UNIT = \"1/s\"; }",
     ],
-    &[
-        "FAULTS{ OBJ = Package; CTR = page-faults; PER = second; LOGSCALE = 1; UNIT = \"1/s\"; }",
-        "FAULTS{ OBJ = Machine; CTR = proc:page-faults; PER = second; LOGSCALE = 1; UNIT = \"1/s\"; }",
-    ],
+    &["FAULTS{ OBJ = Package; CTR = page-faults; PER = second; LOGSCALE = 1; UNIT = \"1/s\"; }"],
     &["MEM_USED{ OBJ = NUMANode; CTR = mem:used; MIN = 0; UNIT = B; }"],
-    &["NET{ OBJ = OSDev; CTR = net:rx_bytes + net:tx_bytes; PER = second; UNIT = B/s; }"],
-    &[
-        "INFINIBAND{ OBJ = OSDev; CTR = ib:port_rcv_data + ib:port_xmit_data; PER = second; UNIT = B/s; }",
-    ],
+    &["NET{ OBJ = OSDev; CTR = net:*:rx_bytes + net:*:tx_bytes; PER = second; UNIT = B/s; }"],
+    &["INFINIBAND{ OBJ = OSDev; CTR = ib:*:port_rcv_data + ib:*:port_xmit_data; PER = second; UNIT = B/s; }"],
 ];
 
 /// Monitors of what can be read here.

@@ -88,7 +88,7 @@ fn keys() {
 #[test]
 fn units() {
     let unit = |fields: &str| one(&format!("M{{ OBJ = PU; {fields} }}")).unit_text();
-    assert_eq!(unit("CTR = net:rx_bytes; PER = second;"), "B/s");
+    assert_eq!(unit("CTR = net:*:rx_bytes; PER = second;"), "B/s");
     assert_eq!(unit("CTR = cycles; PER = second;"), "1/s");
     assert_eq!(unit("CTR = mem:used;"), "B");
     assert_eq!(unit("CTR = proc:user; PER = proc:idle;"), "");
@@ -217,7 +217,6 @@ fn defaults_are_what_can_be_read() {
 BUSY           PU        []
 BUSY_CORE      Core      []
 SWITCHES       Machine   [1/s]
-FAULTS         Machine   [1/s]
 MEM_USED       NUMANode  [B]
 NET            OSDev     [B/s]
 "#);
