@@ -19,14 +19,17 @@ use talea_flow::times::Bound;
 use talea_model::{Module, Nanos};
 use talea_run::container::{Container, SectionId, Tag};
 use talea_run::{Metadata, Resolver, SiteTable};
+use talea_topology::xml;
 
 use mutate::{Random, mutate};
 
 const SAMPLES: &str = "crates/run/tests/samples";
 /// Programs whose debug information is damaged.
 const PROGRAMS: &str = "apps/bin";
-const TARGETS: [&str; 7] =
-    ["live", "structure", "container", "numbers", "times", "json", "symbols"];
+/// Objects of machines in all versions of hwloc's XML.
+const OBJECTS: &str = "crates/topology/tests/samples";
+const TARGETS: [&str; 8] =
+    ["live", "structure", "container", "numbers", "times", "json", "symbols", "objects"];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
 /// Much more than a case or a batch takes on a slow machine.
@@ -93,6 +96,7 @@ fn seeds(target: &str) -> Result<Vec<Vec<u8>>, String> {
     let (folder, wanted): (_, fn(&Path) -> bool) = match target {
         "live" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "live")),
         "json" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "json")),
+        "objects" => (OBJECTS, |path| path.extension().is_some_and(|e| e == "xml")),
         "symbols" => (PROGRAMS, |path| path.file_stem().is_some_and(|name| name == "halo")),
         _ => (SAMPLES, |path| path.extension().is_some_and(|e| e == "talea")),
     };
@@ -164,10 +168,22 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
             let _ = Metadata::read(&path);
             let _ = SiteTable::read(&path);
         }
+        "objects" => {
+            mutate(random, &mut bytes, other);
+            objects(&bytes)?;
+        }
         "symbols" => symbols(random, bytes, other, folder)?,
         _ => return Err(format!("no target `{target}`, expected one of {}", TARGETS.join(", "))),
     }
     Ok(())
+}
+
+/// What can be read of a file of objects must come back when it is written.
+fn objects(bytes: &[u8]) -> Result<(), String> {
+    let Ok(loaded) = xml::read(bytes) else { return Ok(()) };
+    let again = xml::read(xml::write(&loaded.topology).as_bytes());
+    let again = again.map_err(|error| error.to_string())?;
+    if again.topology == loaded.topology { Ok(()) } else { Err("another topology".to_owned()) }
 }
 
 /// A program with damage in its debug sections, asked about addresses all over its code.

@@ -44,12 +44,16 @@ impl CpuSet {
                 "" if word.is_empty() && count > 1 || word.is_empty() && infinite => 0,
                 _ => u32::from_str_radix(digits, 16).map_err(|_| wrong())?,
             };
-            if bits != 0 && 32 * (place + 1) > MOST {
+            if bits == 0 {
+                continue;
+            }
+            if 32 * (place + 1) > MOST {
                 return Err(wrong());
             }
-            for bit in (0..32).filter(|bit| bits >> bit & 1 == 1) {
-                set.insert(32 * place + bit);
+            if set.words.len() <= place / 2 {
+                set.words.resize(place / 2 + 1, 0);
             }
+            set.words[place / 2] |= u64::from(bits) << (32 * (place % 2));
         }
         if infinite {
             (32 * count..MOST).for_each(|member| set.insert(member));

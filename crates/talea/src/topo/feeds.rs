@@ -166,7 +166,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn new(recording: Recording, _speed: f64) -> Self {
+    pub(super) fn new(recording: Recording) -> Self {
         let monitors = recording
             .monitors
             .iter()

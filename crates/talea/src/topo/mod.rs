@@ -232,8 +232,8 @@ fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
         return outputs::recording(&recording, other.as_ref(), options);
     }
     if io::stdout().is_terminal() && io::stdin().is_terminal() {
-        let mut feed = feeds::Replay::new(recording, options.speed);
-        return Ok(screen::watch(&mut feed, &screen::options())?);
+        let mut feed = feeds::Replay::new(recording);
+        return Ok(screen::watch(&mut feed, &screen::Options::new(options.speed))?);
     }
     text::recording(&recording, other.as_ref(), options)
 }

@@ -38,6 +38,16 @@ const BRIEFEST: Duration = Duration::from_millis(33);
 pub(crate) struct Options {
     /// With colours or without.
     pub(crate) colours: Colours,
+    /// How fast a recording plays at first, as a power of two.
+    pub(crate) speed: i8,
+}
+
+impl Options {
+    /// Colours as the environment asks for; a speed that is the nearest power of two.
+    pub(crate) fn new(speed: f64) -> Self {
+        let power = if speed > 0.0 { speed.log2().round().clamp(-100.0, 100.0) } else { 0.0 };
+        Self { colours: Colours::from_environment(), speed: power as i8 }
+    }
 }
 
 /// Why there is no view, or no more.
@@ -58,6 +68,7 @@ pub(crate) enum ScreenError {
 pub(crate) fn watch(feed: &mut dyn Feed, options: Options) -> Result<(), ScreenError> {
     let mut screen = Screen::enter()?;
     let mut state = State::new(feed);
+    state.set_speed(options.speed);
     let mut before = Instant::now();
     let mut drawn = None;
     loop {

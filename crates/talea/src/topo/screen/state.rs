@@ -79,6 +79,12 @@ pub(crate) struct State {
     playhead: Nanos,
 }
 
+    /// How fast a recording plays, as a power of two.
+    pub(crate) fn set_speed(&mut self, power: i8) {
+        self.speed = power.clamp(*SPEEDS.start(), *SPEEDS.end());
+    }
+
+
 impl State {
     /// Follows a live feed, plays a recording from its begin.
     pub(crate) fn new(feed: &dyn Feed) -> Self {
