@@ -12,7 +12,8 @@ use talea_topology::hints::hints;
 
 fn main() {
     let folder = PathBuf::from(std::env::args().nth(1).expect("usage: topo_samples DIR [FRAMES]"));
-    let count = std::env::args().nth(2).map_or(300, |text| text.parse().expect("a number of frames"));
+    let count =
+        std::env::args().nth(2).map_or(300, |text| text.parse().expect("a number of frames"));
     std::fs::create_dir_all(&folder).unwrap();
     for (name, caches, cores) in [("small", 1, 2), ("large", 12, 8)] {
         let machine = topology::machine(caches, cores);

@@ -12,15 +12,13 @@ pub mod hints;
 pub mod layout;
 pub mod levels;
 pub mod monitors;
+pub mod name;
 pub mod objects;
 pub mod restrict;
 #[cfg(test)]
 mod sample;
-pub mod svg;
 pub mod scale;
-pub mod name;
-pub mod objects;
-pub mod restrict;
+pub mod svg;
 pub mod synthetic;
 pub mod values;
 pub mod xml;

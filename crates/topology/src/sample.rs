@@ -48,8 +48,14 @@ pub(crate) fn machine(
 /// Two packages with an L3 each for four cores of two PUs.
 pub(crate) fn small() -> Topology {
     use ObjectKind as K;
-    let levels =
-        [(K::Package, 2), (K::L3Cache, 1), (K::L2Cache, 4), (K::L1Cache, 1), (K::Core, 1), (K::Pu, 2)];
+    let levels = [
+        (K::Package, 2),
+        (K::L3Cache, 1),
+        (K::L2Cache, 4),
+        (K::L1Cache, 1),
+        (K::Core, 1),
+        (K::Pu, 2),
+    ];
     machine(&levels, &[(K::Package, 1)], 3)
 }
 
@@ -80,7 +86,10 @@ impl Maker {
         let mut object = Object::new(kind);
         let number = self.counts.entry(kind).or_default();
         object.logical_index = *number;
-        if matches!(kind, ObjectKind::Package | ObjectKind::Core | ObjectKind::Pu | ObjectKind::NumaNode) {
+        if matches!(
+            kind,
+            ObjectKind::Package | ObjectKind::Core | ObjectKind::Pu | ObjectKind::NumaNode
+        ) {
             object.os_index = Some(*number);
         }
         *number += 1;

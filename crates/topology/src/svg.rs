@@ -49,7 +49,9 @@ pub fn picture(topology: &Topology, shown: &Shown, options: &Options) -> String 
 fn around(shown: &Shown, width: f64) -> f64 {
     let left = width - 2.0 * MARGIN - BETWEEN - LEGEND;
     let findings = legend::findings(shown, left.max(LEAST)).1;
-    2.0 * MARGIN + legend::head(shown, width).1 + if findings > 0.0 { findings + APART } else { 0.0 }
+    2.0 * MARGIN
+        + legend::head(shown, width).1
+        + if findings > 0.0 { findings + APART } else { 0.0 }
 }
 
 /// As [`picture`], with places that are known already: for many pictures of one machine.
@@ -81,10 +83,18 @@ pub fn picture_of(topology: &Topology, areas: &[Area], shown: &Shown) -> String 
     objects::write(&mut out, topology, areas, shown, false);
     let _ = writeln!(out, "</g>");
     let x = MARGIN + left + BETWEEN;
-    let _ = writeln!(out, "<g transform=\"translate({x:.1} {top:.1})\" class=\"legend\">\n{}</g>", side.0);
+    let _ = writeln!(
+        out,
+        "<g transform=\"translate({x:.1} {top:.1})\" class=\"legend\">\n{}</g>",
+        side.0
+    );
     if below {
         let y = top + room.height + APART;
-        let _ = writeln!(out, "<g transform=\"translate({MARGIN} {y:.1})\" class=\"findings\">\n{}</g>", findings.0);
+        let _ = writeln!(
+            out,
+            "<g transform=\"translate({MARGIN} {y:.1})\" class=\"findings\">\n{}</g>",
+            findings.0
+        );
     }
     out.push_str("</svg>\n");
     out

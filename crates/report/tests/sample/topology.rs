@@ -75,18 +75,19 @@ fn cache(size: u64, depth: u32) -> Attributes {
 
 /// Monitors at PUs, L3, memory and networks.
 pub(crate) fn monitors(topology: &Topology) -> Vec<PageMonitor> {
-    let one = |name: &str, counter: &str, unit: &str, kind: K, log: bool, max: Option<f64>| PageMonitor {
-        info: MonitorInfo {
-            name: name.into(),
-            counter: counter.into(),
-            unit: unit.into(),
-            objects: topology.of_kind(kind).map(|(id, _)| id).collect(),
-        },
-        level: kind.short().into(),
-        aggregate: "sum".into(),
-        log,
-        range: (None, max),
-    };
+    let one =
+        |name: &str, counter: &str, unit: &str, kind: K, log: bool, max: Option<f64>| PageMonitor {
+            info: MonitorInfo {
+                name: name.into(),
+                counter: counter.into(),
+                unit: unit.into(),
+                objects: topology.of_kind(kind).map(|(id, _)| id).collect(),
+            },
+            level: kind.short().into(),
+            aggregate: "sum".into(),
+            log,
+            range: (None, max),
+        };
     vec![
         one("busy", "100 * proc:busy", "%", K::Pu, false, Some(100.0)),
         one("instructions", "PAPI_TOT_INS", "/s", K::Pu, false, None),
@@ -103,7 +104,8 @@ pub(crate) fn frames(monitors: &[PageMonitor], count: usize, faster: f64) -> Vec
         let place = object as f64 / objects as f64;
         let wave = 0.5 + 0.5 * (12.0 * part * faster + 5.0 * place).sin();
         let noise = ((frame * 7919 + object * 104_729) % 997) as f64 / 997.0;
-        let busy = if (0.1..0.9).contains(&part) { 0.35 + 0.5 * wave + 0.1 * noise } else { 0.02 * noise };
+        let busy =
+            if (0.1..0.9).contains(&part) { 0.35 + 0.5 * wave + 0.1 * noise } else { 0.02 * noise };
         match monitor {
             0 if object == 7 && (0.4..0.6).contains(&part) => f64::NAN,
             0 => 100.0 * busy * faster.min(1.0),
@@ -135,12 +137,19 @@ pub(crate) fn placement(count: usize) -> Vec<PlacementSample> {
         let thread = |rank: usize| ThreadAt {
             pid: 100 + rank as u32,
             tid: 100 + rank as u32,
-            label: if rank < 8 { format!("lmp r{rank} t0") } else { format!("lmp r0 t{}", rank - 7) },
+            label: if rank < 8 {
+                format!("lmp r{rank} t0")
+            } else {
+                format!("lmp r0 t{}", rank - 7)
+            },
             pu: if rank < 8 { 2 * ((rank + frame / 40) % 8) as u32 } else { 11 },
             allowed: CpuSet::from_list("0-15").unwrap_or_default(),
             running: true,
         };
-        PlacementSample { at: Nanos((frame as u64 + 1) * 100_000_000), threads: (0..12).map(thread).collect() }
+        PlacementSample {
+            at: Nanos((frame as u64 + 1) * 100_000_000),
+            threads: (0..12).map(thread).collect(),
+        }
     };
     (0..count).map(sample).collect()
 }

@@ -28,20 +28,24 @@ fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
         return None;
     }
     // A quotient has no amount that somebody could wait for.
-    if monitor.unit.is_empty() && monitor.counter.contains('/') || super::inputs::mentions(monitor, "mem:*") {
+    if monitor.unit.is_empty() && monitor.counter.contains('/')
+        || super::inputs::mentions(monitor, "mem:*")
+    {
         return None;
     }
     let rates = |frame: usize| -> Vec<(usize, f64)> {
         let all = 0..monitor.objects.len();
         all.filter_map(|at| input.rate(number, frame, at).map(|rate| (at, rate))).collect()
     };
-    let sums: Vec<f64> =
-        (0..input.frames.len()).map(|frame| rates(frame).iter().map(|one| one.1.max(0.0)).sum()).collect();
+    let sums: Vec<f64> = (0..input.frames.len())
+        .map(|frame| rates(frame).iter().map(|one| one.1.max(0.0)).sum())
+        .collect();
     let most = sums.iter().copied().fold(0.0, f64::max);
     let holds: Vec<Option<f64>> = (0..input.frames.len())
         .map(|frame| {
             let rates = rates(frame);
-            if rates.len() < 2 || sums[frame] <= QUIET * most || rates.iter().any(|one| one.1 < 0.0) {
+            if rates.len() < 2 || sums[frame] <= QUIET * most || rates.iter().any(|one| one.1 < 0.0)
+            {
                 return None;
             }
             let max = rates.iter().map(|one| one.1).fold(0.0, f64::max);
@@ -78,11 +82,20 @@ fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
     Some(hint)
 }
 
-fn sentence(input: &Input<'_>, number: usize, kind: ObjectKind, span: &Span, figure: &str) -> String {
+fn sentence(
+    input: &Input<'_>,
+    number: usize,
+    kind: ObjectKind,
+    span: &Span,
+    figure: &str,
+) -> String {
     let name = &input.monitors[number].name;
     let (names, lasting) = (input.names(&span.objects), input.lasting(span));
     let verb = if span.objects.len() == 1 { "has" } else { "have" };
-    format!("{name} is unequal at {}: {names} {verb} up to {figure} times the mean {lasting}.", kind.short())
+    format!(
+        "{name} is unequal at {}: {names} {verb} up to {figure} times the mean {lasting}.",
+        kind.short()
+    )
 }
 
 /// Whether the machine has objects of this kind that cannot be equal: several kinds of cores, memories of different sizes.
@@ -90,10 +103,11 @@ fn unlike(input: &Input<'_>, kind: ObjectKind) -> bool {
     if !kind.is_memory() {
         return input.topology.cpu_kinds.len() > 1;
     }
-    let sizes = input.topology.of_kind(ObjectKind::NumaNode).map(|(_, node)| match node.attributes {
-        Attributes::Numa { memory, .. } => memory,
-        _ => 0,
-    });
+    let sizes =
+        input.topology.of_kind(ObjectKind::NumaNode).map(|(_, node)| match node.attributes {
+            Attributes::Numa { memory, .. } => memory,
+            _ => 0,
+        });
     let (least, most) = sizes.fold((u64::MAX, 0), |(a, b), size| (a.min(size), b.max(size)));
     most / 2 > least
 }

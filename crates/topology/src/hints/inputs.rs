@@ -46,8 +46,7 @@ impl<'a> Input<'a> {
             let core = core.take(4).find(|&one| topology.get(one).kind == ObjectKind::Core);
             cores.entry(core.unwrap_or(id)).or_default().push(id);
         }
-        let mut input =
-            Self { topology, monitors, frames, placement, total: Nanos(0), pus, cores };
+        let mut input = Self { topology, monitors, frames, placement, total: Nanos(0), pus, cores };
         let (from, to) = input.times(&(0..frames.len()));
         input.total = to - from;
         input
@@ -73,7 +72,9 @@ impl<'a> Input<'a> {
     /// Whether a monitor's objects are of this kind.
     pub(super) fn at(&self, monitor: &MonitorInfo, kind: ObjectKind) -> bool {
         let first = monitor.objects.first();
-        first.and_then(|id| self.topology.objects.get(id.0 as usize)).is_some_and(|one| one.kind == kind)
+        first
+            .and_then(|id| self.topology.objects.get(id.0 as usize))
+            .is_some_and(|one| one.kind == kind)
     }
 
     /// A value per second (or a ratio as it is); None where it is absent.
@@ -155,11 +156,22 @@ impl<'a> Input<'a> {
         sentence: String,
     ) -> Hint {
         let (from, to) = self.times(&span.frames);
-        let phases: Vec<u32> = self.frames[span.frames.clone()].iter().map(|one| one.phase).collect();
+        let phases: Vec<u32> =
+            self.frames[span.frames.clone()].iter().map(|one| one.phase).collect();
         let phase = phases.first().copied().filter(|&first| phases.iter().all(|&one| one == first));
         let region = phase.filter(|&phase| phase > 0).map(|phase| format!("phase {phase}"));
         let weight = (1.0 + excess.clamp(0.0, 10.0)) * span.share;
-        Hint { kind, objects: span.objects, figure, value: span.figure, from, to, region, sentence, weight }
+        Hint {
+            kind,
+            objects: span.objects,
+            figure,
+            value: span.figure,
+            from,
+            to,
+            region,
+            sentence,
+            weight,
+        }
     }
 
     /// Names of objects: all of up to three, else the first and how many more.
@@ -169,7 +181,10 @@ impl<'a> Input<'a> {
             [] => "nothing".to_owned(),
             [one] => label(one),
             [first, .., last] if objects.len() <= 3 => {
-                let middle: String = objects[1..objects.len() - 1].iter().map(|id| format!(", {}", label(id))).collect();
+                let middle: String = objects[1..objects.len() - 1]
+                    .iter()
+                    .map(|id| format!(", {}", label(id)))
+                    .collect();
                 format!("{}{middle} and {}", label(first), label(last))
             }
             [first, ..] => format!("{} and {} more", label(first), objects.len() - 1),

@@ -29,7 +29,8 @@ pub(super) fn saturated(input: &Input<'_>) -> Vec<Hint> {
     let mut out = Vec::new();
     for (number, monitor) in input.monitors.iter().enumerate() {
         let cache = uses_cache(input, monitor);
-        let memory = input.at(monitor, ObjectKind::NumaNode) && ["B", "B/s"].contains(&monitor.unit.as_str());
+        let memory = input.at(monitor, ObjectKind::NumaNode)
+            && ["B", "B/s"].contains(&monitor.unit.as_str());
         // Memory that is full is no traffic.
         if !cache && (!memory || mentions(monitor, "mem:*")) {
             continue;
@@ -55,7 +56,9 @@ fn uses_cache(input: &Input<'_>, monitor: &MonitorInfo) -> bool {
 fn one_monitor(input: &Input<'_>, number: usize, own: Option<usize>, cache: bool) -> Vec<Hint> {
     let monitor = &input.monitors[number];
     let rates: Vec<Vec<Option<f64>>> = (0..monitor.objects.len())
-        .map(|object| (0..input.frames.len()).map(|frame| input.rate(number, frame, object)).collect())
+        .map(|object| {
+            (0..input.frames.len()).map(|frame| input.rate(number, frame, object)).collect()
+        })
         .collect();
     let most = rates.iter().flatten().flatten().copied().fold(0.0, f64::max);
     if most <= 0.0 {
@@ -75,14 +78,19 @@ fn one_monitor(input: &Input<'_>, number: usize, own: Option<usize>, cache: bool
             (None, Some(own)) => slowed(input, own, id, &rates[object], limit),
             (None, None) => continue,
         };
-        let holds: Vec<_> =
-            (0..input.frames.len()).map(|at| full(at).filter(|_| slow[at]).map(|rate| rate / limit)).collect();
+        let holds: Vec<_> = (0..input.frames.len())
+            .map(|at| full(at).filter(|_| slow[at]).map(|rate| rate / limit))
+            .collect();
         spans.extend(longest(input, id, &holds));
     }
     let kind = if cache { HintKind::SaturatedCache } else { HintKind::SaturatedMemory };
     let hint = |span: super::spans::Span| {
         let share = percent(span.figure);
-        let unit = if monitor.unit.ends_with("/s") { monitor.unit.clone() } else { format!("{}/s", monitor.unit) };
+        let unit = if monitor.unit.ends_with("/s") {
+            monitor.unit.clone()
+        } else {
+            format!("{}/s", monitor.unit)
+        };
         let against = if known { "what the memory can do" } else { "the most seen here" };
         let then = if known { "" } else { ", while those who share it slow down" };
         let sentence = format!(
@@ -101,14 +109,22 @@ fn one_monitor(input: &Input<'_>, number: usize, own: Option<usize>, cache: bool
 
 /// B/s that a NUMA node's memory can do, by the topology's memory attribute in MB/s; the most of all initiators.
 fn bandwidth(input: &Input<'_>, node: ObjectId) -> Option<f64> {
-    let is = |name: &str| name.eq_ignore_ascii_case("Bandwidth") || name.eq_ignore_ascii_case("ReadBandwidth");
+    let is = |name: &str| {
+        name.eq_ignore_ascii_case("Bandwidth") || name.eq_ignore_ascii_case("ReadBandwidth")
+    };
     let attributes = input.topology.memory_attributes.iter().filter(|one| is(&one.name));
     let values = attributes.flat_map(|one| &one.values).filter(|one| one.0 == node);
     values.map(|one| one.2 as f64 * 1e6).reduce(f64::max).filter(|&most| most > 0.0)
 }
 
 /// In which frames those who share the object do clearly less than while it was little used.
-fn slowed(input: &Input<'_>, own: usize, shared: ObjectId, rates: &[Option<f64>], limit: f64) -> Vec<bool> {
+fn slowed(
+    input: &Input<'_>,
+    own: usize,
+    shared: ObjectId,
+    rates: &[Option<f64>],
+    limit: f64,
+) -> Vec<bool> {
     let inside = &input.topology.get(shared).cpuset;
     let users: Vec<usize> = (input.monitors[own].objects.iter().enumerate())
         .filter(|(_, id)| {
@@ -120,12 +136,14 @@ fn slowed(input: &Input<'_>, own: usize, shared: ObjectId, rates: &[Option<f64>]
     let mean = |frame: usize| {
         let all = users.iter().filter_map(|&user| input.rate(own, frame, user));
         // Users that do nothing do not share it.
-        let (sum, count) = all.filter(|&rate| rate > 0.0).fold((0.0, 0_usize), |(s, n), rate| (s + rate, n + 1));
+        let (sum, count) =
+            all.filter(|&rate| rate > 0.0).fold((0.0, 0_usize), |(s, n), rate| (s + rate, n + 1));
         (count > 0).then(|| sum / count as f64)
     };
     let means: Vec<Option<f64>> = (0..rates.len()).map(mean).collect();
     let little = |at: usize| rates[at].is_some_and(|rate| rate < LITTLE * limit);
-    let mut before: Vec<f64> = (0..rates.len()).filter(|&at| little(at)).filter_map(|at| means[at]).collect();
+    let mut before: Vec<f64> =
+        (0..rates.len()).filter(|&at| little(at)).filter_map(|at| means[at]).collect();
     if before.len() < super::spans::LEAST_FRAMES {
         return vec![false; rates.len()];
     }
@@ -143,10 +161,10 @@ pub(super) fn remote(input: &Input<'_>) -> Vec<Hint> {
     ];
     let node = ObjectKind::NumaNode;
     for (far, near, words) in PAIRS {
-        let alone = |counter: &str| {
-            input.find(|one| input.at(one, node) && one.counter.trim() == counter)
-        };
-        let ratio = input.find(|one| input.at(one, node) && mentions(one, far) && one.counter.contains('/'));
+        let alone =
+            |counter: &str| input.find(|one| input.at(one, node) && one.counter.trim() == counter);
+        let ratio = input
+            .find(|one| input.at(one, node) && mentions(one, far) && one.counter.contains('/'));
         let (monitor, near) = match (alone(far), alone(near), ratio) {
             (Some(far), Some(near), _) => (far, Some(near)),
             (_, _, Some(ratio)) => (ratio, None),
@@ -155,22 +173,29 @@ pub(super) fn remote(input: &Input<'_>) -> Vec<Hint> {
         let share = |frame: usize, object: usize| {
             let Some(near) = near else {
                 let value = input.rate(monitor, frame, object)?;
-                return Some(if input.monitors[monitor].unit == "%" { value / 100.0 } else { value });
+                return Some(if input.monitors[monitor].unit == "%" {
+                    value / 100.0
+                } else {
+                    value
+                });
             };
-            let pages = |number: usize| input.frames[frame].values.get(number)?.get(object).copied();
+            let pages =
+                |number: usize| input.frames[frame].values.get(number)?.get(object).copied();
             let (far, near) = (pages(monitor)?, pages(near)?);
             (far + near >= LEAST_PAGES).then(|| far / (far + near))
         };
         let mut spans = Vec::new();
         for (object, &id) in input.monitors[monitor].objects.iter().enumerate() {
-            let holds: Vec<_> =
-                (0..input.frames.len()).map(|at| share(at, object).filter(|&share| share > REMOTE)).collect();
+            let holds: Vec<_> = (0..input.frames.len())
+                .map(|at| share(at, object).filter(|&share| share > REMOTE))
+                .collect();
             spans.extend(longest(input, id, &holds));
         }
         let hint = |span: super::spans::Span| {
             let figure = percent(span.figure);
             let names = input.names(&span.objects);
-            let sentence = format!("{figure} of the memory of {names} {words}, {}.", input.lasting(&span));
+            let sentence =
+                format!("{figure} of the memory of {names} {words}, {}.", input.lasting(&span));
             let excess = (span.figure - REMOTE) / REMOTE / 4.0;
             input.hint(HintKind::RemoteMemory, span, figure, excess, sentence)
         };

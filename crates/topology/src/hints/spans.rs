@@ -52,7 +52,12 @@ pub(super) fn longest(input: &Input<'_>, object: ObjectId, holds: &[Option<f64>]
     let best = stretches.into_iter().rev().max_by_key(length)?;
     let figures = holds[best.clone()].iter().flatten();
     let figure = figures.clone().sum::<f64>() / figures.count() as f64;
-    Some(Span { objects: vec![object], frames: best, share: (all.0 as f64 / whole).min(1.0), figure })
+    Some(Span {
+        objects: vec![object],
+        frames: best,
+        share: (all.0 as f64 / whole).min(1.0),
+        figure,
+    })
 }
 
 /// Objects whose stretches lie together become one finding.

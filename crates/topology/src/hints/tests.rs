@@ -26,7 +26,9 @@ fn frames(monitors: &[MonitorInfo], value: impl Fn(usize, usize, usize) -> f64) 
 }
 
 fn placed(threads: impl Fn(usize) -> Vec<ThreadAt>) -> Vec<PlacementSample> {
-    (0..100).map(|at| PlacementSample { at: Nanos((at as u64 + 1) * STEP), threads: threads(at) }).collect()
+    (0..100)
+        .map(|at| PlacementSample { at: Nanos((at as u64 + 1) * STEP), threads: threads(at) })
+        .collect()
 }
 
 fn thread(tid: u32, pu: u32, allowed: &str, running: bool) -> ThreadAt {
@@ -72,7 +74,8 @@ fn quiet_and_even_data_have_no_findings() {
 fn what_flaps_is_no_finding() {
     let topology = sample::small();
     let monitors = [info(&topology, "L3 misses", "PAPI_L3_TCM", "", K::L3Cache)];
-    let data = frames(&monitors, |_, frame, object| if object == 0 && frame % 9 == 0 { 4e6 } else { 1e6 });
+    let data =
+        frames(&monitors, |_, frame, object| if object == 0 && frame % 9 == 0 { 4e6 } else { 1e6 });
     assert_eq!(hints(&topology, &monitors, &data, &[]), []);
 }
 
@@ -125,7 +128,8 @@ fn memory_against_what_it_can_do() {
     let nodes: Vec<ObjectId> = topology.of_kind(K::NumaNode).map(|(id, _)| id).collect();
     let values = nodes.iter().map(|&id| (id, None, 20_000)).collect();
     topology.memory_attributes.push(MemoryAttribute { name: "Bandwidth".into(), flags: 0, values });
-    let monitors = [info(&topology, "traffic", "imc:read_bytes + imc:write_bytes", "B/s", K::NumaNode)];
+    let monitors =
+        [info(&topology, "traffic", "imc:read_bytes + imc:write_bytes", "B/s", K::NumaNode)];
     let data = frames(&monitors, |_, frame, _| if frame >= 50 { 18e9 } else { 2e9 });
     let found = hints(&topology, &monitors, &data, &[]);
     assert_eq!(kinds(&found), [HintKind::SaturatedMemory]);

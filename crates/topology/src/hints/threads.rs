@@ -27,7 +27,11 @@ fn os_index(input: &Input<'_>, pu: ObjectId) -> usize {
 }
 
 /// Cores of which no PU does anything, and one may be used.
-fn idle_cores(input: &Input<'_>, busy: &BTreeMap<ObjectId, f64>, allowed: Option<&CpuSet>) -> usize {
+fn idle_cores(
+    input: &Input<'_>,
+    busy: &BTreeMap<ObjectId, f64>,
+    allowed: Option<&CpuSet>,
+) -> usize {
     let idle = |pus: &&Vec<ObjectId>| {
         pus.iter().all(|pu| busy.get(pu).is_some_and(|&share| share <= IDLE))
             && pus.iter().any(|&pu| allowed.is_none_or(|set| set.contains(os_index(input, pu))))
@@ -45,7 +49,10 @@ pub(super) fn siblings(input: &Input<'_>) -> Vec<Hint> {
     let mut spans = Vec::new();
     for (&core, pus) in input.cores.iter().filter(|(_, pus)| pus.len() > 1) {
         let crowded = |frame: usize| {
-            let count = pus.iter().filter(|pu| busy[frame].get(pu).is_some_and(|&share| share >= BUSY)).count();
+            let count = pus
+                .iter()
+                .filter(|pu| busy[frame].get(pu).is_some_and(|&share| share >= BUSY))
+                .count();
             (count > 1 && idle[frame] > 0).then_some(idle[frame] as f64)
         };
         let holds: Vec<_> = (0..busy.len()).map(crowded).collect();
@@ -82,12 +89,14 @@ pub(super) fn queues(input: &Input<'_>) -> Vec<Hint> {
         }
         for (pu, threads) in at.iter().filter(|(_, threads)| threads.len() > 1) {
             let free = |one: &u32| {
-                !at.contains_key(one) && threads.iter().any(|thread| thread.allowed.contains(*one as usize))
+                !at.contains_key(one)
+                    && threads.iter().any(|thread| thread.allowed.contains(*one as usize))
             };
             let idle = input.pus.keys().filter(|one| free(one)).count();
             let Some(&id) = input.pus.get(pu).filter(|_| idle > 0) else { continue };
             idle_most = idle_most.max(idle);
-            crowded.entry(id).or_insert_with(|| vec![None; samples.len()])[frame] = Some(threads.len() as f64);
+            crowded.entry(id).or_insert_with(|| vec![None; samples.len()])[frame] =
+                Some(threads.len() as f64);
         }
     }
     let spans = crowded.iter().filter_map(|(&id, holds)| longest(input, id, holds)).collect();
@@ -130,7 +139,8 @@ pub(super) fn bound(input: &Input<'_>) -> Vec<Hint> {
         for (key, (threads, running)) in counts {
             // One that works and others that wait for it do not need more.
             if threads > 1 && running > 1 {
-                stuck.entry(key).or_insert_with(|| vec![None; samples.len()])[frame] = Some(threads as f64);
+                stuck.entry(key).or_insert_with(|| vec![None; samples.len()])[frame] =
+                    Some(threads as f64);
             }
         }
     }
@@ -161,7 +171,9 @@ pub(super) fn unused(input: &Input<'_>) -> Vec<Hint> {
     }
     let may: BTreeSet<usize> = sets.iter().flat_map(CpuSet::iter).collect();
     let mut used: BTreeSet<ObjectId> = BTreeSet::new();
-    for thread in samples.iter().flatten().flat_map(|sample| &sample.threads).filter(|thread| thread.running) {
+    for thread in
+        samples.iter().flatten().flat_map(|sample| &sample.threads).filter(|thread| thread.running)
+    {
         used.extend(input.pus.get(&thread.pu));
     }
     for busy in input.busy().iter().flatten() {

@@ -3,9 +3,9 @@
 //! Owns the search. For every shape the best arrangement for each of a few proportions is kept, from the innermost outwards; the
 //! largest level of detail at which the whole fits wins, and then cells grow into the room that is left.
 
+use super::Options;
 use super::levels::{CELL_GAP, LARGEST_CELL, Level, all};
 use super::shape::{Shape, Tree};
-use super::Options;
 use crate::objects::ObjectKind;
 
 /// Width by height that arrangements aim at. One more is that of the room.
@@ -54,10 +54,11 @@ pub(super) fn fit(tree: &Tree, options: &Options) -> Option<Arranged> {
     for level in all() {
         let plans = search(tree, &level, &targets);
         let slack = |plan: &Plan| (room.0 / plan.size.0).min(room.1 / plan.size.1);
-        let (target, slack) = plans[root].iter().map(slack).enumerate().fold(
-            (0, 0.0),
-            |best, one| if one.1 > best.1 { one } else { best },
-        );
+        let (target, slack) = plans[root]
+            .iter()
+            .map(slack)
+            .enumerate()
+            .fold((0, 0.0), |best, one| if one.1 > best.1 { one } else { best });
         if best.as_ref().is_none_or(|best| slack > best.0) {
             best = Some((slack, Arranged { level, plans, target }));
         }
@@ -149,7 +150,9 @@ fn search(tree: &Tree, level: &Level, targets: &[f64]) -> Vec<Vec<Plan>> {
         let chosen = targets.iter().map(|target| {
             let badness = |plan: &Plan| {
                 let (w, h) = plan.size;
-                (w / h / target).ln().abs() + WASTE * (area(plan) / least).ln() + HOLES * holes(shape, &plan.rows)
+                (w / h / target).ln().abs()
+                    + WASTE * (area(plan) / least).ln()
+                    + HOLES * holes(shape, &plan.rows)
             };
             let best = found.iter().min_by(|a, b| badness(a).total_cmp(&badness(b)));
             // There is at least the arrangement in one column.

@@ -87,7 +87,9 @@ fn inside(
                 let (mut w, h) = arranged.plans[tree.nodes[one].shape][plan.kid].size;
                 tallest = tallest.max(h);
                 // A bar above one thing is as wide as the one around it; cells stay alike.
-                if node.kids.len() == 1 && topology.get(tree.nodes[one].object).kind != ObjectKind::Pu {
+                if node.kids.len() == 1
+                    && topology.get(tree.nodes[one].object).kind != ObjectKind::Pu
+                {
                     w = width;
                 }
                 places[one] = (Rect { x, y, width: w, height: h }, plan.kid);
@@ -132,7 +134,8 @@ fn inside(
             out.push(first);
             for (line, &one) in item.inner.iter().enumerate() {
                 let y = y + (line + 1) as f64 * level.device.1 + 1.0;
-                let rect = Rect { x: x + 2.0, y, width: rect.width - 4.0, height: level.device.1 - 1.0 };
+                let rect =
+                    Rect { x: x + 2.0, y, width: rect.width - 4.0, height: level.device.1 - 1.0 };
                 out.push(area(one, rect, rect));
             }
         }

@@ -47,12 +47,15 @@ fn check(topology: &Topology, areas: &[Area]) {
         let mut sorted = siblings;
         sorted.sort_by(|&a, &b| areas[a].rect.x.total_cmp(&areas[b].rect.x));
         for (i, &a) in sorted.iter().enumerate() {
-            for &b in sorted[i + 1..].iter().take_while(|&&b| areas[b].rect.x < areas[a].rect.right()) {
+            for &b in
+                sorted[i + 1..].iter().take_while(|&&b| areas[b].rect.x < areas[a].rect.right())
+            {
                 assert!(!areas[a].rect.overlaps(&areas[b].rect), "{:?} {:?}", areas[a], areas[b]);
             }
         }
     }
-    let everything = topology.iter().filter(|(_, object)| object.kind.is_normal() || object.kind.is_memory());
+    let everything =
+        topology.iter().filter(|(_, object)| object.kind.is_normal() || object.kind.is_memory());
     for (id, _) in everything {
         assert!(at[id.0 as usize].is_some(), "{} is not drawn", topology.label(id));
     }
@@ -71,7 +74,9 @@ fn cells_are_alike_and_fit() {
         check(&topology, &areas);
         assert!(areas[0].rect.width <= options.width && areas[0].rect.height <= options.height);
         let cells = cells(&topology, &areas);
-        assert!(cells.iter().all(|cell| cell.width == cells[0].width && cell.height == cells[0].height));
+        assert!(
+            cells.iter().all(|cell| cell.width == cells[0].width && cell.height == cells[0].height)
+        );
     }
 }
 
@@ -90,7 +95,8 @@ fn names_of_384_pus_have_room_on_one_screen() {
 fn too_many_disks_share_a_mark() {
     let topology = sample::large();
     let areas = layout(&topology, &Options::default());
-    let folded: Vec<usize> = areas.iter().map(|area| area.folded.len()).filter(|&n| n > 0).collect();
+    let folded: Vec<usize> =
+        areas.iter().map(|area| area.folded.len()).filter(|&n| n > 0).collect();
     // Twelve disks, each with its PCI device.
     assert_eq!(folded, [24]);
     let networks = areas.iter().filter(|area| topology.label(area.object).starts_with("OS eth"));
@@ -146,39 +152,41 @@ fn any_topology() -> impl Strategy<Value = Topology> {
         K::PciDevice,
         K::OsDevice,
     ];
-    proptest::collection::vec((0..KINDS.len(), any::<prop::sample::Index>()), 0..90).prop_map(|list| {
-        let mut topology = Topology::default();
-        topology.objects.push(Object::new(K::Machine));
-        for (kind, parent) in list {
-            let kind = KINDS[kind];
-            let id = ObjectId(topology.objects.len() as u32);
-            let of: Vec<ObjectId> = topology
-                .iter()
-                .filter(|(_, object)| match (object.kind, kind) {
-                    (K::Pu | K::OsDevice, _) => false,
-                    (K::NumaNode, _) => kind.is_io(),
-                    (K::MemCache, _) => kind.is_memory(),
-                    (K::PciDevice, _) => kind == K::OsDevice,
-                    _ => true,
-                })
-                .map(|(id, _)| id)
-                .collect();
-            let parent = of[parent.index(of.len())];
-            let mut object = Object::new(kind);
-            object.parent = Some(parent);
-            topology.objects.push(object);
-            let outer = &mut topology.objects[parent.0 as usize];
-            let list = if kind.is_memory() {
-                &mut outer.memory_children
-            } else if kind.is_io() {
-                &mut outer.io_children
-            } else {
-                &mut outer.children
-            };
-            list.push(id);
-        }
-        topology
-    })
+    proptest::collection::vec((0..KINDS.len(), any::<prop::sample::Index>()), 0..90).prop_map(
+        |list| {
+            let mut topology = Topology::default();
+            topology.objects.push(Object::new(K::Machine));
+            for (kind, parent) in list {
+                let kind = KINDS[kind];
+                let id = ObjectId(topology.objects.len() as u32);
+                let of: Vec<ObjectId> = topology
+                    .iter()
+                    .filter(|(_, object)| match (object.kind, kind) {
+                        (K::Pu | K::OsDevice, _) => false,
+                        (K::NumaNode, _) => kind.is_io(),
+                        (K::MemCache, _) => kind.is_memory(),
+                        (K::PciDevice, _) => kind == K::OsDevice,
+                        _ => true,
+                    })
+                    .map(|(id, _)| id)
+                    .collect();
+                let parent = of[parent.index(of.len())];
+                let mut object = Object::new(kind);
+                object.parent = Some(parent);
+                topology.objects.push(object);
+                let outer = &mut topology.objects[parent.0 as usize];
+                let list = if kind.is_memory() {
+                    &mut outer.memory_children
+                } else if kind.is_io() {
+                    &mut outer.io_children
+                } else {
+                    &mut outer.children
+                };
+                list.push(id);
+            }
+            topology
+        },
+    )
 }
 
 proptest! {

@@ -84,12 +84,12 @@ fn ink_on(ground: Rgb) -> Rgb {
 
 /// What is not coloured by a value: paper, text, dim, line, faint, frame, accent; PU, core, cache, memory, device.
 const LIGHT: [&str; 12] = [
-    "#ffffff", "#1b2128", "#59636e", "#c9d0d7", "#edf0f3", "#aab4be", "#0b5cad", "#dbe6f1", "#d0dbe7",
-    "#e3e7ec", "#f3ead8", "#e2efe6",
+    "#ffffff", "#1b2128", "#59636e", "#c9d0d7", "#edf0f3", "#aab4be", "#0b5cad", "#dbe6f1",
+    "#d0dbe7", "#e3e7ec", "#f3ead8", "#e2efe6",
 ];
 const DARK: [&str; 12] = [
-    "#14181d", "#e4e8ec", "#9aa5b1", "#38414b", "#20262d", "#4a545f", "#79b8ff", "#27384a", "#31465b",
-    "#2a323b", "#3a311f", "#1e3328",
+    "#14181d", "#e4e8ec", "#9aa5b1", "#38414b", "#20262d", "#4a545f", "#79b8ff", "#27384a",
+    "#31465b", "#2a323b", "#3a311f", "#1e3328",
 ];
 
 /// All rules for one mode; every selector begins with `before`.
@@ -108,7 +108,9 @@ pub(super) fn rules(dark: bool, before: &str) -> String {
     rule(".o .f", &format!("fill:{area};fill-opacity:.025;stroke:{frame}"));
     rule(".o .b", &format!("fill:{faint}"));
     rule(".core .b,.cache .b", &format!("fill:{cache}"));
-    for (class, fill) in [("pu", pu), ("core", core), ("cache", cache), ("mem", memory), ("io", device)] {
+    for (class, fill) in
+        [("pu", pu), ("core", core), ("cache", cache), ("mem", memory), ("io", device)]
+    {
         rule(&format!(".plain .{class} .b"), &format!("fill:{fill}"));
     }
     rule(".head .b", "fill:none");
@@ -164,9 +166,10 @@ mod tests {
     fn text_can_be_read_on_every_colour() {
         for dark in [false, true] {
             for step in 0..=100 {
-                for ground in
-                    [sequential(f64::from(step) / 100.0, dark), diverging(f64::from(step) / 50.0 - 1.0, dark)]
-                {
+                for ground in [
+                    sequential(f64::from(step) / 100.0, dark),
+                    diverging(f64::from(step) / 50.0 - 1.0, dark),
+                ] {
                     assert!(contrast(ground, ink_on(ground)) >= 4.5, "{step} {ground:?}");
                 }
             }

@@ -34,7 +34,12 @@ impl Lines {
 
     fn line(&mut self, class: &str, height: f64, text: &str) {
         self.y += height;
-        let _ = writeln!(self.out, "<text class=\"{class}\" x=\"0\" y=\"{:.1}\">{}</text>", self.y, xml(text, 400));
+        let _ = writeln!(
+            self.out,
+            "<text class=\"{class}\" x=\"0\" y=\"{:.1}\">{}</text>",
+            self.y,
+            xml(text, 400)
+        );
     }
 
     fn space(&mut self, height: f64) {
@@ -96,7 +101,11 @@ fn one(all: &mut Lines, topology: &Topology, monitor: &ShownMonitor) {
         all.line("dim", if at == 0 { 15.0 } else { 12.0 }, line);
     }
     let unit = if monitor.unit.is_empty() { "no unit" } else { &monitor.unit };
-    let how = if monitor.aggregate.is_empty() { String::new() } else { format!(" · {}", monitor.aggregate) };
+    let how = if monitor.aggregate.is_empty() {
+        String::new()
+    } else {
+        format!(" · {}", monitor.aggregate)
+    };
     let place = format!("{unit} · measured at {} ({}){how}", monitor.level, monitor.objects.len());
     for line in lines(&place, WORDS, 2) {
         all.line("dim", 14.0, &line);
@@ -155,11 +164,15 @@ fn ramp(all: &mut Lines, monitor: &ShownMonitor) {
     all.space(12.0);
     let ShownScale { log, min, max, .. } = monitor.scale;
     let least = if log && min <= 0.0 { max / 1e6 } else { min };
-    let middle = if log { (least.max(f64::MIN_POSITIVE) * max).sqrt() } else { f64::midpoint(min, max) };
-    for (part, value, anchor) in [(0.0, least, "start"), (0.5, middle, "middle"), (1.0, max, "end")] {
+    let middle =
+        if log { (least.max(f64::MIN_POSITIVE) * max).sqrt() } else { f64::midpoint(min, max) };
+    for (part, value, anchor) in [(0.0, least, "start"), (0.5, middle, "middle"), (1.0, max, "end")]
+    {
         let x = part * LEGEND;
         let text = match value {
-            value if monitor.difference && value > 0.0 => format!("+{}", amount(value, &monitor.unit)),
+            value if monitor.difference && value > 0.0 => {
+                format!("+{}", amount(value, &monitor.unit))
+            }
             value => amount(value, &monitor.unit),
         };
         let _ = writeln!(
@@ -182,7 +195,9 @@ fn figures(
     numbers: &[(crate::objects::ObjectId, f64)],
 ) {
     let mean = numbers.iter().map(|(_, value)| value).sum::<f64>() / numbers.len() as f64;
-    let Some(&(most, max)) = numbers.iter().reduce(|best, one| if one.1 > best.1 { one } else { best }) else {
+    let Some(&(most, max)) =
+        numbers.iter().reduce(|best, one| if one.1 > best.1 { one } else { best })
+    else {
         return;
     };
     let unit = &monitor.unit;
@@ -219,7 +234,11 @@ fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
     all.line("name", 14.0, name.unwrap_or("machine"));
     let memory: u64 = topology
         .of_kind(ObjectKind::NumaNode)
-        .map(|(_, node)| if let Attributes::Numa { memory, .. } = node.attributes { memory } else { 0 })
+        .map(
+            |(_, node)| {
+                if let Attributes::Numa { memory, .. } = node.attributes { memory } else { 0 }
+            },
+        )
         .fold(0, u64::saturating_add);
     for (kind, count) in topology.counts() {
         if matches!(kind, ObjectKind::Machine | ObjectKind::Bridge) {
@@ -263,7 +282,12 @@ pub(super) fn findings(shown: &Shown, width: f64) -> (String, f64) {
                     number + 1
                 );
             }
-            let _ = writeln!(all.out, "<text class=\"say\" x=\"24\" y=\"{:.1}\">{}</text>", all.y, xml(line, 400));
+            let _ = writeln!(
+                all.out,
+                "<text class=\"say\" x=\"24\" y=\"{:.1}\">{}</text>",
+                all.y,
+                xml(line, 400)
+            );
         }
     }
     if shown.hints.len() > FINDINGS {

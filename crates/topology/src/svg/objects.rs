@@ -21,7 +21,11 @@ pub fn ids(topology: &Topology) -> Vec<String> {
     let mut taken = HashSet::new();
     let id = |(id, object): (ObjectId, &crate::objects::Object)| {
         let name = format!("o-{}-{}", object.kind.name(), object.logical_index);
-        if taken.insert((object.kind, object.logical_index)) { name } else { format!("{name}-{}", id.0) }
+        if taken.insert((object.kind, object.logical_index)) {
+            name
+        } else {
+            format!("{name}-{}", id.0)
+        }
     };
     topology.iter().map(id).collect()
 }
@@ -68,14 +72,21 @@ pub(super) fn write(
 ) {
     let ids = ids(topology);
     let at = At::new(topology, shown);
-    let rects: HashMap<ObjectId, Rect> = areas.iter().map(|area| (area.object, area.rect)).collect();
+    let rects: HashMap<ObjectId, Rect> =
+        areas.iter().map(|area| (area.object, area.rect)).collect();
     for area in areas {
         let object = topology.get(area.object);
         let around = object.parent.and_then(|parent| rects.get(&parent));
         // A bar as wide as the box around it needs no frame of its own.
         let chained = around.is_some_and(|around| (around.width - area.rect.width).abs() < 0.5);
-        let framed = area.rect.height > area.bar.height + 0.5 && object.kind.is_normal() && !chained;
-        let _ = write!(out, "<g id=\"{}\" class=\"o {}", ids[area.object.0 as usize], class(object.kind));
+        let framed =
+            area.rect.height > area.bar.height + 0.5 && object.kind.is_normal() && !chained;
+        let _ = write!(
+            out,
+            "<g id=\"{}\" class=\"o {}",
+            ids[area.object.0 as usize],
+            class(object.kind)
+        );
         let values = at.values.get(&area.object).map_or(&[][..], Vec::as_slice);
         if let Some((monitor, value)) = values.first() {
             let _ = write!(out, " {}", monitor.class(*value));
@@ -138,8 +149,10 @@ fn words(
     }
     let pu = topology.get(area.object).kind == ObjectKind::Pu;
     let fits = ((width - 7.0) / CHARACTER) as usize;
-    let number = || topology.get(area.object).os_index.map_or_else(String::new, |os| os.to_string());
-    let mut value = values.first().and_then(|(monitor, value)| value.map(|value| (*monitor, value)));
+    let number =
+        || topology.get(area.object).os_index.map_or_else(String::new, |os| os.to_string());
+    let mut value =
+        values.first().and_then(|(monitor, value)| value.map(|value| (*monitor, value)));
     value = value.filter(|(_, value)| !value.is_nan());
     let device = matches!(class(topology.get(area.object).kind), "io");
     let full = if device { caption(topology, area, 0) } else { topology.label(area.object) };
@@ -157,7 +170,8 @@ fn words(
     let mut taken = if two { 0 } else { name.chars().count() + 1 };
     let wanted = if live || value.is_some() { 9 } else { 0 };
     if taken + wanted > fits && !two && !short {
-        name = if full.chars().count() + 6 <= fits { caption(topology, area, fits - 6) } else { full };
+        name =
+            if full.chars().count() + 6 <= fits { caption(topology, area, fits - 6) } else { full };
         taken = name.chars().count() + 1;
     }
     if name.chars().count() > fits {
@@ -165,20 +179,44 @@ fn words(
     }
     if area.detail == Detail::Number || (two && value.is_none() && !live) && pu && who.is_none() {
         let y = y + height / 2.0 + 3.6;
-        let _ = write!(out, "<text class=\"n s\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + width / 2.0, xml(&name, 60));
+        let _ = write!(
+            out,
+            "<text class=\"n s\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+            x + width / 2.0,
+            xml(&name, 60)
+        );
         return;
     }
-    let _ = write!(out, "<text class=\"n\" x=\"{:.1}\" y=\"{name_y:.1}\">{}</text>", x + 4.0, xml(&name, 60));
+    let _ = write!(
+        out,
+        "<text class=\"n\" x=\"{:.1}\" y=\"{name_y:.1}\">{}</text>",
+        x + 4.0,
+        xml(&name, 60)
+    );
     let right = x + width - 4.0;
     let room = fits.saturating_sub(taken);
     if live && room >= 4 {
-        let _ = write!(out, "<text class=\"v\" x=\"{right:.1}\" y=\"{value_y:.1}\" data-room=\"{room}\"/>");
-    } else if let Some(text) = value.and_then(|(monitor, value)| fitting(value, &monitor.unit, room)) {
-        let _ = write!(out, "<text class=\"v\" x=\"{right:.1}\" y=\"{value_y:.1}\">{}</text>", xml(&text, 40));
+        let _ = write!(
+            out,
+            "<text class=\"v\" x=\"{right:.1}\" y=\"{value_y:.1}\" data-room=\"{room}\"/>"
+        );
+    } else if let Some(text) =
+        value.and_then(|(monitor, value)| fitting(value, &monitor.unit, room))
+    {
+        let _ = write!(
+            out,
+            "<text class=\"v\" x=\"{right:.1}\" y=\"{value_y:.1}\">{}</text>",
+            xml(&text, 40)
+        );
     }
     if let Some(who) = who {
         let y = y + height / 2.0 + 15.0;
-        let _ = write!(out, "<text class=\"n\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 4.0, xml(who, fits.saturating_sub(1)));
+        let _ = write!(
+            out,
+            "<text class=\"n\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+            x + 4.0,
+            xml(who, fits.saturating_sub(1))
+        );
     }
 }
 
@@ -208,7 +246,9 @@ fn caption(topology: &Topology, area: &Area, room: usize) -> String {
         Attributes::Cache { size, .. } if *size > 0 => capacity(*size),
         Attributes::Numa { memory, .. } if *memory > 0 => capacity(*memory),
         Attributes::Os { uses } => uses.first().cloned().unwrap_or_default(),
-        _ if object.kind == ObjectKind::Package => model(object.info("CPUModel").unwrap_or_default()),
+        _ if object.kind == ObjectKind::Package => {
+            model(object.info("CPUModel").unwrap_or_default())
+        }
         _ => String::new(),
     };
     let kind = object.subtype.as_deref().filter(|_| object.kind == ObjectKind::NumaNode);
@@ -241,7 +281,12 @@ fn tip(
             None => write!(out, "cannot be measured here"),
             Some(value) if value.is_nan() => write!(out, "absent at this time"),
             Some(value) => {
-                write!(out, "{} ({value} {})", xml(&amount(*value, &monitor.unit), 40), xml(&monitor.unit, 40))
+                write!(
+                    out,
+                    "{} ({value} {})",
+                    xml(&amount(*value, &monitor.unit), 40),
+                    xml(&monitor.unit, 40)
+                )
             }
         };
     }
@@ -265,12 +310,26 @@ fn dots(out: &mut String, area: &Area, threads: &[&str]) {
     let _ = write!(out, "<g>");
     for at in 0..shown {
         let cx = x + width - (radius + 1.5) - at as f64 * (2.0 * radius + 1.0);
-        let _ = write!(out, "<circle class=\"thread\" cx=\"{cx:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"/>", y + radius + 1.5);
+        let _ = write!(
+            out,
+            "<circle class=\"thread\" cx=\"{cx:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"/>",
+            y + radius + 1.5
+        );
     }
     if threads.len() > DOTS && width >= 34.0 && height >= 10.0 {
-        let _ = write!(out, "<text class=\"v\" x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + width - 2.0 * radius - 4.0, y + 9.0, threads.len());
+        let _ = write!(
+            out,
+            "<text class=\"v\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            x + width - 2.0 * radius - 4.0,
+            y + 9.0,
+            threads.len()
+        );
     }
-    let _ = writeln!(out, "<title>{}</title></g>", threads.iter().take(16).map(|who| xml(who, 80)).collect::<Vec<_>>().join("\n"));
+    let _ = writeln!(
+        out,
+        "<title>{}</title></g>",
+        threads.iter().take(16).map(|who| xml(who, 80)).collect::<Vec<_>>().join("\n")
+    );
 }
 
 /// The numbers of findings where names and values leave room: in the middle of a bar, at the lower left of a PU.

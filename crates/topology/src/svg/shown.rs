@@ -126,7 +126,13 @@ impl ShownScale {
         let span = high - low;
         if span.is_nan() || span <= 0.0 {
             // All alike: nothing is little or much, except nothing at all.
-            return Some(if at > high { 1.0 } else if at == 0.0 || at < low { 0.0 } else { 0.5 });
+            return Some(if at > high {
+                1.0
+            } else if at == 0.0 || at < low {
+                0.0
+            } else {
+                0.5
+            });
         }
         Some(((at - low) / span).clamp(0.0, 1.0))
     }
@@ -145,7 +151,9 @@ impl ShownMonitor {
     /// All values that are numbers.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (ObjectId, f64)> {
         let pairs = self.objects.iter().copied().zip(&self.values);
-        pairs.filter_map(|(id, value)| value.filter(|value| !value.is_nan()).map(|value| (id, value)))
+        pairs.filter_map(|(id, value)| {
+            value.filter(|value| !value.is_nan()).map(|value| (id, value))
+        })
     }
 }
 

@@ -41,7 +41,8 @@ fn check_xml(svg: &str) {
 
 #[test]
 fn a_small_machine() {
-    let topology = sample::machine(&[(K::L2Cache, 2), (K::Core, 1), (K::Pu, 2)], &[(K::Machine, 1)], 1);
+    let topology =
+        sample::machine(&[(K::L2Cache, 2), (K::Core, 1), (K::Pu, 2)], &[(K::Machine, 1)], 1);
     let pus = monitor(&topology, K::Pu, |at| match at {
         0 => Some(f64::NAN),
         1 => None,
@@ -59,7 +60,8 @@ fn a_small_machine() {
         monitors: vec![pus],
         gaps: vec!["one thing & another".into()],
     };
-    let svg = picture(&topology, &shown, &Options { width: 900.0, height: 600.0, ..Options::default() });
+    let svg =
+        picture(&topology, &shown, &Options { width: 900.0, height: 600.0, ..Options::default() });
     check_xml(&svg);
     let body = svg.split("</style>").nth(1).unwrap();
     insta::assert_snapshot!(body);
@@ -84,7 +86,11 @@ fn a_picture_fits_its_room_and_runs_nothing() {
         monitors: vec![monitor(&topology, K::Pu, |at| Some(at as f64 * 5e4))],
         gaps: vec!["\u{202e}x\u{0}".into(); 9],
         hints: vec![
-            ShownHint { objects: vec![ObjectId(1)], sentence: "word ".repeat(90), from_to: None };
+            ShownHint {
+                objects: vec![ObjectId(1)],
+                sentence: "word ".repeat(90),
+                from_to: None
+            };
             20
         ],
         ..Shown::default()

@@ -12,7 +12,7 @@ use talea_topology::Frame;
 use super::feed::{Feed, ShownMonitor};
 use super::groups::Groups;
 use super::keys::{self, Command};
-use super::scale::{Scale, Seen};
+use super::scale::{Seen, Shown};
 
 /// Twice as fast this often, and half as fast.
 const SPEEDS: std::ops::RangeInclusive<i8> = -4..=6;
@@ -124,10 +124,10 @@ impl State {
     }
 
     /// The scale of the chosen monitor's values.
-    pub(crate) fn scale(&self, monitor: &ShownMonitor) -> Scale {
+    pub(crate) fn scale(&self, monitor: &ShownMonitor) -> Shown {
         let (log, fixed) = self.scales.get(self.monitor).copied().unwrap_or((false, true));
         let seen = self.seen.get(self.monitor).copied().unwrap_or_default();
-        Scale::new(&monitor.scale, &seen, log, fixed)
+        Shown::new(&monitor.scale, &seen, log, fixed)
     }
 
     /// Takes in the ranges of frames that have arrived.
