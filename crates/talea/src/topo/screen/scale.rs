@@ -1,7 +1,9 @@
 //! The scale on which values are drawn: its range, linear or logarithmic, fixed or from the values.
 //!
-//! Owns the way from a value to a place between 0 and 1, and round ends for ranges taken from values. Values without a
-//! number have no place; those beyond a fixed range are cut, and counted so that the legend can say so.
+//! Owns the choice of the ends - zero is on the axis; those from values are round, so that they stay while values move -
+//! and leaves the place of a value between them to `talea-topology`. Values beyond the ends are counted for the legend.
+
+use talea_topology::scale::Scale;
 
 /// The scale that a monitor's definition asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,20 +46,16 @@ impl Seen {
     }
 }
 
-/// A scale.
+/// A scale and where its ends come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
-    /// Lower end.
-    pub(crate) min: f64,
-    /// Upper end, above the lower one.
-    pub(crate) max: f64,
-    /// Logarithmic; both ends are above zero then.
-    pub(crate) log: bool,
+pub(crate) struct Shown {
+    /// Its ends, the lower one below the upper.
+    pub(crate) scale: Scale,
     /// The ends come from the monitor's definition.
     pub(crate) fixed: bool,
 }
 
-impl Scale {
+impl Shown {
     /// The scale for these values; the ends come from `wanted` where it has them and `fixed` is asked for.
     pub(crate) fn new(wanted: &Wanted, seen: &Seen, log: bool, fixed: bool) -> Self {
         let end = |end: Option<f64>| end.filter(|value| fixed && value.is_finite());
@@ -66,18 +64,18 @@ impl Scale {
         let top = if seen.max.is_finite() { seen.max } else { 1.0 };
         // Zero is on the axis unless values are below it: a part of a bar then means a part of the value.
         let bottom = seen.min.min(0.0);
-        let (min, max) = if log {
+        let (low, high) = if log {
             let most = if top > 0.0 { decade(top, f64::ceil) } else { 1.0 };
             let least =
                 if seen.least.is_finite() { decade(seen.least, f64::floor) } else { most / 1e3 };
-            let max = high.filter(|&high| high > 0.0).unwrap_or(most);
-            (low.filter(|&low| low > 0.0).unwrap_or(least.min(max / 10.0)), max)
+            let high = high.filter(|&high| high > 0.0).unwrap_or(most);
+            (low.filter(|&low| low > 0.0).unwrap_or(least.min(high / 10.0)), high)
         } else {
             let bottom = if bottom.is_finite() { 0.0 - round_up(-bottom) } else { 0.0 };
             (low.unwrap_or(bottom), high.unwrap_or_else(|| round_up(top)))
         };
-        let max = if max > min { max } else { min + min.abs().max(1.0) };
-        Self { min, max, log, fixed: is_fixed }
+        let high = if high > low { high } else { low + low.abs().max(1.0) };
+        Self { scale: Scale { low, high, log }, fixed: is_fixed }
     }
 
     /// The scale of differences: as far below zero as above.
@@ -85,29 +83,19 @@ impl Scale {
         let mut seen = Seen::default();
         differences.for_each(|difference| seen.add(difference.abs()));
         let most = if seen.max > 0.0 { round_up(seen.max) } else { 1.0 };
-        Self { min: -most, max: most, log: false, fixed: false }
+        Self { scale: Scale { low: -most, high: most, log: false }, fixed: false }
     }
 
     /// The place of a value, 0 to 1; none for an absent one.
     pub(crate) fn fraction(&self, value: f64) -> Option<f64> {
-        if value.is_nan() {
-            return None;
-        }
-        let part = if !self.log {
-            (value - self.min) / (self.max - self.min)
-        } else if value > 0.0 {
-            (value / self.min).ln() / (self.max / self.min).ln()
-        } else {
-            0.0
-        };
-        // Ends of the size of the largest numbers have no difference.
-        Some(if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) })
+        self.scale.fraction(value)
     }
 
     /// How many values are below and above the ends. A zero has no place on a logarithmic scale, but nothing of it is cut.
     pub(crate) fn cut(&self, values: &[f64]) -> (usize, usize) {
-        let below = |value: &&f64| **value < self.min && !(self.log && **value == 0.0);
-        let above = |value: &&f64| **value > self.max;
+        let Scale { low, high, log } = self.scale;
+        let below = |value: &&f64| **value < low && !(log && **value == 0.0);
+        let above = |value: &&f64| **value > high;
         (values.iter().filter(below).count(), values.iter().filter(above).count())
     }
 }
@@ -143,10 +131,10 @@ mod tests {
     #[test]
     fn ends_of_values_are_round_and_hold_zero() {
         let check = |values: &[f64], log, expected: (f64, f64)| {
-            let scale = Scale::new(&Wanted::default(), &seen(values), log, true);
-            assert!((scale.min - expected.0).abs() <= 1e-12 * expected.0.abs(), "{scale:?}");
-            assert!((scale.max - expected.1).abs() <= 1e-12 * expected.1.abs(), "{scale:?}");
-            assert!(!scale.fixed);
+            let shown = Shown::new(&Wanted::default(), &seen(values), log, true);
+            assert!((shown.scale.low - expected.0).abs() <= 1e-12 * expected.0.abs(), "{shown:?}");
+            assert!((shown.scale.high - expected.1).abs() <= 1e-12 * expected.1.abs(), "{shown:?}");
+            assert!(!shown.fixed);
         };
         check(&[3.0, 6.2], false, (0.0, 7.5));
         check(&[-3.0, 6.2, f64::NAN, f64::INFINITY], false, (-3.0, 7.5));
@@ -160,29 +148,29 @@ mod tests {
     fn fixed_ends_cut() {
         let wanted = Wanted { min: Some(0.0), max: Some(100.0), log: false };
         let values = [50.0, 120.0, -1.0, f64::NAN];
-        let scale = Scale::new(&wanted, &seen(&values), false, true);
-        assert!(scale.fixed);
-        assert_eq!(values.map(|v| scale.fraction(v)), [Some(0.5), Some(1.0), Some(0.0), None]);
-        assert_eq!(scale.cut(&values), (1, 1));
-        assert!(!Scale::new(&wanted, &seen(&values), false, false).fixed);
+        let shown = Shown::new(&wanted, &seen(&values), false, true);
+        assert!(shown.fixed);
+        assert_eq!(values.map(|v| shown.fraction(v)), [Some(0.5), Some(1.0), Some(0.0), None]);
+        assert_eq!(shown.cut(&values), (1, 1));
+        assert!(!Shown::new(&wanted, &seen(&values), false, false).fixed);
     }
 
     #[test]
     fn decades_are_equally_far() {
         let wanted = Wanted { min: Some(1.0), max: Some(1e6), log: true };
-        let scale = Scale::new(&wanted, &Seen::default(), true, true);
-        assert!((scale.fraction(1e3).unwrap() - 0.5).abs() < 1e-12);
-        assert_eq!(scale.fraction(0.0), Some(0.0));
-        assert_eq!(scale.cut(&[0.0, 0.5, 2e6]), (1, 1));
+        let shown = Shown::new(&wanted, &Seen::default(), true, true);
+        assert!((shown.fraction(1e3).unwrap() - 0.5).abs() < 1e-12);
+        assert_eq!(shown.fraction(0.0), Some(0.0));
+        assert_eq!(shown.cut(&[0.0, 0.5, 2e6]), (1, 1));
     }
 
     proptest::proptest! {
         #[test]
         fn any_numbers_have_a_scale(values: Vec<f64>, min: Option<f64>, max: Option<f64>, log: bool, fixed: bool) {
             let wanted = Wanted { min, max, log };
-            for scale in [Scale::new(&wanted, &seen(&values), log, fixed), Scale::of_differences(values.iter().copied())] {
+            for shown in [Shown::new(&wanted, &seen(&values), log, fixed), Shown::of_differences(values.iter().copied())] {
                 for &value in &values {
-                    let place = scale.fraction(value);
+                    let place = shown.fraction(value);
                     proptest::prop_assert_eq!(place.is_none(), value.is_nan());
                     proptest::prop_assert!(place.is_none_or(|place| (0.0..=1.0).contains(&place)));
                 }

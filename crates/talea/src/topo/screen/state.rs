@@ -12,7 +12,7 @@ use talea_topology::Frame;
 use super::feed::{Feed, ShownMonitor};
 use super::groups::Groups;
 use super::keys::{self, Command};
-use super::scale::{Scale, Seen};
+use super::scale::{Seen, Shown};
 
 /// Twice as fast this often, and half as fast.
 const SPEEDS: std::ops::RangeInclusive<i8> = -4..=6;
@@ -79,13 +79,12 @@ pub(crate) struct State {
     playhead: Nanos,
 }
 
+impl State {
     /// How fast a recording plays, as a power of two.
     pub(crate) fn set_speed(&mut self, power: i8) {
         self.speed = power.clamp(*SPEEDS.start(), *SPEEDS.end());
     }
 
-
-impl State {
     /// Follows a live feed, plays a recording from its begin.
     pub(crate) fn new(feed: &dyn Feed) -> Self {
         let monitors = feed.monitors();
@@ -130,10 +129,10 @@ impl State {
     }
 
     /// The scale of the chosen monitor's values.
-    pub(crate) fn scale(&self, monitor: &ShownMonitor) -> Scale {
+    pub(crate) fn scale(&self, monitor: &ShownMonitor) -> Shown {
         let (log, fixed) = self.scales.get(self.monitor).copied().unwrap_or((false, true));
         let seen = self.seen.get(self.monitor).copied().unwrap_or_default();
-        Scale::new(&monitor.scale, &seen, log, fixed)
+        Shown::new(&monitor.scale, &seen, log, fixed)
     }
 
     /// Takes in the ranges of frames that have arrived.

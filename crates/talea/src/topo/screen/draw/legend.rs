@@ -30,7 +30,7 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         );
     }
     let figures = width(unit);
-    pen.right(x + figures, area.y, figures, &text(scale.min), colours.faint());
+    pen.right(x + figures, area.y, figures, &text(scale.scale.low), colours.faint());
     x += figures + 1;
     for step in 0..9 {
         let part = f64::from(step) / 8.0;
@@ -41,10 +41,10 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         x = pen.text(x, area.y, 2, glyph, colours.cell(part, view.difference));
     }
     x += 1;
-    pen.text(x, area.y, figures, &text(scale.max), colours.faint());
+    pen.text(x, area.y, figures, &text(scale.scale.high), colours.faint());
     x += figures;
     let how = [
-        if scale.log { "logarithmic" } else { "linear" },
+        if scale.scale.log { "logarithmic" } else { "linear" },
         if scale.fixed { "fixed" } else { "auto" },
     ];
     let (below, above) = scale.cut(&view.values);

@@ -22,7 +22,7 @@ use talea_topology::Frame;
 
 use super::colour::Colours;
 use super::feed::{Feed, ShownMonitor};
-use super::scale::Scale;
+use super::scale::Shown;
 use super::state::State;
 use pen::Pen;
 
@@ -37,7 +37,7 @@ struct View<'a> {
     frame: Option<&'a Frame>,
     /// One for each object; differences if `difference`.
     values: Vec<f64>,
-    scale: Scale,
+    scale: Shown,
     difference: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'a> View<'a> {
             })
             .collect();
         let scale = match mark {
-            Some(_) => Scale::of_differences(values.iter().copied()),
+            Some(_) => Shown::of_differences(values.iter().copied()),
             None => state.scale(monitor),
         };
         Some(Self { feed, state, monitor, frame, values, scale, difference: mark.is_some() })

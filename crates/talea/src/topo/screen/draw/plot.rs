@@ -42,8 +42,8 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
     );
     let (top, bottom) = (area.y + 1, area.y + rows);
     if end < area.right() {
-        pen.right(area.x + axis, top, axis, &figure(scale.max, unit), colours.faint());
-        pen.right(area.x + axis, bottom, axis, &figure(scale.min, unit), colours.faint());
+        pen.right(area.x + axis, top, axis, &figure(scale.scale.high, unit), colours.faint());
+        pen.right(area.x + axis, bottom, axis, &figure(scale.scale.low, unit), colours.faint());
     }
     for row in top..=bottom {
         pen.text(area.x + axis + 1, row, 1, "│", colours.absent());
