@@ -82,7 +82,7 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     if to == Where::Screen {
         let title = format!("{} · {}", about.host, about.command);
         let mut feed = feeds::Live::new(session, title, options.every, options.simulate.is_some());
-        let shown = screen::watch(&mut feed, &screen::Options::new(1.0));
+        let shown = screen::watch(&mut feed, screen::Options::new(1.0));
         feed.finish()?;
         shown?;
         return Ok(watched.map_or(0, Watched::wait));

@@ -233,7 +233,7 @@ fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
     }
     if io::stdout().is_terminal() && io::stdin().is_terminal() {
         let mut feed = feeds::Replay::new(recording);
-        return Ok(screen::watch(&mut feed, &screen::Options::new(options.speed))?);
+        return Ok(screen::watch(&mut feed, screen::Options::new(options.speed))?);
     }
     text::recording(&recording, other.as_ref(), options)
 }
