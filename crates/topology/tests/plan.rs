@@ -38,8 +38,9 @@ fn each_place_counts_once_in_what_has_it() {
             assert_eq!(plan.objects(0).len(), count, "{name}");
             for (&id, value) in plan.objects(0).iter().zip(&values[0]) {
                 let pus = topology.get(id).cpuset.len() as f64;
-                let as_expected = if pus > 0.0 { *value == pus } else { value.is_nan() };
-                assert!(as_expected, "{name}: {} has {value}", topology.label(id));
+                let expected = (pus > 0.0).then_some(pus);
+                let found = Some(*value).filter(|value| !value.is_nan());
+                assert_eq!(found, expected, "{name}: {}", topology.label(id));
             }
         }
         // Memory is its own, also where two nodes have the same PUs.
