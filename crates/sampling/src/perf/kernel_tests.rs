@@ -9,7 +9,12 @@ use crate::sources::now;
 
 /// Why perf events cannot be tested here; in CI they must be.
 fn skipped(source: &PerfSource) -> bool {
-    let Offer::Refused(reason) = source.offers("task-clock") else { return false };
+    let reason = match source.offers("task-clock") {
+        Offer::Refused(reason) => reason,
+        // Others may be allowed to count only part of what is compared here.
+        _ if !rustix::process::geteuid().is_root() => "needs root".to_owned(),
+        _ => return false,
+    };
     assert!(std::env::var_os("CI").is_none(), "missing in CI: {reason}");
     println!("skipped: {reason}");
     true
@@ -33,11 +38,21 @@ impl Worker {
     fn new() -> Self {
         // Each subshell is a child; what it does is counted only if children are.
         let work = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
-        let script =
-            format!("read x; {work}; for n in 1 2 3 4 5; do ({work}); done; echo done; read x");
+        let script = format!(
+            "echo here; read x; {work}; for n in 1 2 3 4 5; do ({work}); done; echo done; read x"
+        );
         let mut command = Command::new("sh");
         command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        Self(command.spawn().unwrap())
+        let mut worker = Self(command.spawn().unwrap());
+        // Its beginning is not to be counted.
+        worker.hear("here\n");
+        worker
+    }
+
+    fn hear(&mut self, expected: &str) {
+        let mut said = [0; 5];
+        self.0.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
+        assert_eq!(said, expected.as_bytes());
     }
 
     fn id(&self) -> u32 {
@@ -46,9 +61,7 @@ impl Worker {
 
     fn work(&mut self) {
         self.0.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
-        let mut said = [0; 5];
-        self.0.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
-        assert_eq!(&said, b"done\n");
+        self.hear("done\n");
     }
 
     /// Time in ns (to 10 ms) and minor faults, as /proc has them.
@@ -90,7 +103,7 @@ fn a_process_is_counted_as_proc_has_it() {
     let (sums, time, faults) = count(false);
     assert!((sums[0] - time).abs() < 0.1 * time + 3e7, "{sums:?}, /proc has {time} ns");
     // The shell may have been about to wait when counting began.
-    assert!(sums[2] <= faults && sums[2] >= 0.5 * faults, "{sums:?}, /proc has {faults}");
+    assert!(sums[2] <= faults && sums[2] >= 0.8 * faults, "{sums:?}, /proc has {faults}");
     let (with_children, time, faults) = count(true);
     assert!(with_children[0] > 2.0 * time - 3e7, "{with_children:?}, the shell itself {time} ns");
     assert!(with_children[2] > 1.5 * faults, "{with_children:?}, the shell itself {faults}");
