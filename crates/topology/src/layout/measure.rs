@@ -166,9 +166,16 @@ fn search(tree: &Tree, level: &Level, targets: &[f64]) -> Vec<Vec<Plan>> {
 
 /// Share of a grid's places that stay empty.
 fn holes(shape: &Shape, rows: &Rows) -> f64 {
-    let Rows::Columns(k) = rows else { return 0.0 };
     let count = shape.kids.len();
-    if count == 0 { 0.0 } else { 1.0 - count as f64 / (k * count.div_ceil(*k)) as f64 }
+    let places = match rows {
+        Rows::Columns(k) => k * count.div_ceil(*k),
+        Rows::Ends(ends) => {
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            let longest = starts.zip(ends).map(|(from, to)| to - from).max();
+            longest.unwrap_or(0) * ends.len()
+        }
+    };
+    if places == 0 { 0.0 } else { 1.0 - count as f64 / places as f64 }
 }
 
 /// Whether the children's plans for this target are those of the one before.
