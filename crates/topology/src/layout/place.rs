@@ -2,8 +2,9 @@
 //!
 //! Owns coordinates and the room for text. It follows the arrangement that was chosen and decides nothing anew.
 
-use super::measure::{Arranged, MEMORY_INSET, Parts, between, gap, item_height, rows};
+use super::measure::{Arranged, between, gap, rows};
 use super::shape::{Node, Tree};
+use super::strips::{MEMORY_INSET, Parts, item_height};
 use super::{Area, Detail, Rect};
 use crate::objects::{ObjectId, ObjectKind, Topology};
 
