@@ -22,7 +22,9 @@ fn main() {
         let placement = topology::placement(count);
         let frames = topology::frames(&monitors, count, 1.0);
         let second = topology::frames(&monitors, count, 0.7);
+        let begin = std::time::Instant::now();
         let found = hints(&machine, &infos, &frames, &placement);
+        println!("{name}: {} findings, {:.0?}", found.len(), begin.elapsed());
         let recording = PageRecording {
             name: "lmp -in melt.in".into(),
             facts: vec!["node01".into(), "simulated values".into(), "21 Nov 2026 20:14".into()],

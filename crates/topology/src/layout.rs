@@ -10,6 +10,7 @@ mod levels;
 mod measure;
 mod place;
 mod shape;
+mod strips;
 #[cfg(test)]
 mod tests;
 

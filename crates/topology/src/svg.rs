@@ -7,6 +7,7 @@
 
 mod colours;
 mod legend;
+mod names;
 mod objects;
 mod shown;
 #[cfg(test)]

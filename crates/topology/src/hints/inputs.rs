@@ -11,9 +11,9 @@ use crate::objects::{ObjectId, ObjectKind, Topology};
 use crate::values::Frame;
 
 /// A PU that is busy for this share of a frame computes.
-pub(super) const BUSY: f64 = 0.8;
+pub(super) const BUSY: f32 = 0.8;
 /// A PU that is busy for less than this share does nothing but the system's own work.
-pub(super) const IDLE: f64 = 0.1;
+pub(super) const IDLE: f32 = 0.1;
 
 /// The recording, ready for questions.
 pub(super) struct Input<'a> {
@@ -23,6 +23,8 @@ pub(super) struct Input<'a> {
     pub placement: &'a [PlacementSample],
     /// From the begin of the first frame to the end of the last.
     pub total: Nanos,
+    /// Monitors whose values are rates or ratios already.
+    rates: Vec<bool>,
     /// PUs by the operating system's number.
     pub pus: BTreeMap<u32, ObjectId>,
     /// The PUs of each core; a PU without a core is one.
@@ -46,7 +48,13 @@ impl<'a> Input<'a> {
             let core = core.take(4).find(|&one| topology.get(one).kind == ObjectKind::Core);
             cores.entry(core.unwrap_or(id)).or_default().push(id);
         }
-        let mut input = Self { topology, monitors, frames, placement, total: Nanos(0), pus, cores };
+        let is_rate = |one: &MonitorInfo| {
+            let quotient = one.unit.is_empty() && one.counter.contains('/');
+            one.unit.ends_with("/s") || one.unit == "%" || quotient
+        };
+        let rates = monitors.iter().map(is_rate).collect();
+        let mut input =
+            Self { topology, monitors, frames, placement, total: Nanos(0), rates, pus, cores };
         let (from, to) = input.times(&(0..frames.len()));
         input.total = to - from;
         input
@@ -83,9 +91,7 @@ impl<'a> Input<'a> {
         if !value.is_finite() {
             return None;
         }
-        let info = &self.monitors[monitor];
-        let quotient = info.unit.is_empty() && info.counter.contains('/');
-        if info.unit.ends_with("/s") || info.unit == "%" || quotient {
+        if self.rates.get(monitor).copied().unwrap_or(false) {
             return Some(value);
         }
         let span = self.frames[frame].span.seconds();
@@ -93,7 +99,8 @@ impl<'a> Input<'a> {
     }
 
     /// How busy each PU is in each frame: from a monitor, or else from where threads ran. None without either.
-    pub(super) fn busy(&self) -> Option<Vec<BTreeMap<ObjectId, f64>>> {
+    pub(super) fn busy(&self) -> Option<Busy> {
+        let mut busy = Busy::new(self);
         let named = |one: &MonitorInfo| one.name.eq_ignore_ascii_case("busy");
         let monitor = self.find(|one| {
             let counts = ["proc:busy", "task-clock"].iter().any(|counter| mentions(one, counter));
@@ -101,37 +108,33 @@ impl<'a> Input<'a> {
         });
         if let Some(monitor) = monitor {
             let info = &self.monitors[monitor];
-            let share = |frame: usize, object: usize| {
-                let value = *self.frames[frame].values.get(monitor)?.get(object)?;
-                let share = match info.unit.as_str() {
-                    "%" => value / 100.0,
-                    "s" => value / self.frames[frame].span.seconds(),
-                    "ns" => value / 1e9 / self.frames[frame].span.seconds(),
-                    _ => value,
+            for (at, frame) in self.frames.iter().enumerate() {
+                let seconds = frame.span.seconds();
+                let factor = match info.unit.as_str() {
+                    "%" => 0.01,
+                    "s" => 1.0 / seconds,
+                    "ns" => 1e-9 / seconds,
+                    _ => 1.0,
                 };
-                share.is_finite().then_some(share)
-            };
-            let frame = |frame: usize| {
-                let all = info.objects.iter().enumerate();
-                all.filter_map(|(at, &id)| share(frame, at).map(|share| (id, share))).collect()
-            };
-            return Some((0..self.frames.len()).map(frame).collect());
+                for (&id, value) in info.objects.iter().zip(frame.values.get(monitor)?) {
+                    busy.set(at, id, value * factor);
+                }
+            }
+            return Some(busy);
         }
         if self.placement.is_empty() {
             return None;
         }
-        let samples = self.samples();
-        let frame = |sample: Option<&PlacementSample>| {
-            let Some(sample) = sample else { return BTreeMap::new() };
-            let mut all: BTreeMap<ObjectId, f64> = self.pus.values().map(|&id| (id, 0.0)).collect();
+        for (at, sample) in self.samples().into_iter().enumerate() {
+            let Some(sample) = sample else { continue };
+            self.pus.values().for_each(|&id| busy.set(at, id, 0.0));
             for thread in sample.threads.iter().filter(|thread| thread.running) {
                 if let Some(&id) = self.pus.get(&thread.pu) {
-                    all.insert(id, 1.0);
+                    busy.set(at, id, 1.0);
                 }
             }
-            all
-        };
-        Some(samples.into_iter().map(frame).collect())
+        }
+        Some(busy)
     }
 
     /// For each frame the last sample of threads up to its end.
@@ -192,6 +195,42 @@ impl<'a> Input<'a> {
     pub(super) fn lasting(&self, span: &Span) -> String {
         let held = Nanos((self.total.0 as f64 * span.share) as u64);
         format!("for {held} of {}", self.total)
+    }
+}
+
+/// Shares of time that PUs were busy, from 0 to 1.
+pub(super) struct Busy {
+    /// Column of each object; beyond the columns for what is no PU.
+    columns: Vec<u32>,
+    pus: usize,
+    /// Frame by frame; `NaN` where it is not known.
+    shares: Vec<f32>,
+}
+
+impl Busy {
+    fn new(input: &Input<'_>) -> Self {
+        let mut columns = vec![u32::MAX; input.topology.objects.len()];
+        let pus = input.topology.pus();
+        for (column, id) in pus.iter().enumerate() {
+            columns[id.0 as usize] = column as u32;
+        }
+        Self { columns, pus: pus.len(), shares: vec![f32::NAN; pus.len() * input.frames.len()] }
+    }
+
+    fn cell(&self, frame: usize, pu: ObjectId) -> Option<usize> {
+        let column = *self.columns.get(pu.0 as usize)? as usize;
+        (column < self.pus).then_some(frame * self.pus + column)
+    }
+
+    fn set(&mut self, frame: usize, pu: ObjectId, share: f64) {
+        if let Some(cell) = self.cell(frame, pu) {
+            self.shares[cell] = if share.is_finite() { share as f32 } else { f32::NAN };
+        }
+    }
+
+    /// The share of a PU in a frame; None where it is not known.
+    pub(super) fn get(&self, frame: usize, pu: ObjectId) -> Option<f32> {
+        self.shares.get(self.cell(frame, pu)?).copied().filter(|share| !share.is_nan())
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inputs::{BUSY, IDLE, Input};
+use super::inputs::{BUSY, Busy, IDLE, Input};
 use super::spans::{Span, longest, together};
 use super::{Hint, HintKind, PlacementSample};
 use crate::cpuset::CpuSet;
@@ -27,13 +27,9 @@ fn os_index(input: &Input<'_>, pu: ObjectId) -> usize {
 }
 
 /// Cores of which no PU does anything, and one may be used.
-fn idle_cores(
-    input: &Input<'_>,
-    busy: &BTreeMap<ObjectId, f64>,
-    allowed: Option<&CpuSet>,
-) -> usize {
+fn idle_cores(input: &Input<'_>, busy: &Busy, frame: usize, allowed: Option<&CpuSet>) -> usize {
     let idle = |pus: &&Vec<ObjectId>| {
-        pus.iter().all(|pu| busy.get(pu).is_some_and(|&share| share <= IDLE))
+        pus.iter().all(|&pu| busy.get(frame, pu).is_some_and(|share| share <= IDLE))
             && pus.iter().any(|&pu| allowed.is_none_or(|set| set.contains(os_index(input, pu))))
     };
     input.cores.values().filter(idle).count()
@@ -43,19 +39,17 @@ fn idle_cores(
 pub(super) fn siblings(input: &Input<'_>) -> Vec<Hint> {
     let Some(busy) = input.busy() else { return Vec::new() };
     let samples = input.samples();
-    let idle: Vec<usize> = (busy.iter().zip(&samples))
-        .map(|(busy, sample)| idle_cores(input, busy, allowed(*sample).as_ref()))
+    let idle: Vec<usize> = (samples.iter().enumerate())
+        .map(|(frame, sample)| idle_cores(input, &busy, frame, allowed(*sample).as_ref()))
         .collect();
     let mut spans = Vec::new();
     for (&core, pus) in input.cores.iter().filter(|(_, pus)| pus.len() > 1) {
         let crowded = |frame: usize| {
-            let count = pus
-                .iter()
-                .filter(|pu| busy[frame].get(pu).is_some_and(|&share| share >= BUSY))
-                .count();
+            let active = |pu: &&ObjectId| busy.get(frame, **pu).is_some_and(|share| share >= BUSY);
+            let count = pus.iter().filter(active).count();
             (count > 1 && idle[frame] > 0).then_some(idle[frame] as f64)
         };
-        let holds: Vec<_> = (0..busy.len()).map(crowded).collect();
+        let holds: Vec<_> = (0..idle.len()).map(crowded).collect();
         spans.extend(longest(input, core, &holds));
     }
     let hint = |span: Span| {
@@ -176,8 +170,11 @@ pub(super) fn unused(input: &Input<'_>) -> Vec<Hint> {
     {
         used.extend(input.pus.get(&thread.pu));
     }
-    for busy in input.busy().iter().flatten() {
-        used.extend(busy.iter().filter(|(_, share)| **share > IDLE).map(|(pu, _)| *pu));
+    if let Some(busy) = input.busy() {
+        let active = |pu: ObjectId| {
+            (0..input.frames.len()).any(|at| busy.get(at, pu).is_some_and(|share| share > IDLE))
+        };
+        used.extend(input.pus.values().copied().filter(|&pu| active(pu)));
     }
     let possible = |pus: &&Vec<ObjectId>| pus.iter().any(|&pu| may.contains(&os_index(input, pu)));
     let all = input.cores.values().filter(possible).count();

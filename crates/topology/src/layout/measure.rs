@@ -6,6 +6,7 @@
 use super::Options;
 use super::levels::{CELL_GAP, LARGEST_CELL, Level, all};
 use super::shape::{Shape, Tree};
+use super::strips::{Parts, memory_height};
 use crate::objects::ObjectKind;
 
 /// Width by height that arrangements aim at. One more is that of the room.
@@ -166,9 +167,16 @@ fn search(tree: &Tree, level: &Level, targets: &[f64]) -> Vec<Vec<Plan>> {
 
 /// Share of a grid's places that stay empty.
 fn holes(shape: &Shape, rows: &Rows) -> f64 {
-    let Rows::Columns(k) = rows else { return 0.0 };
     let count = shape.kids.len();
-    if count == 0 { 0.0 } else { 1.0 - count as f64 / (k * count.div_ceil(*k)) as f64 }
+    let places = match rows {
+        Rows::Columns(k) => k * count.div_ceil(*k),
+        Rows::Ends(ends) => {
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            let longest = starts.zip(ends).map(|(from, to)| to - from).max();
+            longest.unwrap_or(0) * ends.len()
+        }
+    };
+    if places == 0 { 0.0 } else { 1.0 - count as f64 / places as f64 }
 }
 
 /// Whether the children's plans for this target are those of the one before.
@@ -298,68 +306,4 @@ fn outer(shape: &Shape, tree: &Tree, level: &Level, kids: Option<(f64, f64)>) ->
 pub(super) fn between(level: &Level, inset: f64) -> f64 {
     let thin = if level.private >= 3.0 { 1.0 } else { 0.5 };
     inset.max(thin)
-}
-
-/// Height of a NUMA node or a memory-side cache with all that it holds.
-fn memory_height(shape: &Shape, tree: &Tree, level: &Level) -> f64 {
-    // What shapes hold stands before them, but memory in memory is rarely deeper than one: a walk is enough.
-    let mut height = 0.0;
-    let mut stack = vec![shape];
-    while let Some(one) = stack.pop() {
-        height += level.memory.1;
-        for &kid in &one.memory {
-            height += 2.0 * MEMORY_INSET;
-            stack.push(&tree.shapes[kid]);
-        }
-        // Shapes share their insides, so that a walk could take very long on purpose.
-        if height > 1e6 {
-            break;
-        }
-    }
-    height
-}
-
-/// Between a memory-side cache and the memory behind it.
-pub(super) const MEMORY_INSET: f64 = 2.0;
-
-/// Heights of the strips over and below the children.
-pub(super) struct Parts {
-    pub memory: f64,
-    pub items: f64,
-    /// Memory in a row.
-    pub memory_columns: usize,
-    /// Devices in a row.
-    pub item_columns: usize,
-}
-
-impl Parts {
-    pub(super) fn of(shape: &Shape, tree: &Tree, level: &Level, width: f64) -> Self {
-        let fitting = |count: usize, one: f64| {
-            let most = ((width + level.gap) / (one + level.gap) + 1e-9) as usize;
-            let most = most.clamp(1, count.max(1));
-            count.max(1).div_ceil(count.max(1).div_ceil(most))
-        };
-        let memory_columns = fitting(shape.memory.len(), level.memory.0);
-        let item_columns = fitting(shape.items.len(), level.device.0);
-        let memory = shape.memory.chunks(memory_columns).map(|row| {
-            let heights = row.iter().map(|&one| memory_height(&tree.shapes[one], tree, level));
-            heights.fold(0.0, f64::max)
-        });
-        let items = shape.items.chunks(item_columns);
-        let items = items.map(|row| item_height(row.iter().copied().max().unwrap_or(0), level));
-        let thin = level.gap.min(4.0);
-        let sum = |heights: &mut dyn Iterator<Item = f64>| {
-            heights.fold(-thin, |sum, height| sum + height + thin).max(0.0)
-        };
-        let (memory, items) = (sum(&mut memory.into_iter()), sum(&mut items.into_iter()));
-        Self { memory, items, memory_columns, item_columns }
-    }
-}
-
-/// Height of a device with so many of the operating system's devices on it: one stands on it, more stand below its head.
-pub(super) fn item_height(inner: usize, level: &Level) -> f64 {
-    match inner {
-        0 | 1 => level.device.1,
-        _ => (inner + 1) as f64 * level.device.1 + 2.0,
-    }
 }

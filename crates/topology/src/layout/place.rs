@@ -2,8 +2,9 @@
 //!
 //! Owns coordinates and the room for text. It follows the arrangement that was chosen and decides nothing anew.
 
-use super::measure::{Arranged, MEMORY_INSET, Parts, between, gap, item_height, rows};
+use super::measure::{Arranged, between, gap, rows};
 use super::shape::{Node, Tree};
+use super::strips::{MEMORY_INSET, Parts, item_height};
 use super::{Area, Detail, Rect};
 use crate::objects::{ObjectId, ObjectKind, Topology};
 
@@ -173,7 +174,10 @@ fn longest(topology: &Topology, tree: &Tree) -> [usize; ObjectKind::ALL.len()] {
 /// What text has room in a bar.
 fn detail(topology: &Topology, object: ObjectId, bar: Rect, longest: usize) -> Detail {
     let text = |characters: f64| characters * CHARACTER + 6.0;
-    let name = topology.label(object).chars().count().max(longest).min(40) as f64;
+    let kind = topology.get(object).kind;
+    let name = topology.label(object).chars().count().max(longest);
+    // Names of devices may be long, and are cut; a part of them still says which it is.
+    let name = name.min(if kind.is_io() || kind == ObjectKind::Misc { 8 } else { 40 }) as f64;
     let pu = topology.get(object).kind == ObjectKind::Pu;
     // A PU in a grid of PUs is known by its number.
     let least = if pu { 3.0 } else { name };

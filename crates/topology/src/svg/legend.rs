@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::LEGEND;
 use super::colours::{CHANGES, STEPS};
 use super::shown::{Shown, ShownMonitor, ShownScale};
-use super::text::{amount, capacity, lines, xml};
+use super::text::{amount, capacity, lines, lines_between, xml};
 use crate::layout::Area;
 use crate::objects::{Attributes, ObjectKind, Topology};
 
@@ -240,21 +240,21 @@ fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
             },
         )
         .fold(0, u64::saturating_add);
+    let mut counts: Vec<String> = Vec::new();
     for (kind, count) in topology.counts() {
         if matches!(kind, ObjectKind::Machine | ObjectKind::Bridge) {
             continue;
         }
+        // Blanks inside a count do not break.
         let size = if kind == ObjectKind::NumaNode && memory > 0 {
-            format!(" · {} in all", capacity(memory))
+            format!("\u{a0}({})", capacity(memory).replace(' ', "\u{a0}"))
         } else {
             String::new()
         };
-        all.y += 13.0;
-        let _ = writeln!(
-            all.out,
-            "<g class=\"dim\"><text x=\"30\" y=\"{0:.1}\" text-anchor=\"end\">{count}</text><text x=\"36\" y=\"{0:.1}\">{kind}{size}</text></g>",
-            all.y
-        );
+        counts.push(format!("{count}\u{a0}{kind}{size}"));
+    }
+    for line in lines_between(&counts, " · ", CODE) {
+        all.line("dim", 14.0, &line);
     }
     let folded: usize = areas.iter().map(|area| area.folded.len().saturating_sub(1)).sum();
     if folded > 0 {

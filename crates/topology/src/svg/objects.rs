@@ -5,10 +5,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
+use super::names::{caption, tip};
 use super::shown::{Shown, ShownMonitor};
-use super::text::{amount, capacity, fitting, xml};
-use crate::layout::{Area, CHARACTER, Detail, Rect, device_class};
-use crate::objects::{Attributes, ObjectId, ObjectKind, Topology};
+use super::text::{fitting, xml};
+use crate::layout::{Area, CHARACTER, Detail, Rect};
+use crate::objects::{ObjectId, ObjectKind, Topology};
 
 /// Dots of threads on one PU before they become a number.
 const DOTS: usize = 3;
@@ -218,88 +219,6 @@ fn words(
             xml(who, fits.saturating_sub(1))
         );
     }
-}
-
-/// Name, and its capacity or what it is for, in at most so many characters.
-fn caption(topology: &Topology, area: &Area, room: usize) -> String {
-    let object = topology.get(area.object);
-    if !area.folded.is_empty() {
-        let sort = match &object.attributes {
-            Attributes::Os { uses } => uses.first().map_or("device", String::as_str),
-            Attributes::Pci(pci) => device_class(pci.class),
-            _ => object.subtype.as_deref().unwrap_or("device"),
-        };
-        return format!("{} x {sort}", area.folded.len());
-    }
-    let name = match (&object.attributes, &object.name) {
-        (Attributes::Os { .. }, Some(name)) => name.clone(),
-        (Attributes::Pci(pci), _) => {
-            let (_, bus, device, function) = pci.place;
-            format!("{} {bus:02x}:{device:02x}.{function:x}", device_class(pci.class))
-        }
-        _ if object.kind == ObjectKind::Group && object.subtype.is_some() => {
-            format!("{} L#{}", object.subtype.as_deref().unwrap_or_default(), object.logical_index)
-        }
-        _ => topology.label(area.object),
-    };
-    let more = match &object.attributes {
-        Attributes::Cache { size, .. } if *size > 0 => capacity(*size),
-        Attributes::Numa { memory, .. } if *memory > 0 => capacity(*memory),
-        Attributes::Os { uses } => uses.first().cloned().unwrap_or_default(),
-        _ if object.kind == ObjectKind::Package => {
-            model(object.info("CPUModel").unwrap_or_default())
-        }
-        _ => String::new(),
-    };
-    let kind = object.subtype.as_deref().filter(|_| object.kind == ObjectKind::NumaNode);
-    let with = [name.as_str(), kind.unwrap_or_default(), more.as_str()];
-    let long = with.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-    if more.is_empty() || long.chars().count() > room { name } else { long }
-}
-
-/// The name of a processor without marks of trade.
-fn model(text: &str) -> String {
-    let text = text.replace("(R)", "").replace("(TM)", "").replace("(tm)", "").replace(" CPU", "");
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// What pointing at it says: all names, exact values, what it is.
-fn tip(
-    topology: &Topology,
-    area: &Area,
-    values: &[(&ShownMonitor, Option<f64>)],
-    threads: &[&str],
-) -> String {
-    let object = topology.get(area.object);
-    let mut out = xml(&caption(topology, area, 200), 200);
-    if object.kind.is_normal() || object.kind.is_memory() {
-        let _ = write!(out, " (L#{})", object.logical_index);
-    }
-    for (monitor, value) in values {
-        let _ = write!(out, "\n{}: ", xml(&monitor.name, 80));
-        let _ = match value {
-            None => write!(out, "cannot be measured here"),
-            Some(value) if value.is_nan() => write!(out, "absent at this time"),
-            Some(value) => {
-                write!(
-                    out,
-                    "{} ({value} {})",
-                    xml(&amount(*value, &monitor.unit), 40),
-                    xml(&monitor.unit, 40)
-                )
-            }
-        };
-    }
-    for who in threads.iter().take(16) {
-        let _ = write!(out, "\n{}", xml(who, 80));
-    }
-    if threads.len() > 16 {
-        let _ = write!(out, "\nand {} more threads", threads.len() - 16);
-    }
-    for id in area.folded.iter().take(24) {
-        let _ = write!(out, "\n{}", xml(&topology.label(*id), 80));
-    }
-    out
 }
 
 /// A dot for each thread at the upper right corner of its PU.

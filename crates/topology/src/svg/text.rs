@@ -89,6 +89,24 @@ pub(crate) fn lines(text: &str, width: usize, most: usize) -> Vec<String> {
     out
 }
 
+/// Lines of parts that stay whole, with something between them.
+pub(crate) fn lines_between(parts: &[String], between: &str, width: usize) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for part in parts {
+        match out.last_mut() {
+            Some(line)
+                if line.chars().count() + between.chars().count() + part.chars().count()
+                    <= width =>
+            {
+                line.push_str(between);
+                line.push_str(part);
+            }
+            _ => out.push(part.clone()),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
