@@ -90,10 +90,14 @@ pub(super) fn convert(draft: &mut Draft) {
     let mut memory: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for at in 0..draft.objects.len() {
         // What was in a node is now beside it; nodes come before what is in them.
-        if let Some(node) =
-            draft.above[at].filter(|&above| draft.objects[above].kind == ObjectKind::NumaNode)
-        {
-            draft.above[at] = draft.above[node];
+        let is_memory = |above: &usize| draft.objects[*above].kind.is_memory();
+        while let Some(memory) = draft.above[at].filter(is_memory) {
+            if draft.objects[at].kind.is_memory()
+                && draft.objects[memory].kind == ObjectKind::MemCache
+            {
+                break;
+            }
+            draft.above[at] = draft.above[memory];
         }
         if draft.objects[at].kind != ObjectKind::NumaNode {
             continue;
@@ -101,6 +105,7 @@ pub(super) fn convert(draft: &mut Draft) {
         let above = draft.above[at];
         let above = match above {
             None => add_above(draft, at, None, ObjectKind::Machine),
+            Some(above) if draft.objects[above].kind.is_memory() => above,
             Some(above) if own_pus(draft, at) == own_pus(draft, above) => above,
             Some(above) if is_mcdram(draft, at, memory.get(&above)) => above,
             Some(above) => {
