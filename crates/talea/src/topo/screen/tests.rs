@@ -279,6 +279,43 @@ fn every_size_is_drawn() {
     }
 }
 
+/// Real machines, from other people's hwloc; the folder is beside the project where they are kept.
+#[test]
+fn real_machines_have_a_cell_for_every_pu() {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/hwloc");
+    let folder = std::env::var("TALEA_DATA").map_or(beside.into(), |data| format!("{data}/hwloc"));
+    let folder = std::path::Path::new(&folder);
+    if !folder.is_dir() {
+        assert!(std::env::var_os("CI").is_none(), "expected topologies in `{}`", folder.display());
+        println!("skipped: there are no topologies in `{}`", folder.display());
+        return;
+    }
+    let mut seen = 0;
+    for version in ["v1", "v2", "v3"] {
+        for entry in std::fs::read_dir(folder.join(version)).unwrap() {
+            let path = entry.unwrap().path();
+            let loaded = talea_topology::xml::read(&std::fs::read(&path).unwrap()).unwrap();
+            let feed = recording(loaded.topology, 3);
+            let state = at(&feed, "$");
+            let pus = feed.topology.pus().len();
+            assert_eq!(state.groups.blocks().map(|block| block.cells.len()).sum::<usize>(), pus);
+            let text = shown(&feed, &state, (100, 30));
+            // Nothing is out of sight but on the largest machines.
+            assert!(!text.contains("rows  ↓") || pus > 384, "{}\n{text}", path.display());
+            if let Ok(wanted) = std::env::var("TALEA_SHOW") {
+                if path.to_string_lossy().contains(&wanted) {
+                    println!("{}\n{text}", path.display());
+                }
+            }
+            for size in [(60, 16), (80, 24), (200, 60)] {
+                cells(&feed, &state, size, Colours::Many);
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}
+
 /// For looking at: run it in a terminal with `--ignored --nocapture`. `TALEA_SHAPE` is `packages,numa,l3,cores,pus`,
 /// `TALEA_PLAY` plays a recording instead of a live view, `TALEA_PANIC` breaks it after a while.
 #[test]
