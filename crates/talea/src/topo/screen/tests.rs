@@ -378,7 +378,7 @@ fn drawing_costs() {
                 .draw(|frame| draw::screen(frame.buffer_mut(), &feed, &state, Colours::Many))
                 .unwrap();
         }
-        let each = (processor_time() - begin) / FRAMES as u32;
+        let each = processor_time().saturating_sub(begin) / FRAMES as u32;
         println!(
             "{width} x {height}, 256 PUs: {each:?} and {} bytes a frame",
             written.get() / FRAMES
