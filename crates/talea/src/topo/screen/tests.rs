@@ -172,7 +172,7 @@ fn nothing_yet_is_said() {
 #[test]
 fn help_names_every_key() {
     let feed = laptop();
-    insta::assert_snapshot!(shown(&feed, &at(&feed, "?"), (100, 36)));
+    insta::assert_snapshot!(shown(&feed, &at(&feed, "?"), (100, 30)));
     assert!(!at(&feed, "??").help);
 }
 
