@@ -11,6 +11,8 @@ const WIDTHS: [usize; 5] = [11, 7, 3, 2, 1];
 const BETWEEN: usize = 2;
 /// Cells are at most this many rows high: wide and flat, or tall and thin, are both hard to see as one thing.
 const TALLEST: usize = 3;
+/// Panels beside each other: more would be narrower than any name.
+const MOST_BESIDE: usize = 24;
 /// A block has no more rows than this many stacks.
 const STACKS: usize = 48;
 
@@ -80,11 +82,17 @@ impl Shape {
 pub(super) fn arrange(groups: &Groups, width: usize, height: usize) -> Arranged {
     let stack = groups.stack.max(1);
     let count = groups.panels.len();
+    let largest = groups.blocks().map(|block| block.cells.len()).max().unwrap_or(0);
+    // Of those that need as many rows of panels, the fewest beside each other have the most room.
+    let rows_of = |beside: usize| count.div_ceil(beside);
+    let fewest = |&beside: &usize| beside == 1 || rows_of(beside) < rows_of(beside - 1);
+    let besides: Vec<usize> = (1..=count.min(MOST_BESIDE)).rev().filter(fewest).collect();
     let mut lowest: Option<(usize, Plan)> = None;
     for cell in WIDTHS {
         let mut best: Option<((bool, usize), Plan)> = None;
-        for times in 1..=STACKS {
-            for beside in (1..=count.min(8)).rev() {
+        // Rows beyond the largest block would be empty.
+        for times in (1..=STACKS).take_while(|times| (times - 1) * stack < largest) {
+            for &beside in &besides {
                 let Some(room) = (width + BETWEEN).checked_div(beside) else { continue };
                 let width = room.saturating_sub(BETWEEN);
                 let plan = Plan { cell, tall: 1, rows: times * stack, beside, width };
@@ -178,7 +186,7 @@ mod tests {
         check(&node(2, 1, 12, 8, 2), (100, 16), (2, 16));
         check(&node(2, 1, 12, 8, 2), (80, 12), (1, 10));
         check(&node(1, 1, 1, 32, 1), (100, 18), (11, 13));
-        check(&node(24, 1, 1, 8, 2), (100, 18), (2, 15));
+        check(&node(24, 1, 1, 8, 2), (100, 18), (3, 18));
     }
 
     proptest! {

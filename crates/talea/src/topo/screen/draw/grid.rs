@@ -31,7 +31,8 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) -> u16 {
     for (block, &(x, y, columns)) in groups.blocks().zip(&arranged.labels) {
         if let Some(y) = row(y).filter(|_| !block.label.is_empty()) {
             let style = pen.colours.faint();
-            let end = pen.text(x as u16, y, columns as u16, &block.label, style);
+            let label = fitting(&block.label, columns);
+            let end = pen.text(x as u16, y, columns as u16, label, style);
             let value = block.object.map_or(String::new(), |object| elsewhere(view, object));
             let rest = (x + columns) as u16 - end;
             if value.chars().count() < usize::from(rest) {
@@ -76,10 +77,21 @@ fn elsewhere(view: &View<'_>, object: ObjectId) -> String {
     view.elsewhere(object).map_or(String::new(), text)
 }
 
+/// A name, or the part of it that fits: `Package P#3 · NUMA 3`, `Package P#3`, `P#3`, `3`; nothing rather than half a number.
+fn fitting(name: &str, columns: usize) -> &str {
+    let first = name.split(" · ").next().unwrap_or(name);
+    let last = first.rsplit(' ').next().unwrap_or(first);
+    let fits = |text: &&str| text.chars().count() <= columns;
+    let digits = last.rsplit('#').next().unwrap_or(last);
+    [name, first, last, digits].into_iter().find(fits).unwrap_or("")
+}
+
 /// A panel's name at the left, its value at the right, a line between.
 fn title(pen: &mut Pen<'_>, (x, y, columns): (u16, u16, u16), name: &str, value: &str) {
     let colours = pen.colours;
-    let end = pen.text(x, y, columns, &format!("{name} "), colours.strong());
+    let name = fitting(name, usize::from(columns));
+    let end = pen.text(x, y, columns, name, colours.strong());
+    let end = end + u16::from(end > x && end < x + columns);
     let mut rest = (x + columns).saturating_sub(end);
     let needed = value.chars().count() as u16;
     if needed > 0 && needed + 1 < rest {

@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::pen::Pen;
+use crate::terminal::wrapped;
 use crate::topo::screen::keys::KEYS;
 
 /// How to read the picture, one sentence a line.
@@ -26,25 +27,22 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect) {
     let colours = pen.colours;
     pen.text(area.x, area.y, area.width, "talea topo: keys", colours.strong());
     let mut y = area.y + 2;
-    let mut line = |pen: &mut Pen<'_>, key: &str, text: &str| {
-        if y < area.bottom() {
-            pen.text(area.x + 2, y, 10, key, colours.key());
-            pen.text(area.x + 13, y, area.width.saturating_sub(13), text, Style::new());
-        }
-        y += 1;
-    };
     // Two columns of keys would cut their sentences; on a low screen the reading below them is what is cut.
     for key in &KEYS {
-        line(pen, key.keys, key.meaning);
+        if y < area.bottom() {
+            pen.text(area.x + 2, y, 10, key.keys, colours.key());
+            pen.text(area.x + 13, y, area.width - 13, key.meaning, Style::new());
+        }
+        y += 1;
     }
-    line(pen, "", "");
+    y += 1;
     for text in READING {
-        for (number, part) in
-            crate::terminal::wrapped(text, usize::from(area.width.saturating_sub(14)))
-                .iter()
-                .enumerate()
-        {
-            line(pen, if number == 0 { "·" } else { "" }, part);
+        for (number, part) in wrapped(text, usize::from(area.width - 5)).iter().enumerate() {
+            if y < area.bottom() {
+                pen.text(area.x + 2, y, 1, if number == 0 { "·" } else { " " }, colours.key());
+                pen.text(area.x + 4, y, area.width - 4, part, Style::new());
+            }
+            y += 1;
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use talea_topology::ObjectKind as K;
 
 use super::View;
 use super::figures::{exact, figure, signed, width};
@@ -42,6 +43,12 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
     let mut between = "";
     for holder in holders {
         let value = view.elsewhere(holder);
+        // The innermost caches and hwloc's groups tell nothing here unless they are measured.
+        let kind = topology.get(holder).kind;
+        let plain = matches!(kind, K::Group | K::L1Cache | K::L1ICache | K::L2ICache | K::L3ICache);
+        if plain && value.is_none() {
+            continue;
+        }
         let name = format!("{between}{} ", topology.label(holder));
         let value = value.map_or("–".to_owned(), text);
         let needed = name.chars().count() + value.chars().count();
