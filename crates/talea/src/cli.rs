@@ -61,7 +61,7 @@ enum Command {
     Report(ReportArgs),
     Show(ShowArgs),
     Events(EventsArgs),
-    Topo(topo::TopoArgs),
+    Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

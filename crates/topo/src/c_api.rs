@@ -26,7 +26,7 @@ thread_local! {
 #[derive(Debug)]
 pub struct Monitors {
     machine: Option<Machine>,
-    monitors: Vec<Monitor>,
+    wanted: Vec<Monitor>,
     output: Option<PathBuf>,
     pid: Option<u32>,
     session: Option<Session>,
@@ -98,16 +98,18 @@ pub unsafe extern "C" fn load_Monitors_from_config(
         };
         let text = config.as_deref().map(read_text).transpose()?;
         let sources = Sources::of_machine();
-        let mut monitors =
+        let mut wanted =
             read_monitors(&sources, text.as_deref()).map_err(|mistakes| match &config {
                 Some(path) => mistakes.in_file(&path.display().to_string()).to_string(),
                 None => mistakes.to_string(),
             })?;
         if accumulate != 0 {
-            monitors.iter_mut().for_each(|monitor| monitor.accumulate = true);
+            for monitor in &mut wanted {
+                monitor.accumulate = true;
+            }
         }
         let machine = Some(machine);
-        let monitors = Monitors { machine, monitors, output, pid: None, session: None, phase: 0 };
+        let monitors = Monitors { machine, wanted, output, pid: None, session: None, phase: 0 };
         Ok(Box::into_raw(Box::new(monitors)))
     })
 }
@@ -150,7 +152,7 @@ pub unsafe extern "C" fn Monitors_start(monitors: *mut Monitors) -> c_int {
             Some(pid) => Target::Processes { pids: vec![pid], children: true },
             None => Target::Machine,
         };
-        let all = monitors.monitors.clone();
+        let all = monitors.wanted.clone();
         let mut session = Session::with_monitors(machine, Sources::of_machine(), all, &target)
             .map_err(|e| e.to_string())?;
         if let Some(output) = &monitors.output {

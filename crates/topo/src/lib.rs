@@ -9,7 +9,7 @@
 //! use talea_topo::{Machine, Session};
 //!
 //! let machine = Machine::here()?;
-//! let mut session = Session::open(machine, Sources::of_machine(), None, Target::Machine)?;
+//! let mut session = Session::open(machine, Sources::of_machine(), None, &Target::Machine)?;
 //! session.record_to("node.talea".as_ref(), &Default::default())?;
 //! // ... as often as wanted:
 //! let frame = session.update()?;

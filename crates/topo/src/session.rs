@@ -57,10 +57,10 @@ impl Session {
         machine: Machine,
         sources: Sources,
         monitors: Option<&str>,
-        target: Target,
+        target: &Target,
     ) -> Result<Self, SessionError> {
         let monitors = read_monitors(&sources, monitors)?;
-        Self::with_monitors(machine, sources, monitors, &target)
+        Self::with_monitors(machine, sources, monitors, target)
     }
 
     /// The same with monitors that have been read.
@@ -109,8 +109,9 @@ impl Session {
 
     /// Records from here on; the kind of file follows from its name, see [`Recorder::create`].
     pub fn record_to(&mut self, path: &Path, about: &About) -> Result<(), SessionError> {
+        let texts: Vec<String> = self.monitors.iter().map(ToString::to_string).collect();
         let about = About {
-            monitors: self.monitors.iter().map(|monitor| format!("{monitor}\n")).collect(),
+            monitors: texts.join("\n"),
             source: self.source_names.clone(),
             topology: self.machine.how.clone(),
             ..about.clone()

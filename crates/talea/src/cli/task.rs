@@ -52,7 +52,7 @@ impl From<Command> for Task {
                     events::Format::Text
                 },
             }),
-            Command::Topo(args) => Self::Topo(Box::new(args.into())),
+            Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
             Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),

@@ -46,7 +46,6 @@ JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, os_index, logic
 how, gaps}; with values also {host, source, at_ns, frames, monitors: [{name, expression, unit, level, min, max, log, imbalance,
 values: [{object, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], threads: [{pid, tid, name, pu}]};
 value is null where it is absent.")]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line are")]
 pub(super) struct TopoArgs {
     /// Objects from a file of hwloc's XML (versions 1 to 3) instead of this machine's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

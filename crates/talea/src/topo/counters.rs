@@ -18,7 +18,9 @@ pub(super) fn list(options: &Options) -> Result<(), TopoError> {
         let offer = sources.offer(&name);
         let about = catalogue::spec(&name).map(|spec| spec.description.clone()).unwrap_or_default();
         let (scope, unit, works) = match &offer {
-            Ok((_, offered)) => (format!("{:?}", offered.scope), offered.unit.clone(), String::new()),
+            Ok((_, offered)) => {
+                (format!("{:?}", offered.scope), offered.unit.clone(), String::new())
+            }
             Err(reason) => (String::new(), String::new(), reason.clone()),
         };
         rows.push((source, name, scope, unit, about.to_string(), works));
@@ -34,7 +36,8 @@ pub(super) fn list(options: &Options) -> Result<(), TopoError> {
         writeln!(out)?;
     } else {
         for (source, name, scope, unit, about, reason) in &rows {
-            let tail = if reason.is_empty() { about.clone() } else { format!("not here: {reason}") };
+            let tail =
+                if reason.is_empty() { about.clone() } else { format!("not here: {reason}") };
             let line = format!("{name:<32} {scope:<8} {unit:<4} {source:<11} {tail}");
             writeln!(out, "{}", clean(line.trim_end(), WIDTH))?;
         }

@@ -1,6 +1,5 @@
 //! What the screen shows: a running session, or a recording.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -10,11 +9,14 @@ use talea_topology::hints::PlacementSample;
 use talea_topology::{Frame, Monitor, ObjectId, Topology};
 
 use super::screen::feed::{Feed, News, ShownMonitor, ThreadAt};
+use super::screen::history::{History, Replay};
 use super::screen::scale::Wanted;
 use super::shown::level;
 
 /// Values that a live view keeps in memory to scrub back; what is older is in the recording.
 const MOST_VALUES: usize = 8 << 20;
+/// Phases that have names.
+const MOST_PHASES: usize = 1 << 16;
 
 fn shown(topology: &Topology, monitor: &Monitor, objects: &[ObjectId]) -> ShownMonitor {
     ShownMonitor {
@@ -46,9 +48,7 @@ pub(super) struct Live {
     simulated: bool,
     begin: Instant,
     next: u64,
-    frames: VecDeque<Frame>,
-    first: u64,
-    most: usize,
+    frames: History,
     gaps: Gaps,
     threads: Vec<ThreadAt>,
     failed: Option<SessionError>,
@@ -62,7 +62,6 @@ impl Live {
             .enumerate()
             .map(|(at, monitor)| shown(session.topology(), monitor, session.objects(at)))
             .collect();
-        let width: usize = monitors.iter().map(|monitor| monitor.objects.len()).sum();
         Self {
             source: session.source().to_owned(),
             gaps: session.gaps(),
@@ -73,9 +72,7 @@ impl Live {
             simulated,
             begin: Instant::now(),
             next: 1,
-            frames: VecDeque::new(),
-            first: 0,
-            most: (MOST_VALUES / width.max(1)).clamp(16, 1 << 20),
+            frames: History::with_most(MOST_VALUES),
             threads: Vec::new(),
             failed: None,
         }
@@ -118,18 +115,14 @@ impl Feed for Live {
         let due = self.every.saturating_mul(u32::try_from(self.next).unwrap_or(u32::MAX));
         let now = self.begin.elapsed();
         if now < due {
-            return News::In(due - now);
+            return News::In(due.saturating_sub(now));
         }
         let at = Nanos(now.as_nanos() as u64);
         let updated =
             if self.simulated { self.session.update_at(at) } else { self.session.update() };
         match updated {
-            Ok(frame) => self.frames.push_back(frame.clone()),
+            Ok(frame) => self.frames.push(frame.clone()),
             Err(error) => self.failed = Some(error),
-        }
-        if self.frames.len() > self.most {
-            self.frames.pop_front();
-            self.first += 1;
         }
         if let Some(places) = self.session.places() {
             self.threads = threads(places);
@@ -141,11 +134,11 @@ impl Feed for Live {
     }
 
     fn frames(&self) -> Range<u64> {
-        self.first..self.first + self.frames.len() as u64
+        self.frames.range()
     }
 
     fn frame(&self, number: u64) -> Option<&Frame> {
-        self.frames.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+        self.frames.get(number)
     }
 
     fn gaps(&self) -> &Gaps {
@@ -157,79 +150,33 @@ impl Feed for Live {
     }
 }
 
-/// A recording that plays.
-pub(super) struct Replay {
-    recording: Recording,
-    monitors: Vec<ShownMonitor>,
-    title: String,
-    threads: Vec<(Nanos, Vec<ThreadAt>)>,
-}
-
-impl Replay {
-    pub(super) fn new(recording: Recording) -> Self {
-        let monitors = recording
-            .monitors
-            .iter()
-            .zip(&recording.objects)
-            .map(|(monitor, objects)| shown(&recording.topology, monitor, objects))
-            .collect();
-        let about = &recording.about;
-        let title = [&about.host, &about.command].map(String::as_str);
-        let title: Vec<&str> = title.into_iter().filter(|text| !text.is_empty()).collect();
-        Self {
-            title: if title.is_empty() { recording.path.display().to_string() } else { title.join(" · ") },
-            threads: recording.placement.iter().map(|sample| (sample.at, threads(sample))).collect(),
-            monitors,
-            recording,
+/// The feed of a recording.
+pub(super) fn replay(recording: Recording) -> Replay {
+    let shown = recording
+        .monitors
+        .iter()
+        .zip(&recording.objects)
+        .map(|(monitor, objects)| shown(&recording.topology, monitor, objects));
+    let about = &recording.about;
+    let title = [&about.host, &about.command].map(String::as_str);
+    let title: Vec<&str> = title.into_iter().filter(|text| !text.is_empty()).collect();
+    let path = recording.path.display().to_string();
+    let from = |at: Nanos| recording.frames.partition_point(|frame| frame.at < at) as u64;
+    let most = recording.phases.iter().map(|(number, _)| *number as usize + 1).max().unwrap_or(0);
+    let mut phases = vec![String::new(); most.min(MOST_PHASES)];
+    for (number, name) in &recording.phases {
+        if let Some(phase) = phases.get_mut(*number as usize) {
+            phase.clone_from(name);
         }
     }
-}
-
-impl Feed for Replay {
-    fn topology(&self) -> &Topology {
-        &self.recording.topology
-    }
-
-    fn monitors(&self) -> &[ShownMonitor] {
-        &self.monitors
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn source(&self) -> &str {
-        &self.recording.about.source
-    }
-
-    fn is_live(&self) -> bool {
-        false
-    }
-
-    fn poll(&mut self) -> News {
-        News::Ended
-    }
-
-    fn frames(&self) -> Range<u64> {
-        0..self.recording.frames.len() as u64
-    }
-
-    fn frame(&self, number: u64) -> Option<&Frame> {
-        self.recording.frames.get(usize::try_from(number).ok()?)
-    }
-
-    fn gaps(&self) -> &Gaps {
-        &self.recording.gaps
-    }
-
-    fn threads(&self, number: u64) -> &[ThreadAt] {
-        let at = self.frame(number).map_or(Nanos(0), |frame| frame.at);
-        let place = self.threads.partition_point(|(time, _)| *time <= at);
-        self.threads.get(place.saturating_sub(1)).map_or(&[], |(_, threads)| threads)
-    }
-
-    fn phase_name(&self, phase: u32) -> Option<&str> {
-        let names = &self.recording.phases;
-        names.iter().find(|(number, _)| *number == phase).map(|(_, name)| name.as_str()).filter(|n| !n.is_empty())
+    Replay {
+        monitors: shown.collect(),
+        title: if title.is_empty() { path } else { title.join(" · ") },
+        source: about.source.clone(),
+        threads: recording.placement.iter().map(|s| (from(s.at), threads(s))).collect(),
+        phases,
+        topology: recording.topology,
+        frames: recording.frames,
+        gaps: recording.gaps,
     }
 }

@@ -60,14 +60,16 @@ pub(super) fn sources(machine: &Machine, options: &Options) -> Result<Sources, T
 pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, TopoError> {
     let text = monitors_text(&options.monitors)?;
     let sources = sources(&machine, options)?;
-    let monitors = talea_topo::read_monitors(&sources, text.as_deref()).map_err(|mistakes| {
-        match &options.monitors {
+    let monitors =
+        talea_topo::read_monitors(&sources, text.as_deref()).map_err(|mistakes| match &options
+            .monitors
+        {
             super::Monitors::File(path) => mistakes.in_file(&path.display().to_string()),
             _ => mistakes,
-        }
-    })?;
+        })?;
     let mut watched = Watched::start(options)?;
-    let pids: Vec<u32> = options.pids.iter().copied().chain(watched.as_ref().map(Watched::pid)).collect();
+    let pids: Vec<u32> =
+        options.pids.iter().copied().chain(watched.as_ref().map(Watched::pid)).collect();
     let target = match (pids.is_empty(), options.simulate) {
         (false, None) => Target::Processes { pids: pids.clone(), children: true },
         _ => Target::Machine,
@@ -76,7 +78,8 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     let about = About { host: host_name(), command: what(options), ..About::default() };
     let folder = tempfile::tempdir()?;
     // A text trace lacks what pages and pictures need.
-    let is_text = |path: &std::path::Path| path.extension().is_some_and(|e| e == "trace" || e == "paje");
+    let is_text =
+        |path: &std::path::Path| path.extension().is_some_and(|e| e == "trace" || e == "paje");
     let record = options.record.clone().unwrap_or_else(|| folder.path().join("node.talea"));
     session.record_to(&record, &about)?;
     if to == Where::Screen {
@@ -93,8 +96,9 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     }
     let simulated = options.simulate.is_some();
     let endless = options.duration.is_none() && pids.is_empty() && options.record.is_none();
-    let duration =
-        options.duration.or(endless.then_some(Nanos(options.every.0.saturating_mul(DEFAULT_VALUES))));
+    let duration = options
+        .duration
+        .or(endless.then_some(Nanos(options.every.0.saturating_mul(DEFAULT_VALUES))));
     let begin = Instant::now();
     let mut values = 0_u64;
     let mut code = None;
@@ -112,9 +116,17 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
                 break;
             }
             let left = Duration::from_nanos(at.0).saturating_sub(begin.elapsed());
-            std::thread::sleep(if pids.is_empty() { left.min(GLANCE * 5) } else { left.min(GLANCE) });
+            std::thread::sleep(if pids.is_empty() {
+                left.min(GLANCE * 5)
+            } else {
+                left.min(GLANCE)
+            });
         }
-        if simulated { session.update_at(at)? } else { session.update()? };
+        if simulated {
+            session.update_at(at)?
+        } else {
+            session.update()?
+        };
         values += 1;
         if over {
             break;
@@ -124,7 +136,11 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     let gaps = session.gaps();
     drop(session);
     if let Some(path) = &options.record {
-        say(&format!("recorded {values} times {} in `{}`", talea_model::units::si(options.every.seconds(), "s"), path.display()));
+        say(&format!(
+            "recorded {values} times {} in `{}`",
+            talea_model::units::si(options.every.seconds(), "s"),
+            path.display()
+        ));
     }
     if is_text(&record) {
         say_gaps(&gaps);
@@ -140,6 +156,7 @@ fn what(options: &Options) -> String {
     let words: Vec<String> =
         options.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let pids: Vec<String> = options.pids.iter().map(|pid| format!("process {pid}")).collect();
-    let all: Vec<String> = pids.into_iter().chain((!words.is_empty()).then(|| words.join(" "))).collect();
+    let all: Vec<String> =
+        pids.into_iter().chain((!words.is_empty()).then(|| words.join(" "))).collect();
     if all.is_empty() { "whole machine".to_owned() } else { all.join(", ") }
 }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use talea_model::Nanos;
 use talea_sampling::plugin::PluginError;
 use talea_topo::recording::{self, ReadError};
-use talea_topo::{MachineError, Recording, SessionError};
+use talea_topo::{MachineError, SessionError};
 use talea_topology::monitors::Mistakes;
 use talea_topology::name::NameError;
 use talea_topology::restrict::RestrictError;
@@ -186,9 +186,10 @@ pub(crate) enum TopoError {
 impl Expected for TopoError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Session(SessionError::Nothing(_) | SessionError::Record(_)) => Exit::Lacking,
-            Self::Write { .. } | Self::Png(_) => Exit::Lacking,
-            Self::Machine(MachineError::Discover(_)) => Exit::Lacking,
+            Self::Session(SessionError::Nothing(_) | SessionError::Record(_))
+            | Self::Write { .. }
+            | Self::Png(_)
+            | Self::Machine(MachineError::Discover(_)) => Exit::Lacking,
             Self::Output(error) => Exit::of_output(error),
             _ => Exit::Input,
         }
@@ -218,7 +219,11 @@ pub(crate) fn topo(options: &Options) -> Result<u8, TopoError> {
         return outputs::objects(&machine, options).map(|()| 0);
     }
     let screen = is_screen && !options.out.is_any() && options.duration.is_none();
-    measure::run(machine, options, if screen { measure::Where::Screen } else { measure::Where::Files })
+    measure::run(
+        machine,
+        options,
+        if screen { measure::Where::Screen } else { measure::Where::Files },
+    )
 }
 
 fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
@@ -232,7 +237,7 @@ fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
         return outputs::recording(&recording, other.as_ref(), options);
     }
     if io::stdout().is_terminal() && io::stdin().is_terminal() {
-        let mut feed = feeds::Replay::new(recording);
+        let mut feed = feeds::replay(recording);
         return Ok(screen::watch(&mut feed, screen::Options::new(options.speed))?);
     }
     text::recording(&recording, other.as_ref(), options)
@@ -240,13 +245,13 @@ fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
 
 /// The text of the monitors; none for the default ones.
 fn monitors_text(monitors: &Monitors) -> Result<Option<String>, TopoError> {
+    // A text is at most a MiB; what is longer is refused when it is read.
+    const MOST: u64 = (talea_topology::monitors::LONGEST_TEXT + 1) as u64;
     match monitors {
         Monitors::Default => Ok(None),
         Monitors::Text(text) => Ok(Some(text.clone())),
         Monitors::File(path) => {
             let mut bytes = Vec::new();
-            // A text is at most a MiB; what is longer is refused when it is read.
-            const MOST: u64 = (talea_topology::monitors::LONGEST_TEXT + 1) as u64;
             let read = if path == Path::new("-") {
                 io::stdin().lock().take(MOST).read_to_end(&mut bytes)
             } else {
@@ -267,10 +272,4 @@ fn say_gaps(gaps: &talea_model::Gaps) {
     if let more @ 1.. = gaps.iter().count().saturating_sub(MOST) {
         say(&format!("missing: {more} more, see --json"));
     }
-}
-
-/// All of a recording that its outputs need.
-pub(super) struct Loaded<'a> {
-    pub(super) recording: &'a Recording,
-    pub(super) other: Option<&'a Recording>,
 }

@@ -1,7 +1,7 @@
 //! Which objects: of this machine or another, all or a part.
 
 use talea_topo::Machine;
-use talea_topology::{CpuSet, name, restrict};
+use talea_topology::{CpuSet, Topology, name, restrict};
 
 use super::{Objects, Options, TopoError};
 
@@ -13,23 +13,24 @@ pub(super) fn machine(options: &Options) -> Result<Machine, TopoError> {
         Objects::Synthetic(text) => Machine::synthetic(text)?,
     };
     if let Some(text) = &options.restrict {
-        machine.topology = match CpuSet::from_list(text) {
-            Ok(set) => restrict::to_cpuset(&machine.topology, &set)?,
-            Err(_) => {
-                let found = name::find(&machine.topology, text)?;
-                match found[..] {
-                    [one] => restrict::to_subtree(&machine.topology, one)?,
-                    _ => {
-                        let sets = found.iter().map(|&id| &machine.topology.get(id).cpuset);
-                        let set = sets.fold(CpuSet::default(), |all, set| all.or(set));
-                        restrict::to_cpuset(&machine.topology, &set)?
-                    }
-                }
-            }
-        };
+        machine.topology = part(&machine.topology, text)?;
     }
     if options.no_io {
         machine.topology = restrict::without_io(&machine.topology);
     }
     Ok(machine)
+}
+
+/// The part that a set of PUs or the name of objects means.
+fn part(topology: &Topology, text: &str) -> Result<Topology, TopoError> {
+    if let Ok(set) = CpuSet::from_list(text) {
+        return Ok(restrict::to_cpuset(topology, &set)?);
+    }
+    let found = name::find(topology, text)?;
+    if let [one] = found[..] {
+        return Ok(restrict::to_subtree(topology, one)?);
+    }
+    let sets = found.iter().map(|&id| &topology.get(id).cpuset);
+    let set = sets.fold(CpuSet::default(), |all, set| all.or(set));
+    Ok(restrict::to_cpuset(topology, &set)?)
 }

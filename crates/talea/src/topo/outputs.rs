@@ -45,7 +45,12 @@ pub(super) fn objects(machine: &Machine, options: &Options) -> Result<(), TopoEr
     }
     if let Some(path) = &out.html {
         let facts = vec![machine.how.clone()];
-        let empty = PageRecording { name: "topology".to_owned(), facts, gaps: shown.gaps, ..PageRecording::default() };
+        let empty = PageRecording {
+            name: "topology".to_owned(),
+            facts,
+            gaps: shown.gaps,
+            ..PageRecording::default()
+        };
         write(path, &page(topology, &[], &empty, None))?;
     }
     if let Some(path) = &out.xml {

@@ -12,7 +12,9 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chro
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PngError {
     /// No browser.
-    #[error("--png needs chromium in PATH (`apt-get install chromium`), found none; --svg needs nothing")]
+    #[error(
+        "--png needs chromium in PATH (`apt-get install chromium`), found none; --svg needs nothing"
+    )]
     NoBrowser,
     /// It failed.
     #[error("chromium wrote no picture{0}")]
@@ -37,8 +39,18 @@ pub(super) fn write(svg: &str, path: &Path) -> Result<(), PngError> {
     let (width, height) = size(svg);
     for name in NAMES {
         let output = Command::new(name)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+            ])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ])
             .arg("--hide-scrollbars")
             .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
             .arg(format!("--screenshot={}", drawn.display()))
@@ -47,7 +59,7 @@ pub(super) fn write(svg: &str, path: &Path) -> Result<(), PngError> {
             .stdin(Stdio::null())
             .output();
         match output {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(PngError::Failed(format!(": {error}"))),
             Ok(output) if !drawn.is_file() => {
                 let said = String::from_utf8_lossy(&output.stderr);

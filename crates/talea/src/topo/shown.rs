@@ -19,7 +19,9 @@ const MOST_PLACED: usize = 4096;
 pub(super) fn level(topology: &Topology, monitor: &Monitor, objects: &[ObjectId]) -> String {
     match monitor.objects {
         ObjectsOf::Kind(kind) => kind.short().to_owned(),
-        other => objects.first().map_or_else(|| other.to_string(), |&id| topology.get(id).kind.short().to_owned()),
+        other => objects
+            .first()
+            .map_or_else(|| other.to_string(), |&id| topology.get(id).kind.short().to_owned()),
     }
 }
 
@@ -85,7 +87,8 @@ fn means(recording: &Recording) -> Vec<Vec<f64>> {
             }
         }
     }
-    let mean = |&(sum, count): &(f64, u32)| if count > 0 { sum / f64::from(count) } else { f64::NAN };
+    let mean =
+        |&(sum, count): &(f64, u32)| if count > 0 { sum / f64::from(count) } else { f64::NAN };
     sums.iter().map(|sums| sums.iter().map(mean).collect()).collect()
 }
 
@@ -122,7 +125,8 @@ pub(super) fn shown(
         sentence: hint.sentence.clone(),
         from_to: Some((hint.from, hint.to)),
     };
-    let hints = if other.is_none() { findings(recording).iter().map(hint).collect() } else { Vec::new() };
+    let hints =
+        if other.is_none() { findings(recording).iter().map(hint).collect() } else { Vec::new() };
     Ok(Shown {
         title: title(recording, other),
         subtitle: facts(recording, at),
@@ -141,7 +145,8 @@ fn shown_monitor(
 ) -> ShownMonitor {
     let monitor = &recording.monitors[number];
     let scale = if difference {
-        let most = values.iter().filter(|value| value.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
+        let most =
+            values.iter().filter(|value| value.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
         ShownScale { log: false, min: -most, max: most, range: Range::Auto }
     } else {
         let fixed = monitor.min.is_some() && monitor.max.is_some();
@@ -187,7 +192,8 @@ pub(super) fn facts(recording: &Recording, at: Option<Nanos>) -> Vec<String> {
         None => format!("mean of {} values over {span:.2} s", recording.frames.len()),
     };
     let date = about.start.get(..16).map(|date| date.replace('T', " ")).unwrap_or_default();
-    let source = if about.source.is_empty() { String::new() } else { format!("source: {}", about.source) };
+    let source =
+        if about.source.is_empty() { String::new() } else { format!("source: {}", about.source) };
     let all = [about.host.clone(), source, date, time];
     all.into_iter().filter(|fact| !fact.is_empty()).collect()
 }

@@ -18,7 +18,8 @@ const MOST_ROWS: usize = 32;
 /// The tree, a line for each object; equal subtrees next to each other are one.
 pub(super) fn objects(topology: &Topology) -> Result<(), TopoError> {
     let mut out = BufWriter::new(std::io::stdout().lock());
-    let mut open: Vec<(ObjectId, usize)> = topology.root().map(|root| (root, 0)).into_iter().collect();
+    let mut open: Vec<(ObjectId, usize)> =
+        topology.root().map(|root| (root, 0)).into_iter().collect();
     while let Some((id, depth)) = open.pop() {
         let object = topology.get(id);
         let more = match &object.attributes {
@@ -49,7 +50,11 @@ fn binary(bytes: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if value < 9.95 && unit > 0 { format!("{value:.1} {}", UNITS[unit]) } else { format!("{value:.0} {}", UNITS[unit]) }
+    if value < 9.95 && unit > 0 {
+        format!("{value:.1} {}", UNITS[unit])
+    } else {
+        format!("{value:.0} {}", UNITS[unit])
+    }
 }
 
 /// Findings, then each monitor with a bar for each object.
@@ -65,7 +70,8 @@ pub(super) fn recording(
     if other.is_none() {
         for hint in findings(recording) {
             let (from, to): (Nanos, Nanos) = (hint.from, hint.to);
-            let text = format!("{} ({:.1} s to {:.1} s)", hint.sentence, from.seconds(), to.seconds());
+            let text =
+                format!("{} ({:.1} s to {:.1} s)", hint.sentence, from.seconds(), to.seconds());
             for (number, line) in wrapped(&text, WIDTH - 2).iter().enumerate() {
                 writeln!(out, "{} {line}", if number == 0 { "*" } else { " " })?;
             }
@@ -81,10 +87,16 @@ pub(super) fn recording(
         for (&id, value) in monitor.objects.iter().zip(&monitor.values).take(MOST_ROWS) {
             let label = clean(&recording.topology.label(id), 24);
             let (text, part) = match value {
-                Some(value) if !value.is_nan() => (amount(*value, &monitor.unit), value.abs() / most),
+                Some(value) if !value.is_nan() => {
+                    (amount(*value, &monitor.unit), value.abs() / most)
+                }
                 _ => ("absent".to_owned(), 0.0),
             };
-            writeln!(out, "  {label:<24} {text:>16}  {}", bar(if part.is_finite() { part } else { 0.0 }, 40))?;
+            writeln!(
+                out,
+                "  {label:<24} {text:>16}  {}",
+                bar(if part.is_finite() { part } else { 0.0 }, 40)
+            )?;
         }
         if let more @ 1.. = monitor.objects.len().saturating_sub(MOST_ROWS) {
             writeln!(out, "  ... and {more} more; --json has all, --svg draws them")?;

@@ -1,7 +1,7 @@
 //! Frames as bytes: some hundred at a time, column by column.
 //!
 //! Owns the form of a block of frames: counts first, then a column each for time, span and phase, then one for each object of each
-//! monitor. A column of whole numbers is differences as LEB128, any other the bits of its numbers, each XORed with the one
+//! monitor. A column of whole numbers is differences as LEB128, any other the bits of its numbers, each xored with the one
 //! before; absent values are told apart by a column of runs. All of it is packed with zstd.
 
 use talea_model::Nanos;
@@ -20,27 +20,33 @@ pub(super) fn pack(frames: &[Frame], widths: &[usize]) -> std::io::Result<Vec<u8
     let mut out = Vec::new();
     put_number(&mut out, frames.len() as u64);
     put_number(&mut out, widths.len() as u64);
-    widths.iter().for_each(|&width| put_number(&mut out, width as u64));
+    for &width in widths {
+        put_number(&mut out, width as u64);
+    }
     let mut last = 0;
     for frame in frames {
         put_number(&mut out, frame.at.0.wrapping_sub(last));
         last = frame.at.0;
     }
-    frames.iter().for_each(|frame| put_number(&mut out, frame.span.0));
-    frames.iter().for_each(|frame| put_number(&mut out, u64::from(frame.phase)));
+    for frame in frames {
+        put_number(&mut out, frame.span.0);
+    }
+    for frame in frames {
+        put_number(&mut out, u64::from(frame.phase));
+    }
     for (monitor, &width) in widths.iter().enumerate() {
         for object in 0..width {
             let value = |frame: &Frame| {
                 let values = frame.values.get(monitor);
                 values.and_then(|values| values.get(object)).copied().unwrap_or(f64::NAN)
             };
-            put_column(&mut out, frames.iter().map(value));
+            put_column(&mut out, &frames.iter().map(value));
         }
     }
     zstd::bulk::compress(&out, LEVEL)
 }
 
-fn put_column(out: &mut Vec<u8>, values: impl Iterator<Item = f64> + Clone) {
+fn put_column(out: &mut Vec<u8>, values: &(impl Iterator<Item = f64> + Clone)) {
     let present = || values.clone().filter(|value| !value.is_nan());
     let absent = values.clone().count() - present().count();
     // What minus zero would become is not what it was.

@@ -128,7 +128,9 @@ impl Recording {
             let Some(&(monitor, object)) = slots.get(&value.id) else { continue };
             let at = Nanos((value.time_us - start).saturating_mul(1000));
             if self.frames.is_empty() || taken[monitor][object] {
-                taken.iter_mut().for_each(|taken| taken.fill(false));
+                for taken in &mut taken {
+                    taken.fill(false);
+                }
                 last = self.frames.last().map_or(last, |frame: &Frame| frame.at);
                 let span = at - last;
                 self.frames.push(Frame { at, span, phase: value.phase, values: blank.clone() });

@@ -106,17 +106,16 @@ fn compact(bytes: &[u8], path: &Path, topology: Option<Topology>) -> Result<Reco
     }
     let monitors = parse(&about.monitors)?;
     let mut gaps = journal.gaps.clone();
-    let topology = match topology {
-        Some(topology) => topology,
-        None => {
-            let block = first(OBJECTS).ok_or_else(|| damaged("a block `OBJS`"))?;
-            let text = zstd::bulk::decompress(block.bytes, MOST_XML)
-                .map_err(|_| damaged("packed objects"))?;
-            let loaded = xml::read(&text)
-                .map_err(|source| ReadError::Objects { source, path: path.to_owned() })?;
-            gaps.merge(loaded.gaps);
-            loaded.topology
-        }
+    let topology = if let Some(topology) = topology {
+        topology
+    } else {
+        let block = first(OBJECTS).ok_or_else(|| damaged("a block `OBJS`"))?;
+        let text =
+            zstd::bulk::decompress(block.bytes, MOST_XML).map_err(|_| damaged("packed objects"))?;
+        let loaded = xml::read(&text)
+            .map_err(|source| ReadError::Objects { source, path: path.to_owned() })?;
+        gaps.merge(loaded.gaps);
+        loaded.topology
     };
     let objects: Vec<_> = monitors.iter().map(|m| objects_of(&topology, m.objects)).collect();
     let widths: Vec<usize> = objects.iter().map(Vec::len).collect();

@@ -323,7 +323,7 @@ fn look_at_it() {
     let shape = std::env::var("TALEA_SHAPE").unwrap_or_else(|_| "2,1,12,8,2".to_owned());
     let n: Vec<usize> = shape.split(',').map(|part| part.parse().unwrap()).collect();
     let topology = node(n[0], n[1], n[2], n[3], n[4]);
-    let options = super::Options { colours: Colours::from_environment() };
+    let options = super::Options { speed: 0, colours: Colours::from_environment() };
     let end = if std::env::var_os("TALEA_PLAY").is_some() {
         super::watch(&mut recording(topology, 600), options)
     } else {
