@@ -5,51 +5,52 @@ module talea_topo
     implicit none
 
     interface
-        function load_Monitors_from_config(topology, monitors_file, output_file, accumulate) bind(c) result(monitors)
+        function load_Monitors_from_config(topology, monitors_file, output_file, accumulate) &
+                bind(c, name="load_Monitors_from_config") result(monitors)
             import :: c_ptr, c_int
             type(c_ptr), value :: topology, monitors_file, output_file
             integer(c_int), value :: accumulate
             type(c_ptr) :: monitors
         end function
 
-        function Monitors_watch_pid(monitors, pid) bind(c) result(code)
+        function Monitors_watch_pid(monitors, pid) bind(c, name="Monitors_watch_pid") result(code)
             import :: c_ptr, c_int
             type(c_ptr), value :: monitors
             integer(c_int), value :: pid
             integer(c_int) :: code
         end function
 
-        function Monitors_start(monitors) bind(c) result(code)
+        function Monitors_start(monitors) bind(c, name="Monitors_start") result(code)
             import :: c_ptr, c_int
             type(c_ptr), value :: monitors
             integer(c_int) :: code
         end function
 
-        function Monitors_update_counters(monitors) bind(c) result(code)
+        function Monitors_update_counters(monitors) bind(c, name="Monitors_update_counters") result(code)
             import :: c_ptr, c_int
             type(c_ptr), value :: monitors
             integer(c_int) :: code
         end function
 
-        subroutine delete_Monitors(monitors) bind(c)
+        subroutine delete_Monitors(monitors) bind(c, name="delete_Monitors")
             import :: c_ptr
             type(c_ptr), value :: monitors
         end subroutine
 
-        subroutine Monitors_set_phase(monitors, phase) bind(c)
+        subroutine Monitors_set_phase(monitors, phase) bind(c, name="Monitors_set_phase")
             import :: c_ptr, c_int
             type(c_ptr), value :: monitors
             integer(c_int), value :: phase
         end subroutine
 
-        function Monitors_count(monitors, monitor) bind(c) result(count)
+        function Monitors_count(monitors, monitor) bind(c, name="Monitors_count") result(count)
             import :: c_ptr, c_int
             type(c_ptr), value :: monitors
             integer(c_int), value :: monitor
             integer(c_int) :: count
         end function
 
-        function Monitors_value(monitors, monitor, object) bind(c) result(number)
+        function Monitors_value(monitors, monitor, object) bind(c, name="Monitors_value") result(number)
             import :: c_ptr, c_int, c_double
             type(c_ptr), value :: monitors
             integer(c_int), value :: monitor, object

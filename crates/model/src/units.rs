@@ -59,12 +59,39 @@ impl Nanos {
     }
 }
 
+const UP: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+const DOWN: [&str; 5] = ["", "m", "µ", "n", "p"];
+
+/// Units of more characters are words, which take no prefix.
+const LONGEST_SYMBOL: usize = 3;
+
+/// Three significant digits without a prefix.
+fn three_digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = 2 - (value.abs().log10().floor() as i32).clamp(-3, 2);
+    format!("{value:.*}", digits as usize)
+}
+
 /// Three significant digits with the SI prefix that leaves one to three digits before the point.
 ///
-/// `unit` follows the prefix: `si(12_345.0, "B")` is `12.3 kB`.
+/// `unit` follows the prefix: `si(12_345.0, "B")` is `12.3 kB`. Nanoseconds become seconds with a prefix, `1/s` loses its 1
+/// (`7.46 k/s`), and a unit that is a word stands apart: `19.3 M misses/s`, and `1.25 instr./cycle` without a prefix
+/// as long as three digits do.
 pub fn si(value: f64, unit: &str) -> String {
-    const UP: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
-    const DOWN: [&str; 5] = ["", "m", "µ", "n", "p"];
+    if let Some(rest) = unit.strip_prefix("ns")
+        && (rest.is_empty() || rest.starts_with('/'))
+    {
+        return si(value / 1e9, &format!("s{rest}"));
+    }
+    let unit = if unit.starts_with("1/") { &unit[1..] } else { unit };
+    let first = unit.split('/').next().unwrap_or_default();
+    if first.chars().count() > LONGEST_SYMBOL {
+        let plain = value == 0.0 || (0.001..999.5).contains(&value.abs());
+        let number = if plain { three_digits(value) } else { si(value, "") };
+        return format!("{number} {unit}");
+    }
     if value == 0.0 || !value.is_finite() {
         return format!("{value} {unit}").trim_end().to_owned();
     }
@@ -123,5 +150,15 @@ mod tests {
         check(61_000_000_000, "61.0 s");
         assert_eq!(Bytes(999).to_string(), "999 B");
         assert_eq!(Bytes(53_200).to_string(), "53.2 kB");
+    }
+
+    #[test]
+    fn units_that_take_no_prefix() {
+        assert_eq!(si(984e6, "ns/s"), "984 ms/s");
+        assert_eq!(si(7460.0, "1/s"), "7.46 k/s");
+        assert_eq!(si(19.31e6, "misses/s"), "19.3 M misses/s");
+        assert_eq!(si(0.4721, "instr./cycle"), "0.472 instr./cycle");
+        assert_eq!(si(1.25, "instr./cycle"), "1.25 instr./cycle");
+        assert_eq!(si(0.0, "misses/s"), "0 misses/s");
     }
 }

@@ -22,4 +22,5 @@ mod cli {
     mod slurm;
     mod special;
     mod survive;
+    mod topo;
 }

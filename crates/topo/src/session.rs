@@ -38,17 +38,26 @@ pub struct Session {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The text of the monitors has mistakes.
-    #[error("{0}")]
+    #[error("{}", .0.to_string().trim_start_matches("error: "))]
     Monitors(#[from] Mistakes),
     /// Counters cannot be opened.
     #[error("{0}")]
     Open(#[from] OpenError),
     /// There is nothing to show.
-    #[error("no monitor has a counter that can be read here{}", .0.iter().next().map(|gap| format!(": {}", gap.detail)).unwrap_or_default())]
+    #[error("no monitor has a counter that can be read here{}", reasons(.0))]
     Nothing(Gaps),
     /// The recording cannot be written.
     #[error("{0}")]
     Record(#[from] RecordError),
+}
+
+/// The first gaps, a line each.
+fn reasons(gaps: &Gaps) -> String {
+    const MOST: usize = 6;
+    let lines = gaps.iter().take(MOST).map(|gap| format!("\n  {}", gap.detail));
+    let more = gaps.iter().count().saturating_sub(MOST);
+    let rest = (more > 0).then(|| format!("\n  and {more} more reasons"));
+    lines.chain(rest).collect()
 }
 
 impl Session {

@@ -53,6 +53,8 @@ impl Scale {
         };
         let low = min.or_else(|| quantile(&values, from)).or(max)?;
         let high = max.or_else(|| quantile(&values, to)).or(min)?;
+        // Less than a decade on a logarithmic scale would blow up what is nearly equal.
+        let low = if log && min.is_none() { low.min(high / 10.0) } else { low };
         // A given end wins over a fitted one.
         let (low, high) = match (low <= high, min.is_some()) {
             (true, _) => (low, high),
@@ -122,9 +124,12 @@ mod tests {
         assert_eq!(auto.fraction(2.0), Some(0.25));
         assert_eq!(auto.fraction(f64::NAN), None);
         assert_eq!((auto.fraction(-1.0), auto.is_cut(-1.0)), (Some(0.0), true));
-        let log = Scale::new(values, Ends::Auto, Some(0.0), None, true).unwrap();
-        assert_eq!((log.low, log.high, log.log), (2.0, 8.0, true));
-        assert_eq!((log.fraction(4.0), log.fraction(0.0)), (Some(0.5), Some(0.0)));
+        let wide = [0.0, 2.0, 20.0, 200.0];
+        let log = Scale::new(wide, Ends::Auto, Some(0.0), None, true).unwrap();
+        assert_eq!((log.low, log.high, log.log), (2.0, 200.0, true));
+        assert_eq!((log.fraction(20.0), log.fraction(0.0)), (Some(0.5), Some(0.0)));
+        let narrow = Scale::new([135.0, 136.0], Ends::Auto, None, None, true).unwrap();
+        assert!((narrow.low - 13.6).abs() < 1e-9 && narrow.high == 136.0, "{narrow:?}");
         let fixed = Scale::new([], Ends::Auto, Some(1.0), Some(100.0), true).unwrap();
         assert_eq!(fixed.fraction(10.0), Some(0.5));
         let outlier = (0..=100).map(f64::from).chain([1e9]);

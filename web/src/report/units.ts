@@ -3,7 +3,18 @@
 const UP = ["", "k", "M", "G", "T", "P", "E"];
 const DOWN = ["", "m", "\u00b5", "n", "p"];
 
+const threeDigits = (value: number): string =>
+  value === 0 ? "0" : value.toFixed(2 - Math.min(2, Math.max(-3, Math.floor(Math.log10(Math.abs(value))))));
+
+/** As `talea_model::units::si`: nanoseconds become seconds, `1/s` loses its 1, and units that are words stand apart. */
 export function si(value: number, unit: string): string {
+  if (unit === "ns" || unit.startsWith("ns/")) return si(value / 1e9, unit.slice(1));
+  if (unit.startsWith("1/")) unit = unit.slice(1);
+  if ((unit.split("/")[0] ?? "").length > 3) {
+    const size = Math.abs(value);
+    const plain = size === 0 || (size >= 0.001 && size < 999.5);
+    return `${plain ? threeDigits(value) : si(value, "")} ${unit}`;
+  }
   if (value === 0 || !Number.isFinite(value)) return `${value} ${unit}`.trim();
   let scaled = Math.abs(value);
   let step = 0;

@@ -162,7 +162,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
 }
 
 /// The file that a command's first word means, as a shell would find it.
-fn find_program(word: &OsString) -> Result<PathBuf, RunError> {
+pub(crate) fn find_program(word: &OsString) -> Result<PathBuf, RunError> {
     let path = Path::new(word);
     if path.components().count() > 1 || path.is_absolute() {
         return executable(path).map(|()| path.to_owned());

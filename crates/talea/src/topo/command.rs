@@ -1,22 +1,47 @@
 //! A command that is watched while it runs.
+//!
+//! Owns its start: it waits at a named pipe until counters are open, so that nothing of it is missed.
 
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use super::{Options, TopoError};
+use crate::recorder::find_program;
+
+/// Reads a line from the pipe, then becomes the command: the process stays the same.
+const WAIT: &str = "read _ <\"$0\"; exec \"$@\"";
 
 /// A started command.
 #[derive(Debug)]
 pub(super) struct Watched {
     child: Child,
+    gate: PathBuf,
 }
 
 impl Watched {
-    /// Starts the command of the options, if there is one.
-    pub(super) fn start(options: &Options) -> Result<Option<Self>, TopoError> {
+    /// Starts the command of the options, if there is one, up to its gate in this folder.
+    pub(super) fn start(options: &Options, folder: &Path) -> Result<Option<Self>, TopoError> {
         let Some((first, rest)) = options.command.split_first() else { return Ok(None) };
-        let failed = |source| TopoError::Command { source, command: first.clone() };
-        let mut command = Command::new(first);
-        Ok(Some(Self { child: command.args(rest).spawn().map_err(failed)? }))
+        let program = find_program(first)?;
+        let gate = folder.join("gate");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &gate,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .map_err(std::io::Error::from)?;
+        let mut command = Command::new("/bin/sh");
+        let child = command.arg("-c").arg(WAIT).arg(&gate).arg(program).args(rest).spawn()?;
+        Ok(Some(Self { child, gate }))
+    }
+
+    /// Lets it run.
+    pub(super) fn go(&self) -> Result<(), TopoError> {
+        let mut gate = std::fs::OpenOptions::new().write(true).open(&self.gate)?;
+        Ok(gate.write_all(b"\n")?)
     }
 
     /// Its process.
@@ -36,5 +61,11 @@ impl Watched {
     pub(super) fn wait(mut self) -> u8 {
         let _ = self.child.wait();
         self.ended().unwrap_or(0)
+    }
+
+    /// Ends it where it waits: counters cannot be had.
+    pub(super) fn give_up(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

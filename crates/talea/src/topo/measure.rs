@@ -11,6 +11,7 @@ use talea_model::Nanos;
 use talea_sampling::{Plugin, Scenario as Simulation, Simulated, Sources, Target};
 use talea_topo::machine::host_name;
 use talea_topo::{About, Machine, Session, recording};
+use talea_topology::Monitor;
 
 use super::command::Watched;
 use super::{Options, TopoError, feeds, monitors_text, outputs, say_gaps, screen};
@@ -58,30 +59,30 @@ pub(super) fn sources(machine: &Machine, options: &Options) -> Result<Sources, T
 
 /// Measures, shows and writes. The exit code is that of the command, if there is one.
 pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, TopoError> {
-    let text = monitors_text(&options.monitors)?;
+    let folder = tempfile::tempdir()?;
+    let record = options.record.clone().unwrap_or_else(|| folder.path().join("node.talea"));
     let sources = sources(&machine, options)?;
-    let monitors =
-        talea_topo::read_monitors(&sources, text.as_deref()).map_err(|mistakes| match &options
-            .monitors
-        {
-            super::Monitors::File(path) => mistakes.in_file(&path.display().to_string()),
-            _ => mistakes,
-        })?;
-    let mut watched = Watched::start(options)?;
+    let monitors = monitors(&sources, options)?;
+    let watched = Watched::start(options, folder.path())?;
+    let about = About { host: host_name(), command: what(options), ..About::default() };
     let pids: Vec<u32> =
         options.pids.iter().copied().chain(watched.as_ref().map(Watched::pid)).collect();
     let target = match (pids.is_empty(), options.simulate) {
-        (false, None) => Target::Processes { pids: pids.clone(), children: true },
+        (false, None) => Target::Processes { pids, children: true },
         _ => Target::Machine,
     };
-    let mut session = Session::with_monitors(machine, sources, monitors, &target)?;
-    let about = About { host: host_name(), command: what(options), ..About::default() };
-    let folder = tempfile::tempdir()?;
-    // A text trace lacks what pages and pictures need.
-    let is_text =
-        |path: &std::path::Path| path.extension().is_some_and(|e| e == "trace" || e == "paje");
-    let record = options.record.clone().unwrap_or_else(|| folder.path().join("node.talea"));
-    session.record_to(&record, &about)?;
+    let opened = Session::with_monitors(machine, sources, monitors, &target)
+        .and_then(|mut session| session.record_to(&record, &about).map(|()| session));
+    let mut session = match (opened, &watched) {
+        (Ok(session), None) => session,
+        (Ok(session), Some(watched)) => watched.go().map(|()| session)?,
+        (Err(error), _) => {
+            if let Some(watched) = watched {
+                watched.give_up();
+            }
+            return Err(error.into());
+        }
+    };
     if to == Where::Screen {
         let title = format!("{} · {}", about.host, about.command);
         let mut feed = feeds::Live::new(session, title, options.every, options.simulate.is_some());
@@ -90,37 +91,65 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
         shown?;
         return Ok(watched.map_or(0, Watched::wait));
     }
+    let (values, code) = measure(&mut session, watched, target != Target::Machine, options)?;
+    let gaps = session.gaps();
+    drop(session);
+    if let Some(path) = &options.record {
+        let every = talea_model::units::si(options.every.seconds(), "s");
+        say(&format!("recorded {values} times, every {every}, in `{}`", path.display()));
+    }
+    // A text trace lacks what pages and pictures need.
+    if record.extension().is_some_and(|extension| extension == "trace" || extension == "paje") {
+        say_gaps(&gaps);
+    } else {
+        let recording = recording::read(&record, None)?;
+        outputs::recording(&recording, None, options)?;
+    }
+    Ok(code)
+}
+
+/// The monitors that the options ask for.
+fn monitors(sources: &Sources, options: &Options) -> Result<Vec<Monitor>, TopoError> {
+    let text = monitors_text(&options.monitors)?;
+    let read = talea_topo::read_monitors(sources, text.as_deref());
+    read.map_err(|mistakes| match &options.monitors {
+        super::Monitors::File(path) => mistakes.in_file(&path.display().to_string()).into(),
+        _ => mistakes.into(),
+    })
+}
+
+/// Takes values until it is over; how many, and the command's code.
+fn measure(
+    session: &mut Session,
+    mut watched: Option<Watched>,
+    ends_with_processes: bool,
+    options: &Options,
+) -> Result<(u64, u8), TopoError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
+    let stopped = || stop.load(Ordering::Relaxed);
     let simulated = options.simulate.is_some();
-    let endless = options.duration.is_none() && pids.is_empty() && options.record.is_none();
-    let duration = options
-        .duration
-        .or(endless.then_some(Nanos(options.every.0.saturating_mul(DEFAULT_VALUES))));
+    let endless = options.duration.is_none() && !ends_with_processes && options.record.is_none();
+    let short = Nanos(options.every.0.saturating_mul(DEFAULT_VALUES));
+    let duration = options.duration.or(endless.then_some(short));
     let begin = Instant::now();
     let mut values = 0_u64;
-    let mut code = None;
-    while !stop.load(Ordering::Relaxed) {
+    let (mut code, mut over) = (None, false);
+    while !stopped() && !over {
         let at = Nanos(options.every.0.max(1).saturating_mul(values + 1));
         if duration.is_some_and(|duration| at > duration && values > 0) {
             break;
         }
         // A simulated machine needs no waiting.
-        let mut over = false;
-        while !simulated && begin.elapsed() < Duration::from_nanos(at.0) {
+        while !simulated && begin.elapsed() < Duration::from_nanos(at.0) && !stopped() && !over {
             code = code.or_else(|| watched.as_mut().and_then(Watched::ended));
-            over = code.is_some() || !pids.is_empty() && !session.is_alive();
-            if over || stop.load(Ordering::Relaxed) {
-                break;
+            over = code.is_some() || ends_with_processes && !session.is_alive();
+            if !over {
+                let left = Duration::from_nanos(at.0).saturating_sub(begin.elapsed());
+                std::thread::sleep(left.min(GLANCE));
             }
-            let left = Duration::from_nanos(at.0).saturating_sub(begin.elapsed());
-            std::thread::sleep(if pids.is_empty() {
-                left.min(GLANCE * 5)
-            } else {
-                left.min(GLANCE)
-            });
         }
         if simulated {
             session.update_at(at)?
@@ -128,27 +157,9 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
             session.update()?
         };
         values += 1;
-        if over {
-            break;
-        }
     }
     session.finish()?;
-    let gaps = session.gaps();
-    drop(session);
-    if let Some(path) = &options.record {
-        say(&format!(
-            "recorded {values} times {} in `{}`",
-            talea_model::units::si(options.every.seconds(), "s"),
-            path.display()
-        ));
-    }
-    if is_text(&record) {
-        say_gaps(&gaps);
-    } else {
-        let recording = recording::read(&record, None)?;
-        outputs::recording(&recording, None, options)?;
-    }
-    Ok(code.or_else(|| watched.map(Watched::wait)).unwrap_or(0))
+    Ok((values, code.or_else(|| watched.map(Watched::wait)).unwrap_or(0)))
 }
 
 /// What is watched, in words.

@@ -131,7 +131,7 @@ pub(crate) enum TopoError {
     #[error("--restrict: {0}")]
     Restrict(#[from] RestrictError),
     /// The monitors' text.
-    #[error("{0}")]
+    #[error("{}", .0.to_string().trim_start_matches("error: "))]
     Mistakes(#[from] Mistakes),
     /// A file cannot be read.
     #[error("cannot read the monitors: {source}: `{}`", path.display())]
@@ -157,13 +157,8 @@ pub(crate) enum TopoError {
     #[error("there is no value at {0:.3} s, the recording has values from {1:.3} s to {2:.3} s")]
     Time(f64, f64, f64),
     /// A command cannot be started.
-    #[error("cannot start the command: {source}: `{}`", command.to_string_lossy())]
-    Command {
-        /// What the system said.
-        source: io::Error,
-        /// Its first word.
-        command: OsString,
-    },
+    #[error("{0}")]
+    Command(#[from] crate::recorder::RunError),
     /// A file cannot be written.
     #[error("cannot write: {source}: `{}`", path.display())]
     Write {

@@ -1,0 +1,355 @@
+//! `talea topo`: files of objects, monitors that run, recordings, pictures, the C library.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::bench::{Bench, checkout, missing, on_path, stderr};
+
+/// The input of the paper's demonstration.
+const PAPER: &str = "\
+L3_MISS{ OBJ = L3; CTR = PAPI_L3_TCM; LOGSCALE = 1; }
+L2_MISS{ OBJ = L2; CTR = PAPI_L2_TCM; LOGSCALE = 1; }
+L1_MISS{ OBJ = L1d; CTR = PAPI_L1_DCM; LOGSCALE = 1; }
+SINGLE_L3_MISS{ OBJ = PU; CTR = PAPI_L3_TCM; LOGSCALE = 1; }
+";
+
+/// What the same machine counts without counters of its own.
+const SOFTWARE: &str = "\
+FAULTS{ OBJ = PU; CTR = page-faults; }
+SWITCHES{ OBJ = Core; CTR = context-switches; PER = second; }
+CLOCK{ OBJ = Package; CTR = task-clock; PER = second; }
+";
+
+/// Real topologies that lie beside the checkout.
+fn real_files() -> Option<Vec<PathBuf>> {
+    let folder =
+        std::env::var_os("TALEA_DATA").map_or(checkout().join("../shared/data"), Into::into);
+    let mut files = Vec::new();
+    for version in ["v1", "v2", "v3"] {
+        let Ok(entries) = std::fs::read_dir(folder.join("hwloc").join(version)) else {
+            return missing("no topologies in ../shared/data/hwloc");
+        };
+        files.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    files.sort();
+    Some(files)
+}
+
+fn words<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    ["topo"].iter().chain(words).copied().collect()
+}
+
+/// Sum of a monitor's values over its objects.
+fn sum(json: &Value, monitor: &str) -> f64 {
+    let monitors = json["monitors"].as_array().unwrap();
+    let found = monitors.iter().find(|m| m["name"] == monitor).unwrap();
+    let values = found["values"].as_array().unwrap().iter();
+    values.map(|value| value["value"].as_f64().unwrap_or(0.0)).sum()
+}
+
+#[test]
+fn every_real_topology_is_drawn_and_listed() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(files) = real_files() else { return };
+    assert!(files.len() >= 20, "{files:?}");
+    for file in files {
+        let name = file.display().to_string();
+        let json = bench.json(&words(&["--topology", &name, "--json", "--svg", "node.svg"]));
+        let objects = json["objects"].as_array().unwrap();
+        let counts = json["counts"].as_object().unwrap();
+        let total: u64 = counts.values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(total, objects.len() as u64, "{name}");
+        assert_eq!(json["counts"]["Machine"], 1, "{name}");
+        let svg = std::fs::read_to_string(bench.path("node.svg")).unwrap();
+        for pu in 0..json["counts"]["PU"].as_u64().unwrap() {
+            assert!(svg.contains(&format!("id=\"o-PU-{pu}\"")), "{name}: PU {pu}");
+        }
+        // hwloc's version 2 comes out whatever came in.
+        bench.text(&words(&["--topology", &name, "--xml", "again.xml"]));
+        let again = bench.json(&words(&["--topology", "again.xml", "--json"]));
+        assert_eq!(again["counts"], json["counts"], "{name}");
+    }
+}
+
+#[test]
+fn parts_of_synthetic_machines() {
+    let Some(bench) = Bench::new() else { return };
+    let pus = |more: &[&str]| {
+        let mut all = words(&["--synthetic", "pack:2 numa:2 l3:1 core:8 pu:2", "--json"]);
+        all.extend_from_slice(more);
+        bench.json(&all)["counts"]["PU"].as_u64().unwrap()
+    };
+    assert_eq!(pus(&[]), 64);
+    assert_eq!(pus(&["--restrict", "L3:0"]), 16);
+    assert_eq!(pus(&["--restrict", "0-3,8"]), 5);
+}
+
+#[test]
+fn the_demonstration_of_the_paper_on_a_simulated_machine() {
+    let Some(bench) = Bench::new() else { return };
+    std::fs::write(bench.path("paper.txt"), PAPER).unwrap();
+    let machine = "pack:1 [numa] l3:1(size=20MB) l2:8(size=256kB) l1d:1(size=32kB) core:1 pu:2";
+    let mut all =
+        words(&["--synthetic", machine, "--simulate", "lists", "--monitors", "paper.txt"]);
+    all.extend(["--for", "14s", "--every", "100ms", "--out", "lists.talea", "--svg", "lists.svg"]);
+    let output = bench.talea(&all).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    // What is computed is called so wherever it is shown.
+    assert!(stderr(&output).contains("simulated lists"), "{}", stderr(&output));
+    let svg = std::fs::read_to_string(bench.path("lists.svg")).unwrap();
+    assert!(
+        svg.contains("simulated lists") && svg.contains("L3_MISS") && svg.contains("PAPI_L3_TCM")
+    );
+    let at = |time: &str| bench.json(&words(&["--replay", "lists.talea", "--at", time, "--json"]));
+    let (early, late) = (at("1s"), at("13.9s"));
+    assert_eq!(early["source"], "simulated lists");
+    // Small lists stay in the first level, large ones miss them all.
+    assert!(sum(&early, "L1_MISS") * 100.0 < sum(&late, "L1_MISS"), "{early} {late}");
+    assert!(sum(&early, "L3_MISS") * 100.0 < sum(&late, "L3_MISS"), "{early} {late}");
+    // The same counter at two levels adds up.
+    assert!((sum(&late, "L3_MISS") - sum(&late, "SINGLE_L3_MISS")).abs() < 1e-6);
+    let far = bench.fails(&words(&["--replay", "lists.talea", "--at", "1000s", "--json"]));
+    assert_eq!(far.0, 2);
+    assert!(far.1.contains("no value at 1000.000 s"), "{}", far.1);
+}
+
+#[test]
+fn a_command_is_watched_while_it_runs() {
+    let Some(bench) = Bench::new() else { return };
+    let lists = checkout().join("apps/bin/plain/lists").display().to_string();
+    if !Path::new(&lists).is_file() {
+        return missing("apps/bin/plain/lists is not built: `make -C apps`").unwrap_or_default();
+    }
+    std::fs::write(bench.path("soft.txt"), SOFTWARE).unwrap();
+    let mut all =
+        words(&["--monitors", "soft.txt", "--every", "50ms", "--out", "run.talea", "--", &lists]);
+    all.extend(["1", "16384"]);
+    let output = bench.talea(&all).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("ns a step"));
+    let json = bench.json(&words(&["--replay", "run.talea", "--json"]));
+    let frames = json["frames"].as_u64().unwrap();
+    assert!(frames > 3, "{json}");
+    // Two threads touch 16 KiB, 64 KiB, ... 16 MiB each, and the order of the cells besides.
+    let faults = sum(&json, "FAULTS") * frames as f64;
+    assert!(faults > 2.0 * 16384.0 / 4.0, "{faults}: {json}");
+    assert!(!json["threads"].as_array().unwrap().is_empty(), "{json}");
+    // A command's own code passes through.
+    let code = bench.talea(words(&[
+        "--monitors",
+        "soft.txt",
+        "--out",
+        "x.talea",
+        "--",
+        "sh",
+        "-c",
+        "exit 7",
+    ]));
+    let output = { code }.output().unwrap();
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+}
+
+#[test]
+fn recordings_in_both_forms_give_the_same_frames() {
+    let Some(bench) = Bench::new() else { return };
+    let machine = "pack:1 l3:2 core:2 pu:1";
+    let monitors = "L3_MISS{ OBJ = L3; CTR = PAPI_L3_TCM; } ALL{ OBJ = PU; CTR = PAPI_L3_TCM; }";
+    let mut all = words(&["--synthetic", machine, "--simulate", "mixed", "--monitor", monitors]);
+    all.extend(["--for", "1s", "--every", "100ms", "--out", "a.talea"]);
+    bench.text(&all);
+    bench.text(&words(&["--replay", "a.talea", "--paje", "a.trace"]));
+    let with = |file: &str, at: &str| {
+        let json =
+            bench.json(&words(&["--replay", file, "--synthetic", machine, "--at", at, "--json"]));
+        let monitors = json["monitors"].as_array().unwrap();
+        monitors.iter().map(|m| (m["name"].clone(), m["values"].clone())).collect::<Vec<_>>()
+    };
+    // The text counts time from its first value.
+    for (compact, text) in [("100ms", "0ms"), ("500ms", "400ms"), ("1s", "900ms")] {
+        assert_eq!(with("a.talea", compact), with("a.trace", text));
+    }
+    // A trace names objects that another machine lacks.
+    let json = bench.json(&words(&["--replay", "a.trace", "--synthetic", "core:2 pu:1", "--json"]));
+    assert!(json["gaps"].to_string().contains("which this topology does not have"), "{json}");
+    let (code, said) = bench.fails(&words(&["--replay", "a.trace", "--json"]));
+    assert_eq!(code, 2);
+    assert!(said.contains("--topology FILE"), "{said}");
+    // Nothing has changed from a recording to itself.
+    let text = bench.text(&words(&["--replay", "a.talea", "--compare", "a.talea"]));
+    assert!(text.contains(" minus ") && text.contains("L3_MISS at L3"), "{text}");
+}
+
+#[test]
+fn a_killed_recorder_leaves_what_it_had() {
+    let Some(bench) = Bench::new() else { return };
+    let mut child = bench
+        .talea(words(&[
+            "--monitor",
+            "F{ OBJ = PU; CTR = page-faults; }",
+            "--every",
+            "10ms",
+            "--out",
+            "k.talea",
+        ]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Until more than its description has been written.
+    let file = bench.path("k.talea");
+    let begin = std::time::Instant::now();
+    let mut length = 0;
+    while begin.elapsed().as_secs() < 60 {
+        let now = std::fs::metadata(&file).map_or(0, |metadata| metadata.len());
+        if length > 0 && now > length {
+            break;
+        }
+        length = now;
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let json = bench.json(&words(&["--replay", "k.talea", "--json"]));
+    assert!(json["frames"].as_u64().unwrap() > 10, "{json}");
+    assert_eq!(json["gaps"][0]["kind"], "ended-early", "{json}");
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let Some(bench) = Bench::new() else { return };
+    let check = |all: &[&str], code: i32, expected: &[&str]| {
+        let (found, said) = bench.fails(&words(all));
+        assert_eq!(found, code, "{all:?}: {said}");
+        for text in expected {
+            assert!(said.contains(text), "{all:?}: expected `{text}` in: {said}");
+        }
+    };
+    let json = "--json";
+    check(&["--monitor", "A{ OBJ = L9; CTR = page-faults; }", json], 2, &["L9", "^"]);
+    check(&["--monitor", "A{ OBJ = PU; CTR = PAPI_L3_TCN; }", json], 2, &["PAPI_L3_TCM", "^"]);
+    check(&["--monitor", "A{ OBJ = PU; CTR = page-faults / 0; }", json], 2, &["zero", "^"]);
+    check(
+        &["--monitor", "A{ OBJ = PU; CTR = page-faults; MAX = 1; MIN = 2; }", json],
+        2,
+        &["MAX", "^"],
+    );
+    check(&["--monitor", "A{ OBJ = PU; CTR = B; } B{ OBJ = PU; CTR = A; }", json], 2, &["^"]);
+    check(&["--monitors", "none.txt", json], 2, &["none.txt"]);
+    check(&["--synthetic", "pack:2 nonsense:3", json], 2, &["nonsense"]);
+    check(&["--topology", "none.xml", json], 2, &["none.xml"]);
+    check(&["--restrict", "L7:0", json], 2, &["--restrict"]);
+    check(&["--pid", "4194303", "--for", "1s", json], 2, &["4194303"]);
+    check(&["--replay", "none.talea", json], 2, &["none.talea"]);
+    check(&["--plugin", "no-such-program", "--for", "1s", json], 2, &["no-such-program"]);
+    check(&["--out", "no/folder/a.talea", "--for", "100ms", json], 3, &["no/folder"]);
+    std::fs::write(bench.path("cut.xml"), "<topology version=\"2.0\">\n<object type=\"Machine\"")
+        .unwrap();
+    check(&["--topology", "cut.xml", json], 2, &["line 2", "cut.xml"]);
+    std::fs::write(
+        bench.path("two.xml"),
+        "<topology version=\"2.0\"><object type=\"Machine\"/><object type=\"Machine\"/></topology>",
+    )
+    .unwrap();
+    check(&["--topology", "two.xml", json], 2, &["line 1"]);
+    let deep = "<object type=\"Group\">".repeat(100_000);
+    std::fs::write(bench.path("deep.xml"), format!("<topology version=\"2.0\">{deep}")).unwrap();
+    check(&["--topology", "deep.xml", json], 2, &["nested"]);
+}
+
+#[test]
+fn counters_of_plug_ins() {
+    let Some(bench) = Bench::new() else { return };
+    let script = "#!/bin/sh\nprintf 'talea-plugin 1\\ncounter watts gauge W package:0\\nend\\n'\n\
+        while sleep 0.02; do printf 'watts package:0 51.5\\nend\\n' || exit; done\n";
+    std::fs::write(bench.path("plug.sh"), script).unwrap();
+    let monitor = "POWER{ OBJ = Package; CTR = plugin:watts; UNIT = W; }";
+    let all = words(&[
+        "--plugin",
+        "sh plug.sh",
+        "--monitor",
+        monitor,
+        "--for",
+        "1s",
+        "--every",
+        "200ms",
+        "--json",
+    ]);
+    let json = bench.json(&all);
+    assert!((sum(&json, "POWER") - 51.5).abs() < 1e-9, "{json}");
+}
+
+/// Compiles a program of `apps/topo` against the library, and runs it.
+fn sampled_parts(bench: &Bench, compiler: &str, sources: &[&str], output: &str) -> String {
+    let library = bench.library().with_file_name("libtalea_topo.so");
+    assert!(library.is_file(), "{}", library.display());
+    let folder = library.parent().unwrap();
+    let program = bench.path(compiler);
+    let compiled = Command::new(compiler)
+        .current_dir(bench.path(""))
+        .arg("-o")
+        .arg(&program)
+        .args(sources.iter().map(|source| checkout().join(source)))
+        .arg("-I")
+        .arg(checkout().join("include"))
+        .arg("-L")
+        .arg(folder)
+        .arg("-ltalea_topo")
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", stderr(&compiled));
+    std::fs::write(bench.path("parts.txt"), "FAULTS{ OBJ = PU; CTR = page-faults; }").unwrap();
+    let ran = Command::new(&program)
+        .current_dir(bench.path(""))
+        .args(["parts.txt", output])
+        .env("LD_LIBRARY_PATH", folder)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{} {}", String::from_utf8_lossy(&ran.stdout), stderr(&ran));
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+#[test]
+fn programs_sample_their_parts() {
+    let Some(bench) = Bench::new() else { return };
+    let programs = [
+        ("cc", vec!["apps/topo/parts.c"], "c.talea"),
+        ("gfortran", vec!["include/talea_topo.f90", "apps/topo/parts.f90"], "f.talea"),
+    ];
+    for (compiler, sources, output) in programs {
+        if !on_path(compiler) {
+            return missing(&format!("{compiler} is not installed")).unwrap_or_default();
+        }
+        let printed = sampled_parts(&bench, compiler, &sources, output);
+        // Each part touches 2,000 pages more than the one before.
+        let faults: Vec<f64> =
+            printed.lines().map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
+        assert_eq!(faults.len(), 3, "{printed}");
+        assert!(faults[0] < 1000.0, "{printed}");
+        assert!((1999.0..3000.0).contains(&faults[1]), "{printed}");
+        assert!((3999.0..5000.0).contains(&faults[2]), "{printed}");
+        let json = bench.json(&words(&["--replay", output, "--json"]));
+        assert_eq!(json["frames"], 3, "{json}");
+    }
+    // The text of the paper, if the name of the output asks for it.
+    sampled_parts(&bench, "cc", &["apps/topo/parts.c"], "c.trace");
+    let trace = std::fs::read_to_string(bench.path("c.trace")).unwrap();
+    assert!(trace.starts_with("%EventDef val 0") && trace.contains(" PU 0 FAULTS 0"), "{trace}");
+}
+
+#[test]
+fn a_page_and_a_picture_in_pixels() {
+    let Some(bench) = Bench::new() else { return };
+    if !on_path("chromium") {
+        return missing("chromium is not installed").unwrap_or_default();
+    }
+    let mut all =
+        words(&["--synthetic", "pack:2 l3:2 core:4 pu:2", "--simulate", "mixed", "--for", "2s"]);
+    all.extend(["--every", "100ms", "--html", "node.html", "--png", "node.png"]);
+    bench.text(&all);
+    let page = std::fs::read_to_string(bench.path("node.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.len() > 20_000, "{}", page.len());
+    let png = std::fs::read(bench.path("node.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG") && png.len() > 10_000, "{} bytes", png.len());
+}
