@@ -127,7 +127,8 @@ mod tests {
         let wide = [0.0, 2.0, 20.0, 200.0];
         let log = Scale::new(wide, Ends::Auto, Some(0.0), None, true).unwrap();
         assert_eq!((log.low, log.high, log.log), (2.0, 200.0, true));
-        assert_eq!((log.fraction(20.0), log.fraction(0.0)), (Some(0.5), Some(0.0)));
+        assert_eq!(log.fraction(0.0), Some(0.0));
+        assert!(log.fraction(20.0).is_some_and(|part| (part - 0.5).abs() < 1e-9));
         let narrow = Scale::new([135.0, 136.0], Ends::Auto, None, None, true).unwrap();
         assert!((narrow.low - 13.6).abs() < 1e-9 && narrow.high == 136.0, "{narrow:?}");
         let fixed = Scale::new([], Ends::Auto, Some(1.0), Some(100.0), true).unwrap();

@@ -6,6 +6,7 @@
 pub(crate) mod flow;
 pub(crate) mod mpi;
 mod programs;
+pub(crate) mod topo;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
