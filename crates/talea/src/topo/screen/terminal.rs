@@ -12,8 +12,8 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute, queue};
 use signal_hook::SigId;
@@ -62,8 +62,12 @@ impl Screen {
 
     fn take(&mut self) -> io::Result<()> {
         enable_raw_mode()?;
-        execute!(self.terminal.backend_mut(), EnterAlternateScreen, cursor::Hide)?;
-        self.terminal.clear()
+        let all = Clear(ClearType::All);
+        execute!(self.terminal.backend_mut(), EnterAlternateScreen, cursor::Hide, all)?;
+        // Both of its buffers become blank. `Terminal::clear` would ask where the cursor is, which not all terminals answer.
+        self.terminal.swap_buffers();
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Draws what `paint` puts into the cells; only those that changed are written, all at once.
