@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use talea_model::Bytes;
+use talea_sampling::Sources;
+use talea_topo::Machine;
 
 use crate::exit::{Exit, Expected};
 use crate::recorder::{launcher, library};
@@ -51,7 +53,13 @@ enum State {
 pub(crate) fn doctor(json: bool) -> Result<Exit, DoctorError> {
     let mut findings = vec![recording_library()];
     findings.extend(launchers());
-    findings.extend([clock(), shared_memory(), perf_events(), debug_information()]);
+    findings.extend([
+        clock(),
+        shared_memory(),
+        hardware_counters(),
+        topology(),
+        debug_information(),
+    ]);
     let mut out = io::stdout().lock();
     if json {
         let text = serde_json::to_string_pretty(&findings).unwrap_or_default();
@@ -193,20 +201,37 @@ fn shared_memory() -> Finding {
     }
 }
 
-fn perf_events() -> Finding {
+fn hardware_counters() -> Finding {
+    const CHECK: &str = "hardware counters";
+    let list = "talea topo --counters, for what can be counted here";
+    if let Err(reason) = Sources::of_machine().offer("instructions") {
+        return found(CHECK, State::Limited, reason, list);
+    }
     let text = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-    let remedy = "sysctl kernel.perf_event_paranoid=1";
     match text.trim().parse::<i32>() {
-        Ok(level) if level <= 1 || rustix::process::geteuid().is_root() => {
-            found("hardware counters", State::Ok, format!("perf_event_paranoid is {level}"), "")
-        }
-        Ok(level) => found(
-            "hardware counters",
+        Ok(level) if level > 0 && !rustix::process::geteuid().is_root() => found(
+            CHECK,
             State::Limited,
-            format!("perf_event_paranoid is {level}"),
-            remedy,
+            format!("perf_event_paranoid is {level}: only your own processes"),
+            "sysctl kernel.perf_event_paranoid=0",
         ),
-        Err(_) => found("hardware counters", State::Limited, "the kernel has no perf events", ""),
+        _ => found(CHECK, State::Ok, "cycles and instructions can be counted", ""),
+    }
+}
+
+fn topology() -> Finding {
+    const CHECK: &str = "topology";
+    match Machine::here() {
+        Ok(machine) if machine.how.starts_with("libhwloc") => {
+            found(CHECK, State::Ok, machine.how, "")
+        }
+        Ok(machine) => found(
+            CHECK,
+            State::Limited,
+            machine.how,
+            "apt-get install libhwloc15, for devices and memory attributes",
+        ),
+        Err(error) => found(CHECK, State::Limited, error.to_string(), ""),
     }
 }
 
