@@ -214,7 +214,7 @@ fn reduce(world: &World, mut bundle: Bundle) -> Option<Bundle> {
     let mut step = 1;
     while step < world.size {
         if world.rank & step != 0 {
-            world.send(world.rank - step, &bundle.to_bytes());
+            world.send(world.rank - step, &bundle.to_message());
             return None;
         }
         if world.rank + step < world.size

@@ -81,6 +81,7 @@ fn stream(bytes: &mut Vec<u8>, content: &[u8]) -> Stream {
 fn recording(process: &LiveProcess) -> Recording {
     let mut bundle = Bundle::of(process);
     let times = bundle.take_times();
+    let bundle = Bundle::from_bytes(&bundle.to_message(), 1).unwrap();
     let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
     bundle.into_recording_within(&times, Sizes::default(), Limits { runs: 1 << 16 })
 }

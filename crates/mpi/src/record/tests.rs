@@ -105,6 +105,8 @@ fn check(calls: &[Call]) {
     assert!(live.damage.is_empty(), "{:?}", live.damage);
     let mut bundle = Bundle::of(&live);
     let times = bundle.take_times();
+    // Both ways in which bundles travel.
+    let bundle = Bundle::from_bytes(&bundle.to_message(), 1).unwrap();
     let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
     let recording: Recording = bundle.into_recording(&times, Sizes::default());
     let process = &recording.processes[0];

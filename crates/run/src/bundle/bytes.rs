@@ -10,13 +10,16 @@ mod processes;
 use talea_flow::times::Bound;
 use talea_model::Nanos;
 
-use self::columns::Columns;
+use self::columns::{Columns, Form};
 use super::{Bundle, Settings};
 use crate::live::numbers::{Cursor, get_list, put_list, put_number, put_text};
 use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_procedure};
 
 /// Version of this format.
 pub const VERSION: u64 = 1;
+
+/// In the place of the version: what ranks of one run send each other, which is never in a file.
+const MESSAGE: u64 = 0;
 
 /// Why bytes are no bundle.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -45,10 +48,19 @@ fn put_all<T>(out: &mut Vec<u8>, all: &[T], mut put: impl FnMut(&mut Vec<u8>, &T
 }
 
 impl Bundle {
-    /// Everything but the packed times.
+    /// Everything but the packed times, for a file.
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.written(VERSION, Form::Packed)
+    }
+
+    /// The same for another rank of the same run: more bytes, in less time.
+    pub fn to_message(&self) -> Vec<u8> {
+        self.written(MESSAGE, Form::Plain)
+    }
+
+    fn written(&self, version: u64, form: Form) -> Vec<u8> {
         let mut out = Vec::new();
-        put_number(&mut out, VERSION);
+        put_number(&mut out, version);
         put_number(&mut out, u64::from(self.settings.times));
         put_number(&mut out, u64::from(self.settings.bound.relative_ppm));
         put_number(&mut out, self.settings.bound.absolute.0);
@@ -56,8 +68,8 @@ impl Bundle {
         put_number(&mut out, u64::from(self.settings.calls_all));
         put_number(&mut out, u64::from(self.settings.callers));
         self.put_tables(&mut out);
-        self.put_sequence(&mut out);
-        processes::put(&mut out, &self.processes);
+        self.put_sequence(&mut out, form);
+        processes::put(&mut out, form, &self.processes);
         out
     }
 
@@ -81,7 +93,7 @@ impl Bundle {
     }
 
     /// Graphs, streams and arguments.
-    fn put_sequence(&self, out: &mut Vec<u8>) {
+    fn put_sequence(&self, out: &mut Vec<u8>, form: Form) {
         put_all(out, self.lists.values(), |out, l| put_list(out, l));
         put_all(out, self.type_lists.values(), |out, l| put_list(out, l));
         put_all(out, self.streams.values(), |out, s| {
@@ -89,15 +101,15 @@ impl Bundle {
             out.extend_from_slice(s);
         });
         put_all(out, self.numbers.values(), |out, l| put_list(out, l));
-        graphs::put_graphs(out, self.graphs.values());
-        graphs::put_bodies(out, self.bodies.values());
+        graphs::put_graphs(out, form, self.graphs.values());
+        graphs::put_bodies(out, form, self.bodies.values());
     }
 
     /// Bytes of names and places alone, and of graphs, streams and arguments alone.
     pub fn part_sizes(&self) -> (u64, u64) {
         let (mut tables, mut sequence) = (Vec::new(), Vec::new());
         self.put_tables(&mut tables);
-        self.put_sequence(&mut sequence);
+        self.put_sequence(&mut sequence, Form::Packed);
         (tables.len() as u64, sequence.len() as u64)
     }
 
@@ -110,13 +122,19 @@ impl Bundle {
         let mut expected = "the version";
         let read = match from.number() {
             Some(found) if found > VERSION => return Err(BundleError::Newer { found }),
-            Some(VERSION) => Self::read(&mut from, most as u64, &mut expected),
+            Some(VERSION) => Self::read(&mut from, Form::Packed, most as u64, &mut expected),
+            Some(MESSAGE) => Self::read(&mut from, Form::Plain, most as u64, &mut expected),
             _ => None,
         };
         read.ok_or(BundleError::Damaged { offset: from.position(), expected })
     }
 
-    fn read(from: &mut Cursor<'_>, most: u64, expected: &mut &'static str) -> Option<Self> {
+    fn read(
+        from: &mut Cursor<'_>,
+        form: Form,
+        most: u64,
+        expected: &mut &'static str,
+    ) -> Option<Self> {
         *expected = "settings";
         let small = |from: &mut Cursor<'_>| u32::try_from(from.number()?).ok();
         let settings = Settings {
@@ -161,7 +179,7 @@ impl Bundle {
         *expected = "lists of numbers";
         bundle.numbers.fill(get_all(from, get_list)?);
         *expected = "graphs";
-        let mut columns = Columns::new();
+        let mut columns = Columns::new(form);
         bundle.graphs.fill(graphs::get_graphs(from, &mut columns)?);
         *expected = "argument tables";
         bundle.bodies.fill(graphs::get_bodies(from, &mut columns)?);

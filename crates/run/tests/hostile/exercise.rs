@@ -43,6 +43,7 @@ pub(crate) fn live(bytes: &[u8]) {
     let Ok(process) = LiveProcess::read_within(bytes, LIMITS) else { return };
     let mut packed = Bundle::of(&process);
     let times = packed.take_times();
+    bundle(&packed.to_message(), &times);
     bundle(&packed.to_bytes(), &times);
 }
 

@@ -6,29 +6,51 @@
 use talea_flow::codec::sequence;
 
 use crate::limits::MOST_TABLE;
-use crate::live::numbers::{Cursor, put_number};
+use crate::live::numbers::{Cursor, put_number, put_signed};
 
-/// Appends a column; its length is known to who reads it.
-pub(super) fn put_column(out: &mut Vec<u8>, values: impl Iterator<Item = i64>) {
-    let packed = sequence::encode(&values.collect());
-    put_number(out, packed.len() as u64);
-    out.extend_from_slice(&packed);
+/// How columns are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// One number after the other: quick, for ranks that send each other what they have.
+    Plain,
+    /// Packed as streams: small, for files.
+    Packed,
+}
+
+impl Form {
+    /// Appends a column; its length is known to who reads it.
+    pub(super) fn put(self, out: &mut Vec<u8>, values: impl Iterator<Item = i64>) {
+        match self {
+            Self::Plain => values.for_each(|value| put_signed(out, value)),
+            Self::Packed => {
+                let packed = sequence::encode(&values.collect());
+                put_number(out, packed.len() as u64);
+                out.extend_from_slice(&packed);
+            }
+        }
+    }
 }
 
 /// Reads columns, of [`MOST_TABLE`] numbers at most all together.
 #[derive(Debug)]
 pub(super) struct Columns {
+    form: Form,
     left: u64,
 }
 
 impl Columns {
-    pub(super) fn new() -> Self {
-        Self { left: MOST_TABLE }
+    pub(super) fn new(form: Form) -> Self {
+        Self { form, left: MOST_TABLE }
     }
 
     /// A column of `count` numbers.
     pub(super) fn get(&mut self, from: &mut Cursor<'_>, count: u64) -> Option<Vec<i64>> {
         self.left = self.left.checked_sub(count)?;
+        if self.form == Form::Plain {
+            // Each number takes a byte at least.
+            let count = usize::try_from(count).ok().filter(|&count| count <= from.left())?;
+            return (0..count).map(|_| from.signed()).collect();
+        }
         let length = usize::try_from(from.number()?).ok()?;
         let runs = sequence::decode_all(from.take(length)?, count, &mut count.clone()).ok()?;
         Some(runs.values().collect())

@@ -3,27 +3,27 @@
 //! Owns their format: a column for each number of a graph, of all its nodes, of all their successors; then the same for
 //! tables of arguments. Streams are named by [`FirstUses`], successors by their distance from their node.
 
-use super::columns::{Columns, FirstUses, put_column, total};
+use super::columns::{Columns, FirstUses, Form, total};
 use crate::bundle::{Body, Column, Graph, Node};
 use crate::live::numbers::{Cursor, put_number};
 
-pub(super) fn put_graphs(out: &mut Vec<u8>, graphs: &[Graph]) {
+pub(super) fn put_graphs(out: &mut Vec<u8>, form: Form, graphs: &[Graph]) {
     put_number(out, graphs.len() as u64);
-    put_column(out, graphs.iter().map(|g| g.events as i64));
-    put_column(out, graphs.iter().map(|g| i64::from(g.last)));
-    put_column(out, graphs.iter().map(|g| g.nodes.len() as i64));
+    form.put(out, graphs.iter().map(|g| g.events as i64));
+    form.put(out, graphs.iter().map(|g| i64::from(g.last)));
+    form.put(out, graphs.iter().map(|g| g.nodes.len() as i64));
     let nodes = || graphs.iter().flat_map(|g| &g.nodes);
-    put_column(out, nodes().map(|n| i64::from(n.procedure)));
-    put_column(out, nodes().map(|n| i64::from(n.path)));
-    put_column(out, nodes().map(|n| n.visits as i64));
+    form.put(out, nodes().map(|n| i64::from(n.procedure)));
+    form.put(out, nodes().map(|n| i64::from(n.path)));
+    form.put(out, nodes().map(|n| n.visits as i64));
     let mut streams = FirstUses::default();
-    put_column(out, nodes().map(|n| stream_or_none(&mut streams, n.choices)));
-    put_column(out, nodes().map(|n| n.successors.len() as i64));
+    form.put(out, nodes().map(|n| stream_or_none(&mut streams, n.choices)));
+    form.put(out, nodes().map(|n| n.successors.len() as i64));
     let distances = |graph: &Graph| -> Vec<i64> {
         let nodes = graph.nodes.iter().zip(0_i64..);
         nodes.flat_map(|(n, at)| n.successors.iter().map(move |&s| i64::from(s) - at)).collect()
     };
-    put_column(out, graphs.iter().flat_map(distances));
+    form.put(out, graphs.iter().flat_map(distances));
 }
 
 pub(super) fn get_graphs(from: &mut Cursor<'_>, columns: &mut Columns) -> Option<Vec<Graph>> {
@@ -61,19 +61,19 @@ pub(super) fn get_graphs(from: &mut Cursor<'_>, columns: &mut Columns) -> Option
     Some(graphs)
 }
 
-pub(super) fn put_bodies(out: &mut Vec<u8>, bodies: &[Body]) {
+pub(super) fn put_bodies(out: &mut Vec<u8>, form: Form, bodies: &[Body]) {
     put_number(out, bodies.len() as u64);
-    put_column(out, bodies.iter().map(|b| i64::from(b.graph)));
-    put_column(out, bodies.iter().map(|b| b.columns.len() as i64));
-    put_column(out, bodies.iter().map(|b| b.polls.len() as i64));
+    form.put(out, bodies.iter().map(|b| i64::from(b.graph)));
+    form.put(out, bodies.iter().map(|b| b.columns.len() as i64));
+    form.put(out, bodies.iter().map(|b| b.polls.len() as i64));
     let columns = || bodies.iter().flat_map(|b| &b.columns);
     let mut streams = FirstUses::default();
-    put_column(out, columns().map(|c| streams.number(c.stream)));
-    put_column(out, columns().map(|c| c.base));
-    put_column(out, columns().map(|c| c.step as i64));
+    form.put(out, columns().map(|c| streams.number(c.stream)));
+    form.put(out, columns().map(|c| c.base));
+    form.put(out, columns().map(|c| c.step as i64));
     let mut streams = FirstUses::default();
     let polls = bodies.iter().flat_map(|b| &b.polls);
-    put_column(out, polls.map(|&p| stream_or_none(&mut streams, p)));
+    form.put(out, polls.map(|&p| stream_or_none(&mut streams, p)));
 }
 
 pub(super) fn get_bodies(from: &mut Cursor<'_>, columns: &mut Columns) -> Option<Vec<Body>> {

@@ -3,7 +3,7 @@
 //! Owns their format: a packed column for each number that is alike on many processes, then those for their threads, then
 //! what only few have.
 
-use super::columns::{Columns, put_column};
+use super::columns::{Columns, Form};
 use super::{get_all, put_all};
 use crate::bundle::{Process, Thread};
 use crate::live::layout::MAX_THREADS;
@@ -35,16 +35,16 @@ fn columns_of(process: &Process) -> [i64; COLUMNS] {
     ]
 }
 
-pub(super) fn put(out: &mut Vec<u8>, processes: &[Process]) {
+pub(super) fn put(out: &mut Vec<u8>, form: Form, processes: &[Process]) {
     put_number(out, processes.len() as u64);
     for column in 0..COLUMNS {
-        put_column(out, processes.iter().map(|p| columns_of(p)[column]));
+        form.put(out, processes.iter().map(|p| columns_of(p)[column]));
     }
     let threads = || processes.iter().flat_map(|p| &p.threads);
     put_number(out, threads().count() as u64);
-    put_column(out, threads().map(|t| i64::from(t.body)));
-    put_column(out, threads().map(|t| i64::from(t.peers)));
-    put_column(out, threads().map(|t| i64::from(t.counts)));
+    form.put(out, threads().map(|t| i64::from(t.body)));
+    form.put(out, threads().map(|t| i64::from(t.peers)));
+    form.put(out, threads().map(|t| i64::from(t.counts)));
     // What only few have: its place, then the call that had not returned, and damage in words.
     let few: Vec<(usize, &Process)> = processes
         .iter()
