@@ -161,9 +161,12 @@ impl Session {
                 allowed: place.allowed,
                 running: place.running,
             };
-            let threads = threads.into_iter().map(thread).collect();
-            self.places = Some(PlacementSample { at: self.frame.at, threads });
-            moved = true;
+            let threads: Vec<ThreadAt> = threads.into_iter().map(thread).collect();
+            // Once all are gone, where they were last is what one wants to know.
+            if !threads.is_empty() {
+                self.places = Some(PlacementSample { at: self.frame.at, threads });
+                moved = true;
+            }
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.frame(&self.frame)?;
