@@ -39,8 +39,13 @@ OBJ is a kind of object (L3, Core, NUMANode, PU ...), a depth, or one object (L3
 each object first and then put into it (WHEN = before: the other way round); AGG sum, max, min or mean; PER second, instruction, cycle or
 an expression; further keys: UNIT, WINDOW, ACCUMULATE. The form NAME{ OBJ:=L3; EVSET:=a,b; REDUCTION:=$1/$0; } works too.
 
-Plug-ins are commands that write lines `NAME PLACE VALUE` (PLACE: pu:3, numa:0, package:1, device:eth0, machine) and `end` after each set,
-after a first line `talea-plugin 1`; their counters are called plugin:NAME.
+Plug-ins are commands that first say what they count, then write a set of values at least as often as --every asks; their counters are
+called plugin:NAME. PLACE is pu:3, numa:0, package:1, device:eth0 or machine; `gauge` is what is now, `growing` a total:
+  talea-plugin 1
+  counter watts gauge W package:0
+  end
+  watts package:0 51.5
+  end
 
 JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, os_index, logical_index, cpuset, nodeset, parent, memory, cache_size}],
 how, gaps}; with values also {host, source, at_ns, frames, monitors: [{name, expression, unit, level, min, max, log, imbalance,
