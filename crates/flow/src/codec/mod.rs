@@ -12,7 +12,7 @@ mod mix;
 mod number;
 mod pieces;
 mod plan;
-pub mod range;
+mod range;
 mod repeats;
 pub mod sequence;
 pub mod times;

@@ -6,10 +6,12 @@
 //! statistics are the bitwise context mixing of paq and lpaq (M. Mahoney), in a table that grows with the contexts
 //! met, so that short streams stay cheap.
 
-use super::{
-    mix::{Counter, Mixer},
-    range::Bits,
-};
+use super::mix::{Counter, Mixer};
+use super::range::Bits;
+
+mod table;
+
+use table::{NODES, Table};
 
 /// What a number means; every kind has statistics of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +30,6 @@ pub(super) const CONTEXTS: usize = 6;
 const INPUTS: usize = CONTEXTS + 2;
 /// Digits after the first that have statistics; values of which more would recur are better written as ranks.
 const MODELLED: u32 = 12;
-/// Decisions of a bucket: three levels.
-const NODES: usize = 7;
-/// Largest number of buckets: 8 MiB.
-const BUCKETS_MAX: usize = 1 << 18;
 
 /// What a number is predicted from.
 #[derive(Clone, Copy, Debug)]
@@ -51,63 +49,6 @@ pub(super) fn hash(parts: &[i64]) -> u32 {
         state ^= state >> 32;
     }
     state as u32
-}
-
-/// Counters of three decisions in a row in one context.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
-    /// 0 for a free bucket.
-    check: u32,
-    counters: [Counter; NODES],
-}
-
-/// Buckets by context, found by hashing.
-#[derive(Clone, Debug)]
-struct Table {
-    buckets: Vec<Bucket>,
-    used: usize,
-}
-
-impl Table {
-    fn new() -> Self {
-        Self { buckets: vec![Bucket::default(); 32], used: 0 }
-    }
-
-    /// Makes room for all contexts of a decision.
-    fn reserve(&mut self) {
-        if (self.used + CONTEXTS) * 4 <= self.buckets.len() * 3 || self.buckets.len() >= BUCKETS_MAX
-        {
-            return;
-        }
-        let larger = vec![Bucket::default(); self.buckets.len() * 4];
-        let old = std::mem::replace(&mut self.buckets, larger);
-        self.used = 0;
-        for bucket in old.into_iter().filter(|bucket| bucket.check != 0) {
-            let at = self.find(bucket.check);
-            self.buckets[at] = bucket;
-        }
-    }
-
-    /// The bucket of `check`, new or old. A table at its largest lets new contexts take the place of others.
-    #[inline]
-    fn find(&mut self, check: u32) -> usize {
-        let mask = self.buckets.len() - 1;
-        let start = check.wrapping_mul(0x9e37_79b1) as usize;
-        let start = (start >> 8 ^ start) & mask;
-        for probe in 0..16 {
-            let at = (start + probe) & mask;
-            if self.buckets[at].check == check {
-                return at;
-            }
-            if self.buckets[at].check == 0 {
-                self.used += 1;
-                self.buckets[at].check = check;
-                return at;
-            }
-        }
-        self.buckets[start] = Bucket { check, ..Bucket::default() };
-        start
-    }
 }
 
 /// The statistics of one stream's numbers.

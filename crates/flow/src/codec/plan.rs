@@ -12,6 +12,10 @@ use super::range::Encoder;
 use super::repeats::{Piece, WINDOW_MAX, parse};
 use crate::log::Runs;
 
+mod race;
+
+use race::Race;
+
 /// Plans are compared on so many pieces, or runs if they are few pieces.
 const SAMPLE_NEW: usize = 64;
 /// How long repeats should be is compared on so many, as it takes some time until they pay.
@@ -171,43 +175,9 @@ impl Layout {
     }
 }
 
-/// Bytes that the best plan so far had written at some places of the stream, to give up plans that fall behind.
-#[derive(Clone, Debug, Default)]
-struct Race {
-    best: Vec<usize>,
-    own: Vec<usize>,
-}
-
 /// A plan with so many times more pieces than the best one, and these, is not tried.
 const PIECES_MORE: usize = 4;
 const PIECES_FEW: usize = 32;
-
-/// Places in a stream where plans are compared.
-const STATIONS: u64 = 16;
-
-impl Race {
-    /// Notes `bytes` for `done` of `all` values; true if that is too much to win.
-    fn is_lost(&mut self, done: u64, all: u64, bytes: usize) -> bool {
-        if self.best.last().is_some_and(|&most| bytes > most) {
-            return true;
-        }
-        while (self.own.len() as u64 + 1) * all.div_ceil(STATIONS) <= done {
-            let best = self.best.get(self.own.len());
-            // What is learned at first pays later on.
-            if best.is_some_and(|&best| bytes > best + best / 8 + 4) {
-                return true;
-            }
-            self.own.push(bytes);
-        }
-        false
-    }
-
-    /// The plan has won with so many bytes.
-    fn finish(&mut self, bytes: usize) {
-        self.own.push(bytes);
-        self.best = std::mem::take(&mut self.own);
-    }
-}
 
 /// Trial encodings of a sample.
 struct Search<'a> {
@@ -246,7 +216,7 @@ impl<'a> Search<'a> {
         {
             return None;
         }
-        self.race.own.clear();
+        self.race.start();
         let bytes = layout.encode(plan.setting, &mut self.race)?;
         if self.bytes.is_empty() || bytes.len() < self.bytes.len() {
             self.pieces = layout.pieces.len();

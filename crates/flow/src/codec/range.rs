@@ -6,7 +6,7 @@
 //! the end of its bytes and stops being valid after that, so that no input makes it run for ever.
 
 /// Sum of the probabilities of both values of a bit.
-pub const SCALE: u32 = 1 << 16;
+pub(super) const SCALE: u32 = 1 << 16;
 
 /// Zeros that a stream may leave out at its end.
 const SLACK: usize = 8;
@@ -14,7 +14,7 @@ const SLACK: usize = 8;
 const TOP: u32 = 1 << 24;
 
 /// One direction of coding: an encoder takes the value given, a decoder ignores it and returns the value read.
-pub trait Bits {
+pub(super) trait Bits {
     /// Codes `bit`, which is true with probability `chance / SCALE`; `0 < chance < SCALE`.
     fn bit(&mut self, chance: u32, bit: bool) -> bool;
 
@@ -29,7 +29,7 @@ pub trait Bits {
 
 /// Writes bits into bytes.
 #[derive(Debug)]
-pub struct Encoder {
+pub(super) struct Encoder {
     low: u64,
     range: u32,
     /// The last byte not yet written, as a carry may still change it; none before the first.
@@ -47,12 +47,12 @@ impl Default for Encoder {
 
 impl Encoder {
     /// An empty stream.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::default()
     }
 
     /// Bytes written so far, give or take the few not settled yet.
-    pub fn written(&self) -> usize {
+    pub(super) fn written(&self) -> usize {
         self.bytes.len() + self.pending as usize
     }
 
@@ -81,7 +81,7 @@ impl Encoder {
     }
 
     /// Ends the stream.
-    pub fn finish(mut self) -> Vec<u8> {
+    pub(super) fn finish(mut self) -> Vec<u8> {
         // The roundest number inside the interval has the most zeros at its end.
         let last = self.low + u64::from(self.range) - 1;
         for zeros in (0..=32).rev() {
@@ -132,7 +132,7 @@ impl Bits for Encoder {
 
 /// Reads bits back.
 #[derive(Debug, Clone)]
-pub struct Decoder<'a> {
+pub(super) struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
     code: u32,
@@ -141,7 +141,7 @@ pub struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// Begins to read what [`Encoder::finish`] returned.
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
         let mut decoder = Self { bytes, at: 0, code: 0, range: u32::MAX };
         for _ in 0..4 {
             decoder.shift();
@@ -165,7 +165,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// True if all bytes were used.
-    pub fn at_end(&self) -> bool {
+    pub(super) fn at_end(&self) -> bool {
         self.at >= self.bytes.len()
     }
 }

@@ -37,7 +37,7 @@ pub fn decode_all(bytes: &[u8], len: u64, left: &mut u64) -> Result<Runs<i64>, D
 /// Its memory is the window of runs that copies reach back to, as written in the stream, at most 16 MiB, and the
 /// statistics of what was not copied, at most 8 MiB; both grow with what was read.
 #[derive(Clone, Debug)]
-pub struct Decoder<'a> {
+struct Decoder<'a> {
     coder: range::Decoder<'a>,
     numbers: Numbers,
     pieces: Pieces,
@@ -51,7 +51,7 @@ pub struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// Begins to read the `len` values that [`encode`] packed into `bytes`.
-    pub fn new(bytes: &'a [u8], len: u64) -> Result<Self, DecodeError> {
+    fn new(bytes: &'a [u8], len: u64) -> Result<Self, DecodeError> {
         let mut coder = range::Decoder::new(bytes);
         let mut numbers = Numbers::new();
         let plain = Form { scale: Scale::Plain, lag: 0 };
@@ -64,7 +64,7 @@ impl<'a> Decoder<'a> {
 
     /// The next value and how often it follows in a row; none at the end. The run after may have the same value.
     #[inline]
-    pub fn next_run(&mut self) -> Result<Option<(i64, u64)>, DecodeError> {
+    fn next_run(&mut self) -> Result<Option<(i64, u64)>, DecodeError> {
         if self.undo.is_empty() {
             if self.left == 0 {
                 return Ok(None);
@@ -108,7 +108,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Checks, after the last run, that all bytes were used.
-    pub fn finish(&self) -> Result<(), DecodeError> {
+    fn finish(&self) -> Result<(), DecodeError> {
         if self.coder.at_end() { Ok(()) } else { Err(DecodeError::Trailing) }
     }
 }

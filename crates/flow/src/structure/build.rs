@@ -1,6 +1,6 @@
 //! Builds the structure tree from a sequence.
 //!
-//! Owns the recursion from regions to loops to iterations. Equal iterations and equal executions are looked at once,
+//! Owns the recursion from regions to loops to iterations; which way to see a loop is best is [`compare`]'s. Equal iterations and equal executions are looked at once,
 //! so that the cost is that of one or two passes over a regular sequence, and of one pass for each level of an
 //! irregular one. Depth, guards and repeated leaves are bounded; what lies beyond becomes [`Kind::Mixed`].
 
@@ -11,15 +11,17 @@ use talea_model::NodeId;
 use super::arrange::{self, Cost, Item};
 use super::guards::Frame;
 use super::region::{Local, NONE, Span};
-use super::split::{self, Pivot, Split};
+use super::split::Split;
 use super::{Kind, Tree};
 use crate::log::Runs;
 
 mod bounds;
+mod compare;
 mod cut;
 mod spans;
 
 use bounds::{is_mostly_mixed, own_parts};
+use compare::Plan;
 use spans::{distinct, divide};
 
 /// Bounds of a tree.
@@ -62,7 +64,7 @@ pub fn build(sequence: impl IntoIterator<Item = NodeId>, options: &Options) -> T
         ids: &names.ids,
         depth: options.depth,
         work: 0,
-        comparisons_left: COMPARISONS * known.len() + SMALL,
+        comparisons_left: compare::budget(known.len()),
     };
     let frame = Frame::once();
     let all = Piece { iteration: 0, span: Span { begin: 0, end: known.len() as u32 } };
@@ -130,23 +132,6 @@ impl Component<'_> {
     }
 }
 
-/// One way to see a component.
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    pivot: Pivot,
-    peel: Peel,
-}
-
-/// Which end of a loop's executions to take for no part of the loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Peel {
-    Nothing,
-    First,
-    Last,
-    /// The events before the one that the last event could go on to: what comes after them are whole iterations.
-    UntilClosed,
-}
-
 /// How far inside a region is.
 #[derive(Clone, Copy, Debug)]
 struct Level {
@@ -160,16 +145,6 @@ struct Level {
 
 /// Cuts inside cuts: each of them looks at its events once more.
 const CUTS: usize = 32;
-/// Other pivots that a loop is built with for comparison, if its tree is doubtful.
-const ALTERNATIVES: usize = 3;
-/// Comparisons inside comparisons.
-const NESTED: usize = 2;
-/// All comparisons together look at no more than so many events for each event of the sequence, and some more.
-const COMPARISONS: usize = 3;
-const SMALL: usize = 200_000;
-/// A comparison is won by this much.
-const BETTER: u64 = 1;
-
 struct Builder<'a> {
     sequence: &'a [u32],
     ids: &'a [NodeId],
@@ -227,66 +202,6 @@ impl Builder<'_> {
             }
         }
         items
-    }
-
-    /// The parts made of a strongly connected component: one loop, or what its executions are cut into.
-    fn cycle(&mut self, frame: &Frame, visits: &[Piece], level: Level) -> Vec<Item> {
-        if level.depth >= self.depth {
-            return vec![self.mixed(frame, visits)];
-        }
-        let spans: Vec<Span> = visits.iter().map(|visit| visit.span).collect();
-        let (execution_of_visit, executions) = distinct(self.sequence, &spans);
-        let component = Component { visits, execution_of_visit, executions };
-        let local = self.local(&component);
-        let edges = local.edges().count();
-        let mut pivots = split::choose(&local, ALTERNATIVES);
-        local.release(&mut self.place_of);
-        if edges > split::LARGE && 2 * edges > component.events() {
-            return vec![self.mixed(frame, component.visits)];
-        }
-        if level.compared >= NESTED {
-            pivots.truncate(1);
-        }
-        let Some((&first, others)) = pivots.split_first() else {
-            return Vec::new();
-        };
-        let plan = |pivot| Plan { pivot, peel: Peel::Nothing };
-        let budget = (self.parts_left, self.repeats_left);
-        let mut best = self.component(frame, &component, level, plan(first));
-        let compare = |builder: &mut Self, best: &mut Vec<Item>, plan, better| {
-            let left = builder.comparisons_left;
-            if left == 0 {
-                return;
-            }
-            let (work, after) = (builder.work, (builder.parts_left, builder.repeats_left));
-            (builder.parts_left, builder.repeats_left) = budget;
-            let level = Level { compared: level.compared + 1, ..level };
-            let items = builder.component(frame, &component, level, plan);
-            builder.comparisons_left = left.saturating_sub(builder.work - work);
-            if cost(&items).sum + better <= cost(best).sum {
-                *best = items;
-            } else {
-                (builder.parts_left, builder.repeats_left) = after;
-            }
-        };
-        // Equally good pivots: the one that more iterations can be told by wins a draw.
-        for &pivot in others {
-            compare(self, &mut best, plan(pivot), 0);
-        }
-        let doubtful = cost(&best).doubtful && best.iter().all(|item| item.tree.is_exact());
-        if level.compared >= NESTED || !doubtful || self.comparisons_left == 0 {
-            return best;
-        }
-        let local = self.local(&component);
-        let alternatives = split::alternatives(&local, ALTERNATIVES);
-        local.release(&mut self.place_of);
-        let others = alternatives.into_iter().filter(|pivot| !pivots.contains(pivot)).map(plan);
-        let peeled =
-            [Peel::First, Peel::Last, Peel::UntilClosed].map(|peel| Plan { pivot: first, peel });
-        for plan in others.chain(peeled) {
-            compare(self, &mut best, plan, BETTER);
-        }
-        best
     }
 
     fn local(&mut self, component: &Component) -> Local {
@@ -361,8 +276,4 @@ impl Builder<'_> {
         self.parts_left -= parts;
         vec![Item { on, tree, cost }]
     }
-}
-
-fn cost(items: &[Item]) -> Cost {
-    items.iter().fold(Cost::default(), |sum, item| sum.plus(item.cost))
 }

@@ -6,7 +6,8 @@
 //! repeats leaves, which the builder bounds.
 
 use super::super::region::{Local, NONE, Span};
-use super::{Builder, Peel};
+use super::Builder;
+use super::compare::Peel;
 
 /// For each execution the stretches it is cut into; equally many for all, some of them empty.
 pub(super) struct Cut {
