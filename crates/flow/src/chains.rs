@@ -1,9 +1,9 @@
 //! Smaller graphs for people: runs of nodes without a choice drawn as one.
 //!
-//! Owns two rules. The seed's "compressing sequences (chains)" merges only runs of three or more nodes that have
+//! Owns two rules. The slides' "compressing sequences (chains)" merges only runs of three or more nodes that have
 //! one predecessor and one successor each, and never the fixed nodes (`MPI_Init`, `MPI_Finalize`); it turns
 //! `MiniGhost`'s 87 nodes and 90 edges into 13 and 16. Ordinary basic blocks turn them into 7 and 10.
-//! Source: the seed's slide 10, with the rule found by reproducing its numbers.
+//! Source: slide 10, with the rule found by reproducing its numbers.
 
 use serde::{Deserialize, Serialize};
 use talea_model::{Nanos, NodeId};
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn minighost_shrinks_as_the_seed_says() {
+    fn minighost_shrinks_as_the_slides_say() {
         assert_eq!(shape(&testing::minighost(), Rule::Chains), (13, 16));
         assert_eq!(shape(&testing::minighost(), Rule::BasicBlocks), (7, 10));
     }

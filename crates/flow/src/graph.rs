@@ -41,7 +41,7 @@ pub struct Edge {
     pub gap: Nanos,
 }
 
-/// Figures of a graph as the seed's tables give them.
+/// Figures of a graph as the tables of the slides give them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GraphStats {
     /// Number of nodes; the synthetic start and end are not counted.
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn stats_count_as_the_seed_does() {
+    fn stats_count_as_the_slides_do() {
         let stats = Graph::from_sequence(testing::minighost()).stats();
         assert_eq!((stats.events, stats.nodes, stats.edges), (3160, 87, 90));
         assert!((stats.cardinality - 36.3).abs() < 0.1);

@@ -3,7 +3,7 @@
 //! Owns the cutting of a timed sequence at the loops of a [`Forest`], and the figures of each loop. What counts as
 //! an iteration is told by the node of the loop whose visits are most regular in time: the loop's header misleads
 //! where it recurs rarely (two "iterations" of a program that makes hundreds).
-//! Share of time follows the seed's slide 13: of the run without `MPI_Init` and `MPI_Finalize`.
+//! Share of time follows slide 13: of the run without `MPI_Init` and `MPI_Finalize`.
 
 use std::ops::Range;
 

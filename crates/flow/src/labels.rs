@@ -1,9 +1,9 @@
 //! Temporal labels: on which visits of its source node an edge is taken.
 //!
-//! Owns partitions of visits in the seed's notation: `first,last,stride,blocksize`, parts joined with `|`, where
+//! Owns partitions of visits in the slides' notation: `first,last,stride,blocksize`, parts joined with `|`, where
 //! blocks are taken greedily from the left and `last` is the last visit of the last block, so that {0,2,4,5} is
 //! `0,2,2,1|4,5,0,2`; consecutive visits have the short form `first,last`. Works on runs, never on single visits.
-//! Source: the seed's slides 6 and 21; visits count from 1 in labels of edges and from 0 in guards.
+//! Source: slides 6 and 21; visits count from 1 in labels of edges and from 0 in guards.
 
 use std::fmt::Write as _;
 
@@ -103,7 +103,7 @@ impl Partition {
         })
     }
 
-    /// The set in the seed's notation; empty for the empty set.
+    /// The set in the slides' notation; empty for the empty set.
     pub fn label(&self, notation: Notation, counting: Counting) -> String {
         let base = counting.base();
         let mut text = String::new();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_as_the_seed_writes_them() {
+    fn labels_as_the_slides_write_them() {
         let check = |visits: &[u64], full: &str, short: &str| {
             let set = set(visits);
             assert_eq!(set.label(Notation::Full, Counting::FromZero), full);

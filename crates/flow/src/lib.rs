@@ -1,7 +1,10 @@
 //! Event flow graphs: recorded while a program runs, packed, restored, and analysed.
 //!
-//! Owns the live recorder, the packed form of a recording, its decoding back to the exact sequence of calls,
+//! Owns the plain form of a recording, its packed streams and times, their decoding back to the exact sequence of calls,
 //! loops, iterations and the structure tree. It refuses I/O, and allocation per event once warm.
+//!
+//! "The slides" are those of Fürlinger, Aguilar and Laure, "Automatic Detection of MPI Application Structure with Event
+//! Flow Graphs"; its example, `MiniGhost`, is a test in several files.
 
 pub mod chains;
 pub mod classes;

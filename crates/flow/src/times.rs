@@ -3,10 +3,8 @@
 //! Owns the quantiser. Its levels stand one tolerance apart, so that every time lies between two levels which are
 //! both within the tolerance; the even one is taken, unless the sum of all errors so far asks for the other.
 //! That keeps the entropy of levels two tolerances apart, and no error adds up: absolute times, which are sums of gaps
-//! and durations, stay within the drift bound however long the run. Short times, many of which are alike and err alike,
-//! make up for half of the sum once they have begun: a run of odd levels after a run of even ones is foreseen, while
-//! odd ones here and there at the edge of the bound would have to be told each. Long times, whose tolerance passes the
-//! drift bound, have extra bits that place them inside their cell.
+//! and durations, stay within the drift bound however long the run. Long times, whose tolerance passes that bound, have
+//! extra bits that place them inside their cell.
 //! Entropy coding of the cells is [`crate::codec`]'s; reading clocks is the recorder's.
 
 use serde::{Deserialize, Serialize};
@@ -57,7 +55,9 @@ pub struct Cell {
 pub struct Drift {
     /// Sum of all true times minus the sum of what was given back for them, in nanoseconds.
     error: i64,
-    /// How much less of it is allowed than usual: while short times make up for it, half.
+    /// How much less of it is allowed than usual: while short times make up for it, half. Many of them are alike and err
+    /// alike: a run of odd levels after a run of even ones is foreseen, while odd ones here and there at the edge of the
+    /// bound would have to be told each.
     less: i64,
 }
 

@@ -1,7 +1,7 @@
 //! From the parts of a region to the children of a tree node.
 //!
 //! Owns the nesting of guards (a part that runs only when its neighbours do goes inside their guard), the listing
-//! of bodies that are hardly more than a switch by path, as the seed's slide 21 does, and the rule that leaves
+//! of bodies that are hardly more than a switch by path, as slide 21 does, and the rule that leaves
 //! stand in sequences.
 
 use super::guards::Frame;
@@ -16,7 +16,7 @@ pub(super) struct Item {
     pub cost: Cost,
 }
 
-/// How much there is to read in a tree. The seed's `MiniGhost` and the examples in the tests decide the weights: a
+/// How much there is to read in a tree. `MiniGhost` and the examples in the tests decide the weights: a
 /// loop is hardly dearer than an event, guards are dearer, and dearest if they do not go on through the whole loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {

@@ -2,11 +2,10 @@
 //!
 //! Owns the tree ([`Tree`]), its construction from a sequence ([`build`]), the way back ([`Tree::expand`]) and its
 //! text form ([`print()`]). Everything but [`Kind::Mixed`] is exact: expanding the tree gives the sequence again.
-//!
 //! How it is built, from the whole sequence inwards: the strongly connected components of a region's *own* graph
 //! are its loops, so that a call that other parts of the program share does not join them; a loop's executions are
-//! cut into iterations; only iterations that differ go on to the next level. Guards are in the seed's notation.
-//! Source: the seed's slides 20 and 21.
+//! cut into iterations; only iterations that differ go on to the next level. Guards are in the notation of
+//! slides 20 and 21.
 
 mod arrange;
 mod build;

@@ -1,4 +1,4 @@
-//! The structure tree as text, in the form of the seed's slide 21.
+//! The structure tree as text, in the form of slide 21.
 //!
 //! Owns the layout only: what a leaf is called, and what stands behind a line, the caller says.
 

@@ -54,7 +54,7 @@ fn name(node: NodeId) -> String {
 }
 
 #[test]
-fn minighost_has_the_tree_of_the_seed() {
+fn minighost_has_the_tree_of_the_slides() {
     let tree = tree(&testing::minighost());
     insta::assert_snapshot!(print(&tree, &PrintOptions::default(), name), @r"
     +ROOT

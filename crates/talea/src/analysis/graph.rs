@@ -1,6 +1,6 @@
 //! The flow graph of one rank in the form that views and the report draw.
 //!
-//! Owns names of nodes and chains, labels of edges, and which loop each stands in. Chains follow the seed's rule.
+//! Owns names of nodes and chains, labels of edges, and which loop each stands in. Chains follow [`Rule::Chains`].
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,7 +1,7 @@
 //! One rank's figures: where its time goes, and its loops in time.
 //!
 //! Owns what is kept of a rank after its walk, which does not grow with its events but for the iterations of its main
-//! loop. Shares are of the run without `MPI_Init` and `MPI_Finalize`, as in the seed's slide 13.
+//! loop. Shares are of the run without `MPI_Init` and `MPI_Finalize`, as on the slides that [`talea_flow`] follows.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,7 @@
 //! the spread, and the place in the zone: a binary decision each. A decision is predicted from counters that all
 //! contexts share in units of their own spread, from the context's own ones, and from these split by the two times
 //! just before and by the context's last times, mixed by weights that are learned for contexts of about as many
-//! visits. So a context seen twice already has a distribution. The zones are those of adaptive Golomb codes
-//! (R. F. Rice, 1979), the mixture that of paq (M. Mahoney, 2005).
+//! visits. The zones are those of adaptive Golomb codes (R. F. Rice, 1979), the mixture that of paq (M. Mahoney, 2005).
 
 use super::ids::Ids;
 use super::mixture::Mixture;
