@@ -28,7 +28,7 @@ pub enum ArgKind {
     Op,
     /// Any other symbolic handle, numbered in the order of first use; -1 is the null handle.
     Handle,
-    /// A request: how many requests were made since this one (0 = the newest); -1 is `MPI_REQUEST_NULL`.
+    /// A request: how many requests its thread made since this one (0 = the newest); negative values are [`age`].
     Request,
     /// A list of requests, an index into the recording's lists; entries as in `Request`.
     Requests,
@@ -56,6 +56,31 @@ pub mod special {
     pub const UNDEFINED: i64 = -4;
     /// The argument has no value in this call (a status nobody asked for, a list that is not significant here).
     pub const ABSENT: i64 = i64::MIN;
+}
+
+/// Ages of requests that are none of the calling thread's.
+pub mod age {
+    /// `MPI_REQUEST_NULL`.
+    pub const NULL: i64 = -1;
+    /// A request that was made where nobody looked.
+    pub const UNKNOWN: i64 = -2;
+    /// The largest age of another thread's request; see [`foreign`].
+    const FOREIGN: i64 = -3;
+
+    /// The age of another thread's request: its number among those of that thread, and the thread, below 256.
+    #[inline]
+    pub const fn foreign(number: u64, thread: u32) -> i64 {
+        FOREIGN - ((number as i64) << 8 | thread as i64)
+    }
+
+    /// What [`foreign`] was given; none for an age of another kind. Any number is taken: it may come from a file.
+    pub const fn of_foreign(age: i64) -> Option<(u64, u32)> {
+        if age > FOREIGN {
+            return None;
+        }
+        let packed = FOREIGN.wrapping_sub(age) as u64;
+        Some((packed >> 8, (packed & 0xff) as u32))
+    }
 }
 
 /// One recorded argument of a procedure.

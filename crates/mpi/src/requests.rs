@@ -7,18 +7,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use talea_model::args::age;
+
 use crate::abi::abi;
 use crate::shared::Shared;
-
-/// Ages that stand for no request of this thread.
-pub mod age {
-    /// `MPI_REQUEST_NULL`.
-    pub const NULL: i64 = -1;
-    /// A request that was made where nobody looked.
-    pub const UNKNOWN: i64 = -2;
-    /// Of another thread: this minus (number times 256 plus thread).
-    pub const FOREIGN: i64 = -3;
-}
 
 /// What is known of a request.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +113,7 @@ pub fn age_of(thread: u32, made: u64, handle: usize, request: Option<Request>) -
     match request {
         _ if handle == abi().request_null => age::NULL,
         Some(r) if r.thread == thread => made as i64 - r.number as i64 - 1,
-        Some(r) => age::FOREIGN - ((r.number as i64) << 8 | i64::from(r.thread)),
+        Some(r) => age::foreign(r.number, r.thread),
         None => age::UNKNOWN,
     }
 }

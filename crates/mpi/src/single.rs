@@ -3,6 +3,8 @@
 //! Owns the short way through [`crate::around`] for them: no lists, nothing on the heap. Receives with wild cards, whose
 //! status tells what they met, go the long way.
 
+use talea_model::args::age;
+
 use crate::abi::abi;
 use crate::arguments;
 use crate::around::Scene;
@@ -60,7 +62,7 @@ impl Single {
             return Some(before);
         }
         if handle == abi().request_null {
-            return Some(Self { handle, address, request: None, age: requests::age::NULL });
+            return Some(Self { handle, address, request: None, age: age::NULL });
         }
         let request = requests::known(&process.requests, handle, address);
         let age = requests::age_of(thread, made, handle, request);

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use talea_model::args::special;
+use talea_model::args::age;
 use talea_model::{ArgKind, Bytes, ProcedureSpec, Rank};
 
 use crate::procedures::{makes_persistent, makes_request};
@@ -118,16 +118,15 @@ impl Requests {
     /// The request that a recorded age means now.
     pub(crate) fn named(&self, age: i64) -> Request {
         match age {
-            -1 => Request::Null,
+            age::NULL => Request::Null,
             0.. => match self.made.checked_sub(1 + age.unsigned_abs()) {
                 Some(number) => Request::Own(number),
                 None => Request::Unknown,
             },
-            special::ABSENT..=-2 if age <= -3 => {
-                let packed = (-3_i64).wrapping_sub(age) as u64;
-                Request::Foreign { thread: (packed & 0xff) as u32, number: packed >> 8 }
-            }
-            _ => Request::Unknown,
+            _ => match age::of_foreign(age) {
+                Some((number, thread)) => Request::Foreign { thread, number },
+                None => Request::Unknown,
+            },
         }
     }
 
@@ -215,9 +214,9 @@ mod tests {
         assert_eq!(requests.named(0), Request::Own(2));
         assert_eq!(requests.named(2), Request::Own(0));
         assert_eq!(requests.named(3), Request::Unknown);
-        assert_eq!(requests.named(-1), Request::Null);
-        assert_eq!(requests.named(-2), Request::Unknown);
-        assert_eq!(requests.named(-3 - (5 << 8 | 2)), Request::Foreign { thread: 2, number: 5 });
+        assert_eq!(requests.named(age::NULL), Request::Null);
+        assert_eq!(requests.named(age::UNKNOWN), Request::Unknown);
+        assert_eq!(requests.named(age::foreign(5, 2)), Request::Foreign { thread: 2, number: 5 });
         // Nonsense from a damaged file.
         requests.named(i64::MIN);
         requests.named(i64::MAX);
