@@ -1,5 +1,7 @@
-//! Turns `procedures.tsv` into the table of procedures and one exported entry for each name that a program can call:
-//! the C name and, for each Fortran binding, every spelling that compilers and both implementations use.
+//! Turns `procedures.tsv` into the table of procedures and one exported entry for each name that a program can call.
+//!
+//! Owns the spellings: the C name and, for each Fortran binding, every one that compilers and implementations use. What the
+//! table means is `table`'s, what an entry does `entry`'s.
 
 use std::fmt::Write as _;
 use std::path::Path;

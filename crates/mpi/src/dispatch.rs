@@ -2,7 +2,10 @@
 //!
 //! Owns the order of things: find the node of the call site, look at arguments, read the clock, let the intercepted function
 //! work, read the clock, look at results, record. Takes no lock unless the program asked for `MPI_THREAD_MULTIPLE`; makes
-//! no system call except to reserve disk space; allocates when something is seen for the first time, and for lists.
+//! no system call except to reserve disk space; allocates for lists, and (under a lock) when something is seen for the first time.
+//! Calls that are not recorded, and first ones, are [`mod@aside`]'s.
+
+mod aside;
 
 use std::sync::atomic::Ordering;
 
@@ -12,15 +15,16 @@ use talea_run::live::layout::state;
 use crate::arguments;
 use crate::around::Scene;
 use crate::clock;
-use crate::entry::{Binding, Call, ENTRIES, Entry, forward, forward_double};
+use crate::entry::{Call, ENTRIES, Entry, forward, forward_double};
 use crate::polls::found_something;
-use crate::process::{self, STOP, process, stop};
+use crate::process::{STOP, stop};
 use crate::record::{HotNode, MAX_WORDS};
 use crate::single::Single;
 use crate::sites::plan_of;
 use crate::symbols::real;
 use crate::table::{Class, PROCEDURES};
-use crate::thread::{State, set_this_thread, this_thread};
+use crate::thread::{State, this_thread};
+use aside::{aside, control};
 
 /// Called by every entry with the call on the stack and the entry's number.
 ///
@@ -48,67 +52,6 @@ unsafe fn pass(entry: &Entry, call: Call) -> usize {
             return forward_double(real(entry));
         }
         forward(real(entry), entry, call)
-    }
-}
-
-/// Calls that are not recorded, and the first ones of a process or thread.
-#[cold]
-unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usize {
-    let class = PROCEDURES[usize::from(entry.procedure)].class;
-    // SAFETY: as in `dispatch`.
-    unsafe {
-        let state = this_thread();
-        if !state.is_null() && (*state).busy != 0 {
-            return pass(entry, call);
-        }
-        if matches!(class, Class::Init | Class::SessionInit) {
-            process::start();
-        }
-        let stopped = STOP.load(Ordering::Acquire);
-        let Some(process) = process() else {
-            if class == Class::Finalize {
-                process::gather_without();
-            }
-            return pass(entry, call);
-        };
-        if class == Class::Pcontrol {
-            return control(entry, call);
-        }
-        if stopped != 0 {
-            if stopped == stop::PAUSED && class != Class::Local {
-                process.paused();
-                if class == Class::Finalize {
-                    process.end(state::FINALIZED);
-                    STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
-                    process.gather();
-                }
-            }
-            return pass(entry, call);
-        }
-        if state.is_null() {
-            let Some(new) = State::new(process) else {
-                process.lost_thread();
-                return pass(entry, call);
-            };
-            set_this_thread(Box::into_raw(Box::new(new)));
-        }
-        record(&mut *this_thread(), entry, index, call)
-    }
-}
-
-/// `MPI_Pcontrol`: 0 pauses, everything else goes on.
-unsafe fn control(entry: &Entry, call: Call) -> usize {
-    // SAFETY: the first argument is an integer.
-    unsafe {
-        let word = call.arg(0);
-        let level =
-            if entry.binding == Binding::Fortran { *(word as *const i32) } else { word as i32 };
-        if level == 0 {
-            STOP.fetch_or(stop::PAUSED, Ordering::SeqCst);
-        } else {
-            STOP.fetch_and(!stop::PAUSED, Ordering::SeqCst);
-        }
-        pass(entry, call)
     }
 }
 

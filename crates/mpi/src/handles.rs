@@ -1,15 +1,17 @@
 //! Symbolic ids of communicators, datatypes, operations and other handles.
 //!
 //! Owns the map from handle to id, and what each id means: a communicator is named by how it came to be, which all its
-//! members know alike, and datatypes by name or size. Ids of freed handles are given again to what means the same, so that a
+//! members know alike, and [`datatypes`] by name or size. Ids of freed handles are given again to what means the same, so that a
 //! loop which makes and frees a datatype repeats itself. Whenever a handle that was known comes to mean something else,
 //! [`epoch`] grows and remembered tuples are looked at again.
 
+mod datatypes;
 mod members;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use datatypes::Datatype;
 pub use members::ask_members;
 use members::leader;
 
@@ -48,13 +50,6 @@ struct Comm {
     live: bool,
     /// Made in a session: its group must not be compared with the world's (MPI 4.0, 11.3).
     of_session: bool,
-}
-
-#[derive(Debug)]
-struct Datatype {
-    size: u64,
-    name: String,
-    live: bool,
 }
 
 static EPOCH: AtomicU32 = AtomicU32::new(0);
@@ -203,61 +198,6 @@ impl Handles {
         comm.live = false;
         if let Some((parent, number)) = comm.place {
             self.comm_symbols[parent as usize].children[number] = false;
-        }
-    }
-
-    /// The id of a datatype.
-    pub fn datatype(&mut self, memory: &Memory, handle: usize) -> i64 {
-        if handle == abi().datatype_null {
-            return -1;
-        }
-        if let Some(&id) = self.datatypes.get(&handle) {
-            return i64::from(id);
-        }
-        self.new_datatype(memory, handle)
-    }
-
-    /// Registers a datatype that was made, or is seen for the first time.
-    pub fn new_datatype(&mut self, memory: &Memory, handle: usize) -> i64 {
-        if handle == abi().datatype_null {
-            return -1;
-        }
-        let (mut small, mut large, mut length) = (0_i32, 0_i64, 0_i32);
-        let mut name = [0_u8; 512];
-        // SAFETY: the handle is a datatype; MPI_MAX_OBJECT_NAME is at most 128 in all implementations.
-        let (size, name) = unsafe {
-            if pmpi::type_size_x(handle, (&raw mut large) as usize) != 0 {
-                pmpi::type_size(handle, (&raw mut small) as usize);
-                large = i64::from(small);
-            }
-            let named =
-                pmpi::type_get_name(handle, name.as_mut_ptr() as usize, (&raw mut length) as usize)
-                    == 0;
-            let text =
-                if named { &name[..(length.max(0) as usize).min(name.len())] } else { &[][..] };
-            // Names of derived types are the implementation's own words ("Dup ").
-            let text = String::from_utf8_lossy(text);
-            let name = if text.starts_with("MPI_") { text.into_owned() } else { String::new() };
-            (large.max(0) as u64, name)
-        };
-        let known =
-            self.datatype_symbols.iter().position(|d| !d.live && d.size == size && d.name == name);
-        let id = known.unwrap_or_else(|| {
-            write(memory, &Symbol::Datatype { size, name: name.clone() });
-            self.datatype_symbols.push(Datatype { size, name, live: true });
-            self.datatype_symbols.len() - 1
-        });
-        self.datatype_symbols[id].live = true;
-        if self.datatypes.insert(handle, id as u32).is_some_and(|old| old != id as u32) {
-            bump();
-        }
-        id as i64
-    }
-
-    /// The datatype is about to be freed.
-    pub fn free_datatype(&mut self, handle: usize) {
-        if let Some(&id) = self.datatypes.get(&handle) {
-            self.datatype_symbols[id as usize].live = false;
         }
     }
 

@@ -61,8 +61,6 @@ pmpi! {
     get_library_version = c"PMPI_Get_library_version"(version, length);
     /// `PMPI_Query_thread`.
     query_thread = c"PMPI_Query_thread"(provided);
-    /// `PMPI_Initialized`.
-    initialized = c"PMPI_Initialized"(flag);
     /// `PMPI_Bcast`.
     bcast = c"PMPI_Bcast"(buffer, count, datatype, root, comm);
     /// `PMPI_Allgather`.
@@ -85,6 +83,4 @@ pmpi! {
     comm_dup = c"PMPI_Comm_dup"(comm, new);
     /// `PMPI_Comm_free`.
     comm_free = c"PMPI_Comm_free"(comm);
-    /// `PMPI_Barrier`.
-    barrier = c"PMPI_Barrier"(comm);
 }

@@ -1,0 +1,74 @@
+//! Calls beside the event path: before a recording begins, while it is paused, after its end, and first ones of threads.
+//!
+//! Owns what starts the recording of a process and of a thread, and `MPI_Pcontrol`. Slow ways only.
+
+use std::sync::atomic::Ordering;
+
+use talea_run::live::layout::state;
+
+use super::{pass, record};
+use crate::entry::{Binding, Call, Entry};
+use crate::process::{self, STOP, process, stop};
+use crate::table::{Class, PROCEDURES};
+use crate::thread::{State, set_this_thread, this_thread};
+
+/// Calls that are not recorded, and the first ones of a process or thread.
+#[cold]
+pub(super) unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usize {
+    let class = PROCEDURES[usize::from(entry.procedure)].class;
+    // SAFETY: as in `dispatch`.
+    unsafe {
+        let state = this_thread();
+        if !state.is_null() && (*state).busy != 0 {
+            return pass(entry, call);
+        }
+        if matches!(class, Class::Init | Class::SessionInit) {
+            process::start();
+        }
+        let stopped = STOP.load(Ordering::Acquire);
+        let Some(process) = process() else {
+            if class == Class::Finalize {
+                process::gather_without();
+            }
+            return pass(entry, call);
+        };
+        if class == Class::Pcontrol {
+            return control(entry, call);
+        }
+        if stopped != 0 {
+            if stopped == stop::PAUSED && class != Class::Local {
+                process.paused();
+                if class == Class::Finalize {
+                    process.end(state::FINALIZED);
+                    STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
+                    process.gather();
+                }
+            }
+            return pass(entry, call);
+        }
+        if state.is_null() {
+            let Some(new) = State::new(process) else {
+                process.lost_thread();
+                return pass(entry, call);
+            };
+            set_this_thread(Box::into_raw(Box::new(new)));
+        }
+        record(&mut *this_thread(), entry, index, call)
+    }
+}
+
+/// `MPI_Pcontrol`: 0 pauses, everything else goes on.
+pub(super) unsafe fn control(entry: &Entry, call: Call) -> usize {
+    // SAFETY: the first argument is an integer.
+    unsafe {
+        let word = call.arg(0);
+        let level =
+            if entry.binding == Binding::Fortran { *(word as *const i32) } else { word as i32 };
+        if level == 0 {
+            STOP.fetch_or(stop::PAUSED, Ordering::SeqCst);
+        } else {
+            STOP.fetch_and(!stop::PAUSED, Ordering::SeqCst);
+        }
+        pass(entry, call)
+    }
+}
