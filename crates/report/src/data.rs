@@ -3,19 +3,19 @@
 //! Owns the shape and the names; every field name is a key of the JSON. Times are whole nanoseconds and
 //! amounts whole bytes. It computes nothing: whoever analysed the run fills it in.
 //!
-//! Ids: `LoopId`, `SiteId`, `ClassId` and the ids of tree nodes are each unique in one report, across all
-//! classes. A [`SiteId`] is the index into [`ReportData::sites`]; a [`ClassId`] into
-//! [`ReportData::classes`]. Text may hold anything a program can put into a path or an argument: drawing
-//! makes it harmless.
+//! Ids ([`LoopId`], [`SiteId`], [`ClassId`], those of tree nodes) are each unique in one report, across all classes.
+//! Text may hold anything a program can put into a path or an argument: drawing makes it harmless.
 
 mod graph;
 mod time;
+mod tree;
 
 use serde::Serialize;
 use talea_model::{Bytes, Gaps, Nanos, Rank};
 
 pub use graph::{ChainCall, GraphData, GraphEdge, GraphLoop, GraphNode};
 pub use time::{Bar, IterationSeries, Message, Outlier, RankSeries, Row, Timeline};
+pub use tree::{TreeKind, TreeNode};
 
 /// A loop, the same in tree, graph, timelines and iteration series.
 pub type LoopId = u32;
@@ -54,7 +54,7 @@ pub struct RunInfo {
     pub command: String,
     /// Names of the nodes, in the order of the ranks on them.
     pub hosts: Vec<String>,
-    /// Number of ranks of the world.
+    /// Processes that left a record, of all worlds.
     pub ranks: u32,
     /// From the first rank's start to the last one's end.
     pub wall: Nanos,
@@ -66,7 +66,7 @@ pub struct RunInfo {
     pub talea: String,
     /// How times were kept (`exact`, `bounded`, `sums`).
     pub times_mode: String,
-    /// The stated bound of the times' error (`at most 1 µs or 1 %`); empty where times are exact.
+    /// The stated bound of the times' error (`at most 100 ns or 2 %, absolute times 10.0 µs`); empty where they are exact.
     pub times_bound: String,
     /// How the program ended (`exit code 0`, `signal 9`).
     pub exit: String,
@@ -139,51 +139,6 @@ pub struct RankClass {
     pub graph: GraphData,
 }
 
-/// What a node of the structure tree is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TreeKind {
-    /// The whole run of one rank.
-    Root,
-    /// Children one after the other; with a guard only in some iterations.
-    Sequence,
-    /// Children again and again.
-    Loop,
-    /// One call.
-    Call,
-}
-
-/// One node of a structure tree. Figures are totals of the representative rank over the run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TreeNode {
-    /// Unique in the report.
-    pub id: u32,
-    /// What it is.
-    pub kind: TreeKind,
-    /// Set on loops, and only there.
-    pub loop_id: Option<LoopId>,
-    /// Short text: a procedure, the place of a loop (`verlet.cpp:291`), a name for a sequence.
-    pub label: String,
-    /// Iterations each time a loop is entered; absent where that varies (then `range`) and on other kinds.
-    pub count: Option<u64>,
-    /// Iterations as text where they vary, `4-7`; empty otherwise.
-    pub range: String,
-    /// On which iterations it runs, in the notation of the graph (`0,2,2,1|4,5,0,2`); empty for all.
-    pub guard: String,
-    /// Time inside it, children and computation between calls included.
-    pub time: Nanos,
-    /// `time` as a part of the root's, 0 to 1.
-    pub share: f64,
-    /// Part of `time` that is in MPI, 0 to 1.
-    pub mpi_share: f64,
-    /// Calls inside it.
-    pub events: u64,
-    /// Set on calls.
-    pub site: Option<SiteId>,
-    /// In the order of execution.
-    pub children: Vec<TreeNode>,
-}
-
 /// What time is spent on; the colour of everything that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -243,7 +198,7 @@ pub struct SiteRow {
     pub rank_max: Rank,
     /// Time of each rank, in the order of [`ReportData::ranks`]; empty where it is not kept.
     pub rank_times: Vec<Nanos>,
-    /// Calls of each rank, as `rank_times`.
+    /// Events of each rank, as `rank_times`: a series of unsuccessful polls counts once, unlike in `count`.
     pub rank_counts: Vec<u64>,
 }
 
@@ -266,7 +221,7 @@ pub struct RankRow {
     pub bytes: Bytes,
     /// Recorded calls.
     pub events: u64,
-    /// How it ended, as text: `finished`, `exit code 1`, `signal 9 after 41.2 s`.
+    /// How it ended, as text: `finished`, `MPI_Abort(3) after 41.2 s`, `killed or crashed after 41.2 s`.
     pub end: String,
     /// True when it ended as it should.
     pub ok: bool,
@@ -283,7 +238,7 @@ pub struct Matrix {
     pub ranks: u32,
     /// Ranks folded into one cell side: cell (i, j) covers ranks `i*block ..` and `j*block ..`. 1 up to 256 ranks.
     pub block: u32,
-    /// What is counted, one line: `point-to-point sends; collectives are not in it`.
+    /// What is counted, one line: `messages and one-sided transfers; collective operations are not in it`.
     pub what: String,
     /// Cells that are not empty.
     pub cells: Vec<Cell>,

@@ -4,8 +4,6 @@
 
 use std::fmt::Write;
 
-use talea_model::Nanos;
-
 use crate::data::GraphData;
 use crate::graph_svg::colour;
 use crate::text::plain;
@@ -67,7 +65,7 @@ fn write_node(out: &mut String, graph: &GraphData, id: u32, depth: usize) {
     let Some(node) = graph.nodes.get(id as usize) else {
         return;
     };
-    let label = format!("{}\n{}× {}", plain(&node.label, 60), node.visits, Nanos(node.time.0));
+    let label = format!("{}\n{}× {}", plain(&node.label, 60), node.visits, node.time);
     let _ = writeln!(
         out,
         "{}n{id} [label={}, color=\"{}\"];",

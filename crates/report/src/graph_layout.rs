@@ -6,6 +6,8 @@
 //! execution, forward edges between layers, edges that close a cycle in lanes on the left and edges that
 //! would pass many layers in lanes on the right. Input that contradicts itself is left out, never a panic.
 
+mod assemble;
+mod piece;
 mod place;
 mod region;
 mod route;
@@ -16,7 +18,9 @@ use serde::Serialize;
 use talea_model::Nanos;
 
 use crate::data::{GraphData, GraphLoop};
-use region::{End, Kind, Region, Segment};
+use assemble::assemble;
+use piece::{End, Kind};
+use region::Region;
 
 /// Height of a node that took no time.
 const NODE_HEIGHT: f64 = 36.0;
@@ -29,34 +33,34 @@ pub(crate) const LABEL_CHARACTERS: usize = 30;
 
 /// Coordinates in CSS pixels, origin top left.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct GraphLayout {
+pub(crate) struct GraphLayout {
     /// Width of the paper.
-    pub width: f64,
+    pub(crate) width: f64,
     /// Height of the paper.
-    pub height: f64,
+    pub(crate) height: f64,
     /// One for each node.
-    pub nodes: Vec<Area>,
+    pub(crate) nodes: Vec<Area>,
     /// One for each edge: corners `x, y, x, y, ...` from the source's bottom to the target's top. Two
     /// corners that differ in both are joined by a curve with upright ends. Empty for an edge whose node
     /// does not exist.
-    pub edges: Vec<Vec<f64>>,
+    pub(crate) edges: Vec<Vec<f64>>,
     /// One for each loop.
-    pub loops: Vec<Area>,
+    pub(crate) loops: Vec<Area>,
     /// One for each edge: where the computation before its target is written, `null` where it takes less than
     /// 2 % or there is no room.
-    pub labels: Vec<Option<Label>>,
+    pub(crate) labels: Vec<Option<Label>>,
 }
 
 /// The place of a text; in JSON the array `[x, y, end]` with `end` 1 where the text ends there, else 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(into = "(f64, f64, u8)")]
-pub struct Label {
+pub(crate) struct Label {
     /// Where it starts, or ends.
-    pub x: f64,
+    pub(crate) x: f64,
     /// Its base line.
-    pub y: f64,
+    pub(crate) y: f64,
     /// True when the text ends at `x`.
-    pub end: bool,
+    pub(crate) end: bool,
 }
 
 impl From<Label> for (f64, f64, u8) {
@@ -68,15 +72,15 @@ impl From<Label> for (f64, f64, u8) {
 /// A rectangle; in JSON the array `[x, y, width, height]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(into = "[f64; 4]")]
-pub struct Area {
+pub(crate) struct Area {
     /// Left.
-    pub x: f64,
+    pub(crate) x: f64,
     /// Top.
-    pub y: f64,
+    pub(crate) y: f64,
     /// To the right.
-    pub width: f64,
+    pub(crate) width: f64,
     /// Downwards.
-    pub height: f64,
+    pub(crate) height: f64,
 }
 
 impl From<Area> for [f64; 4] {
@@ -89,7 +93,7 @@ impl From<Area> for [f64; 4] {
 ///
 /// Three times: inner loops come first, and only when the region around a loop is done can its edges leave it
 /// in the order in which they go on.
-pub fn layout(graph: &GraphData) -> GraphLayout {
+pub(crate) fn layout(graph: &GraphData) -> GraphLayout {
     let around = enclosing(graph);
     let mut done = regions(graph, &around, &Hints::new());
     for _ in 0..2 {
@@ -237,99 +241,6 @@ fn split_edges(
         all.push(steps);
     }
     all
-}
-
-fn assemble(graph: &GraphData, around: &[usize], done: &Regions) -> GraphLayout {
-    let Regions { all: regions, item_of_loop, steps } = done;
-    let mut origin = vec![(0.0, 0.0); regions.len()];
-    let mut out = GraphLayout {
-        width: tenth(regions[0].width),
-        height: tenth(regions[0].height),
-        nodes: vec![Area::default(); graph.nodes.len()],
-        edges: Vec::with_capacity(steps.len()),
-        loops: vec![Area::default(); graph.loops.len()],
-        labels: vec![None; graph.edges.len()],
-    };
-    for index in 0..regions.len() {
-        if index > 0 {
-            let Some(item) = item_of_loop[index - 1] else {
-                continue;
-            };
-            let (outer, item) = (origin[around[index]], &regions[around[index]].items[item]);
-            origin[index] = (outer.0 + item.x, outer.1 + item.y);
-            out.loops[index - 1] = Area {
-                x: origin[index].0,
-                y: origin[index].1,
-                width: regions[index].width,
-                height: regions[index].height,
-            };
-        }
-        for item in &regions[index].items {
-            if let Kind::Node(node) = item.kind {
-                out.nodes[node] = Area {
-                    x: origin[index].0 + item.x,
-                    y: origin[index].1 + item.y,
-                    width: item.width,
-                    height: item.height,
-                };
-            }
-        }
-    }
-    for pieces in steps {
-        let mut corners: Vec<(f64, f64)> = Vec::new();
-        for &(region, piece) in pieces {
-            let Segment { corners: own, .. } = &regions[region].segments[piece];
-            corners.extend(own.iter().map(|at| (at.0 + origin[region].0, at.1 + origin[region].1)));
-        }
-        out.edges.push(straighten(&corners));
-    }
-    label(graph, &mut out);
-    out
-}
-
-/// A target has room for two texts above it: of its labelled edges the leftmost writes to the left where there
-/// are several, the rightmost to the right.
-fn label(graph: &GraphData, out: &mut GraphLayout) {
-    let times = graph.nodes.iter().map(|node| node.time);
-    let total = times.chain(graph.edges.iter().map(|edge| edge.gap)).sum::<Nanos>().0;
-    let mut arrivals: Vec<Vec<(f64, f64, usize)>> = vec![Vec::new(); graph.nodes.len()];
-    for (at, (edge, corners)) in graph.edges.iter().zip(&out.edges).enumerate() {
-        let worth = edge.gap.0 > 0 && edge.gap.0.saturating_mul(50) >= total;
-        if let ([.., x, y], true) = (corners.as_slice(), worth) {
-            arrivals[edge.to as usize].push((*x, *y, at));
-        }
-    }
-    for list in &mut arrivals {
-        list.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if let [(x, y, at), _, ..] = list[..] {
-            out.labels[at] = Some(Label { x: x - 7.0, y: y - 5.0, end: true });
-        }
-        if let Some(&(x, y, at)) = list.last() {
-            out.labels[at] = Some(Label { x: x + 8.0, y: y - 5.0, end: false });
-        }
-    }
-}
-
-/// Leaves out corners that lie on the line between their neighbours.
-fn straighten(corners: &[(f64, f64)]) -> Vec<f64> {
-    let same = |a: f64, b: f64| (a - b).abs() < 0.05;
-    let mut kept: Vec<(f64, f64)> = Vec::with_capacity(corners.len());
-    for &at in corners {
-        if let Some(&last) = kept.last() {
-            if same(last.0, at.0) && same(last.1, at.1) {
-                continue;
-            }
-            if let Some(&before) = kept.len().checked_sub(2).and_then(|index| kept.get(index)) {
-                let upright = same(before.0, last.0) && same(last.0, at.0);
-                let level = same(before.1, last.1) && same(last.1, at.1);
-                if upright || level {
-                    kept.pop();
-                }
-            }
-        }
-        kept.push(at);
-    }
-    kept.into_iter().flat_map(|at| [tenth(at.0), tenth(at.1)]).collect()
 }
 
 /// Rounded to a tenth of a pixel, so that pictures are short and the same everywhere.

@@ -19,6 +19,5 @@ pub mod topo_page;
 
 pub use data::{GraphData, ReportData};
 pub use graph_dot::graph_dot;
-pub use graph_layout::{Area, GraphLayout, Label, layout};
 pub use graph_svg::graph_svg;
 pub use page::html;

@@ -23,11 +23,11 @@ pub struct GraphData {
 pub struct GraphNode {
     /// Index in the graph's list.
     pub id: u32,
-    /// Short text: the procedure, or a name for the chain (`39 calls`).
+    /// Short text: the procedure and its place, or for a chain how many calls from where on.
     pub label: String,
     /// `MPI_Waitall`; empty for a chain.
     pub procedure: String,
-    /// Where it is called; absent for a chain and for start and end.
+    /// Where it is called; absent for a chain.
     pub site: Option<SiteId>,
     /// How often it ran.
     pub visits: u64,

@@ -3,8 +3,7 @@
 //! Owns layers, the order in a layer, lanes beside the layers, and the corners of the edges' pieces.
 //! Coordinates count from the region's own top left corner.
 
-use std::collections::HashMap;
-
+use super::piece::{End, Item, Kind, Segment, Way};
 use super::place::{self, Pull};
 
 /// Between the lowest item of a layer and its first level track, and the same above a layer.
@@ -24,52 +23,6 @@ pub(super) const CORNER: f64 = 22.0;
 /// An edge that would pass more layers than this takes a lane on the right.
 const PASSES: usize = 5;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
-    Node(usize),
-    Loop(usize),
-    /// An edge's place in a layer that it passes.
-    Pass,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Item {
-    pub(super) kind: Kind,
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
-    pub(super) layer: usize,
-    /// For a loop: where each edge enters and leaves its frame, from its left.
-    pub(super) top: HashMap<usize, f64>,
-    pub(super) bottom: HashMap<usize, f64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum End {
-    Item(usize),
-    Outside,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Way {
-    Layers,
-    Left(usize),
-    Right(usize),
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Segment {
-    pub(super) edge: usize,
-    pub(super) from: End,
-    pub(super) to: End,
-    pub(super) way: Way,
-    passes: Vec<usize>,
-    /// Where it comes from and goes to outside the region, when that is known.
-    pub(super) outside: (Option<f64>, Option<f64>),
-    pub(super) corners: Vec<(f64, f64)>,
-}
-
 #[derive(Clone, Debug, Default)]
 pub(super) struct Region {
     pub(super) items: Vec<Item>,
@@ -80,15 +33,12 @@ pub(super) struct Region {
 
 impl Region {
     pub(super) fn push(&mut self, kind: Kind, width: f64, height: f64) -> usize {
-        let (top, bottom) = (HashMap::new(), HashMap::new());
-        self.items.push(Item { kind, x: 0.0, y: 0.0, width, height, layer: 0, top, bottom });
+        self.items.push(Item::new(kind, width, height));
         self.items.len() - 1
     }
 
     pub(super) fn join(&mut self, edge: usize, from: End, to: End) -> usize {
-        let (way, passes, corners) = (Way::Layers, Vec::new(), Vec::new());
-        let outside = (None, None);
-        self.segments.push(Segment { edge, from, to, way, passes, outside, corners });
+        self.segments.push(Segment::new(edge, from, to));
         self.segments.len() - 1
     }
 
@@ -281,27 +231,5 @@ impl Region {
             end = end.max(item.x + item.width);
         }
         end
-    }
-}
-
-impl Segment {
-    /// The items that the piece touches, ends included.
-    pub(super) fn stops(&self) -> Vec<usize> {
-        let item = |end| match end {
-            End::Item(item) => Some(item),
-            End::Outside => None,
-        };
-        let passes = self.passes.iter().copied();
-        item(self.from).into_iter().chain(passes).chain(item(self.to)).collect()
-    }
-}
-
-impl Item {
-    pub(super) fn enter(&self, edge: usize) -> f64 {
-        self.top.get(&edge).copied().unwrap_or(self.width / 2.0)
-    }
-
-    pub(super) fn leave(&self, edge: usize) -> f64 {
-        self.bottom.get(&edge).copied().unwrap_or(self.width / 2.0)
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Owns heights and tracks. Which layer an item is in, and its x, are settled before.
 
+use super::piece::{End, Kind, Way};
 use super::place;
-use super::region::{CLEAR, CORNER, End, Kind, Region, TRACK, TURN, Way};
+use super::region::{CLEAR, CORNER, Region, TRACK, TURN};
 
 /// Level tracks below and above each layer, and the layers' own extent.
 pub(super) struct Rows {

@@ -1,0 +1,91 @@
+//! What a region is made of: items in layers, and the pieces of edges between them.
+//!
+//! Owns the two shapes. Coordinates count from the region's top left corner.
+
+use std::collections::HashMap;
+
+/// What an item of a region is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Node(usize),
+    Loop(usize),
+    /// An edge's place in a layer that it passes.
+    Pass,
+}
+
+/// What stands in a layer of a region.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) kind: Kind,
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) layer: usize,
+    /// For a loop: where each edge enters and leaves its frame, from its left.
+    pub(super) top: HashMap<usize, f64>,
+    pub(super) bottom: HashMap<usize, f64>,
+}
+
+/// Where a piece of an edge begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum End {
+    Item(usize),
+    Outside,
+}
+
+/// Which way a piece goes: from layer to layer, or along a lane at the side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Way {
+    Layers,
+    Left(usize),
+    Right(usize),
+}
+
+/// The piece of an edge inside one region.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    pub(super) edge: usize,
+    pub(super) from: End,
+    pub(super) to: End,
+    pub(super) way: Way,
+    /// Its places in layers that it passes.
+    pub(super) passes: Vec<usize>,
+    /// Where it comes from and goes to outside the region, when that is known.
+    pub(super) outside: (Option<f64>, Option<f64>),
+    pub(super) corners: Vec<(f64, f64)>,
+}
+
+impl Segment {
+    /// A piece that goes through the layers until another way is found for it.
+    pub(super) fn new(edge: usize, from: End, to: End) -> Self {
+        let (way, passes, corners) = (Way::Layers, Vec::new(), Vec::new());
+        Self { edge, from, to, way, passes, outside: (None, None), corners }
+    }
+
+    /// The items that the piece touches, ends included.
+    pub(super) fn stops(&self) -> Vec<usize> {
+        let item = |end| match end {
+            End::Item(item) => Some(item),
+            End::Outside => None,
+        };
+        let passes = self.passes.iter().copied();
+        item(self.from).into_iter().chain(passes).chain(item(self.to)).collect()
+    }
+}
+
+impl Item {
+    /// An item that has no place yet.
+    pub(super) fn new(kind: Kind, width: f64, height: f64) -> Self {
+        let (top, bottom) = (HashMap::new(), HashMap::new());
+        Self { kind, x: 0.0, y: 0.0, width, height, layer: 0, top, bottom }
+    }
+
+    pub(super) fn enter(&self, edge: usize) -> f64 {
+        self.top.get(&edge).copied().unwrap_or(self.width / 2.0)
+    }
+
+    pub(super) fn leave(&self, edge: usize) -> f64 {
+        self.bottom.get(&edge).copied().unwrap_or(self.width / 2.0)
+    }
+}
