@@ -20,7 +20,6 @@ pub struct SyncPoint {
 pub struct ClockMap {
     /// At least two, strictly ascending in both clocks.
     points: Vec<SyncPoint>,
-    rejected: usize,
 }
 
 /// Why sync points do not make a map.
@@ -36,9 +35,8 @@ pub struct ClockError {
 impl ClockMap {
     /// A map through `points`, in any order.
     ///
-    /// A point at which one of the clocks does not advance beyond the one before is left out and
-    /// counted in [`rejected`](Self::rejected): a process that moved to a socket with another
-    /// counter, or damaged data.
+    /// A point at which one of the clocks does not advance beyond the one before is left out: a process that moved to a
+    /// socket with another counter, or damaged data.
     pub fn new(mut points: Vec<SyncPoint>) -> Result<Self, ClockError> {
         let given = points.len();
         points.sort_unstable();
@@ -51,13 +49,13 @@ impl ClockMap {
         if usable.len() < 2 {
             return Err(ClockError { given, usable: usable.len() });
         }
-        Ok(Self { rejected: given - usable.len(), points: usable })
+        Ok(Self { points: usable })
     }
 
     /// The map of a clock whose ticks are nanoseconds already.
     pub fn identity() -> Self {
         let point = |t| SyncPoint { tick: t, at: Nanos(t) };
-        Self { points: vec![point(0), point(u64::MAX)], rejected: 0 }
+        Self { points: vec![point(0), point(u64::MAX)] }
     }
 
     /// The time of a tick.
@@ -74,22 +72,6 @@ impl ClockMap {
         }
         let next = self.points.partition_point(|point| point.tick <= tick);
         along(self.points[next - 1], self.points[next], self.points[next - 1], tick)
-    }
-
-    /// The largest distance between a sync point and the straight line through its two neighbours.
-    ///
-    /// The map passes through all points, so this says how far times between points may be off: by
-    /// reading errors and by a rate that changes. None with fewer than three points.
-    pub fn largest_residual(&self) -> Option<Nanos> {
-        let distance = |three: &[SyncPoint]| {
-            Nanos(along(three[0], three[2], three[0], three[1].tick).0.abs_diff(three[1].at.0))
-        };
-        self.points.windows(3).map(distance).max()
-    }
-
-    /// How many sync points were left out.
-    pub fn rejected(&self) -> usize {
-        self.rejected
     }
 }
 
@@ -132,14 +114,12 @@ mod tests {
         check(7000, 5500);
         check(700, 250);
         check(0, 0);
-        // At 2000 the line from the first to the last point is at 1333.
-        assert_eq!(map.largest_residual(), Some(Nanos(333)));
     }
 
     #[test]
     fn points_that_go_back_are_left_out() {
         let map = map(&[(0, 10), (20, 5), (10, 20), (10, 30), (30, 40)]);
-        assert_eq!(map.rejected(), 2);
+        assert_eq!(map.points.len(), 3);
         assert_eq!(map.nanos(20), Nanos(30));
         let same = SyncPoint { tick: 1, at: Nanos(1) };
         let error = ClockMap::new(vec![same; 3]).unwrap_err();

@@ -1,5 +1,5 @@
-//! The format of every binary file that Talea writes: a header, sections one after the other, a
-//! directory, a footer.
+//! The format of binary files that are written as a whole: a header, sections one after the other, a
+//! directory, a footer. (Files that grow are `live` ones and journals.)
 //!
 //! Owns bytes and their checks: every byte of a file lies under one of the four checksums, so that
 //! damage is found and confined to a section. What a section means is its owner's. All numbers are

@@ -1,4 +1,6 @@
 //! Reading a journal from bytes that nobody vouches for.
+//!
+//! Owns the search for the next block after damage. Payloads are borrowed, never copied.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! Writing a journal, block by block.
+//!
+//! Owns that a block is written at once, and so is there as a whole or not at all. It needs only `Write`.
 
 use std::io::{self, Write};
 
@@ -24,7 +26,10 @@ impl<W: Write> Writer<W> {
     /// After an error the last block is not whole; readers find those before it.
     pub fn append(&mut self, tag: Tag, payload: &[u8]) -> io::Result<()> {
         if payload.len() > MOST {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "block is too large"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("block of {} bytes, expected at most {MOST}", payload.len()),
+            ));
         }
         let mut bytes = Vec::with_capacity(BLOCK + payload.len());
         bytes.extend(MARKER);

@@ -22,7 +22,7 @@ pub const fn zigzag(value: i64) -> u64 {
 }
 
 /// The inverse of [`zigzag`].
-pub const fn unzigzag(value: u64) -> i64 {
+const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 

@@ -8,9 +8,7 @@ pub mod events;
 use talea_flow::codec::times;
 use talea_flow::log::ThreadLog;
 use talea_flow::times::{Bound, Quantiser};
-use talea_model::{
-    ArgKind, Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, ProcedureSpec, Rank,
-};
+use talea_model::{Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, ProcedureSpec, Rank};
 
 pub use events::{Event, Events};
 
@@ -148,11 +146,6 @@ impl Thread {
 }
 
 impl Recording {
-    /// The process with this rank in the world that was started first.
-    pub fn process(&self, rank: Rank) -> Option<&Process> {
-        self.processes.iter().find(|p| p.location.world == 0 && p.location.rank == rank)
-    }
-
     /// The procedure's name and arguments.
     pub fn procedure(&self, id: ProcedureId) -> &ProcedureSpec {
         &self.procedures[usize::from(id.0)]
@@ -175,31 +168,6 @@ impl Recording {
             None => (peer >= 0).then_some(peer),
         };
         rank.and_then(|r| u32::try_from(r).ok()).map(Rank)
-    }
-
-    /// Bytes that one call moves from or to this process as its arguments tell: the product of each count with the
-    /// size of the datatype that follows it. `args` has a value for each argument of `procedure`.
-    pub fn bytes(&self, procedure: ProcedureId, args: &[i64]) -> Bytes {
-        let spec = self.procedure(procedure);
-        let mut sum = 0_u64;
-        let mut count = None;
-        let mut parts = 1;
-        for (arg, &value) in spec.args.iter().zip(args) {
-            match arg.kind {
-                // The count of a partitioned message is that of one partition.
-                ArgKind::Int if arg.name == "partitions" => parts = value.max(0) as u64,
-                ArgKind::Count => count = Some(value.max(0) as u64),
-                ArgKind::Datatype => {
-                    let size = usize::try_from(value)
-                        .ok()
-                        .and_then(|v| self.datatypes.get(v))
-                        .map_or(0, |d| d.0);
-                    sum = sum.saturating_add(count.take().unwrap_or(0).saturating_mul(size));
-                }
-                _ => {}
-            }
-        }
-        Bytes(sum.saturating_mul(parts))
     }
 
     /// A quantiser that restores this recording's times.

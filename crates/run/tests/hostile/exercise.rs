@@ -54,9 +54,7 @@ fn recording(recording: &Recording) {
             let mut events = process.events(recording, thread);
             for _ in 0..LOOKED_AT {
                 let Some(event) = events.next_event() else { break };
-                let signature = thread.log.nodes[event.node.0 as usize].signature;
                 let args = event.args.to_vec();
-                recording.bytes(signature.procedure, &args);
                 for &arg in &args {
                     recording.world_rank(process, args.first().copied(), arg);
                 }
