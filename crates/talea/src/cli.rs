@@ -1,4 +1,5 @@
-//! The command line: every command, option and help text of `talea`, in this one file.
+//! The command line: every command, option and help text of `talea`, here and in the files of the two large commands,
+//! [`show`] and [`mod@topo`].
 //!
 //! Owns the definitions, from which help, man pages and completions are made. It does no work and looks at no file. How
 //! values such as `200ms` are read is [`values`]', what they become for the commands [`task`]'s.
@@ -6,6 +7,7 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
+mod show;
 mod task;
 mod topo;
 mod values;
@@ -46,8 +48,8 @@ Examples:
   talea topo                              this node's caches, cores and devices with live values on them
   talea doctor                            what works on this machine, and how to get the rest
 
-Exit codes: 0 done; 1 the answer is \"no\"; 2 wrong use or bad input; 3 the machine lacks something;
-70 a bug in talea. `talea run` exits with the program's own code.
+Exit codes: 0 done; 2 wrong use or bad input; 3 the machine lacks something; 70 a bug in talea.
+`talea run` exits with the program's own code.
 
 Environment: NO_COLOR switches colours off; TALEA_MPI_LIBRARY is the path of libtalea_mpi.so.")]
 struct Cli {
@@ -59,7 +61,7 @@ struct Cli {
 enum Command {
     Run(RunArgs),
     Report(ReportArgs),
-    Show(ShowArgs),
+    Show(show::ShowArgs),
     Events(EventsArgs),
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
@@ -164,117 +166,6 @@ struct ReportArgs {
     out: Option<PathBuf>,
 }
 
-/// Print one view of a run
-#[derive(Debug, Args)]
-#[command(
-    subcommand_required = true,
-    arg_required_else_help = true,
-    subcommand_value_name = "VIEW"
-)]
-#[command(override_usage = "talea show RUN VIEW [OPTIONS]")]
-#[command(long_about = "\
-Print one view of a run. Every view has --json, whose keys are listed in its own help \
-(`talea show RUN stats --help`).")]
-#[command(after_long_help = "\
-Examples:
-  talea show talea-app structure               loops and calls as a tree, with times
-  talea show talea-app calls                   call sites by time
-  talea show talea-app graph --svg graph.svg   the event flow graph as a picture
-  talea show talea-app stats --json            sizes and counts for scripts
-  talea show talea-app matrix                  who sends to whom")]
-struct ShowArgs {
-    /// Run directory, or a file in it
-    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
-    run: PathBuf,
-    #[command(subcommand)]
-    view: View,
-}
-
-#[derive(Debug, Subcommand)]
-enum View {
-    /// Loops, sequences and calls as a tree, with times
-    #[command(after_long_help = "\
-Times are those of the rank that is shown; shares are of its run without MPI_Init and MPI_Finalize. A guard in
-brackets says on which iterations something runs, counted from 0: `first,last,stride,blocksize`, parts joined by |.
-
-JSON: {ranks, representative, run_ns, tree}; a node of the tree is {kind: root|sequence|loop|call|mixed, label,
-count, range, guard, time_ns, share, mpi_share, events, site, children}.")]
-    Structure(OneRankArgs),
-    /// The event flow graph
-    #[command(after_long_help = "\
-Without --dot, --svg and --json: nodes and edges as text, chains of three or more calls drawn as one.
-
-JSON: {rank, stats: {nodes, edges, events, cardinality}, graph: {nodes, edges, loops}}; the graph is that of the
-report: nodes {id, label, procedure, site, visits, time, loop_id, category, calls}, edges {from, to, transitions,
-gap, label, back}, loops {id, parent, iterations, label}; times in ns.")]
-    Graph(GraphArgs),
-    /// Counts and sizes of the recording
-    #[command(after_long_help = "\
-JSON keys:
-  ranks                 processes that left a record
-  calls                 all MPI calls, local ones and each single poll included
-  events                events of the graphs: local calls left out, unsuccessful polls in a row are one
-  nodes, edges          of a rank's graph, mean over the ranks (numbers with a fraction)
-  cardinality           events for each node, mean over the ranks
-  bytes_total           of the record on disk
-  bytes_sequence        of these: graphs, order and arguments of all calls
-  bytes_times           of these: begin and duration of all calls
-  classes               groups of ranks with the same structure
-  dominant_loop_share   part of the run's time in the outermost loop with most time, 0 to 1, mean over the ranks;
-                        null where there is none or times were not kept
-  gaps                  what is missing: [{kind, rank, detail, count}]")]
-    Stats(JsonArgs),
-    /// Call sites over all ranks, by time
-    #[command(after_long_help = "\
-JSON: [{id, procedure, category, function, file, line, address, path, count, time, share, bytes, min, median, max,
-imbalance, rank_min, rank_max, rank_times, rank_counts}]; times in ns, share of the time of all ranks without
-MPI_Init and MPI_Finalize. The median is within 0.8 %, and within the bound that times were kept with.")]
-    Calls(JsonArgs),
-    /// Who sends to whom
-    #[command(after_long_help = "\
-JSON: {ranks, what, cells: [[from, to, bytes, messages]], collectives: [{procedure, calls, bytes}]}; bytes of
-collectives are what each rank contributes as its arguments say.")]
-    Matrix(JsonArgs),
-    /// Ranks that behave alike
-    #[command(after_long_help = "\
-JSON: [{id, name, ranks, count, representative, exact_classes, events, nodes, edges}]; ranks of a class have
-structure trees of the same shape; those of an exact class make the same calls in the same order.")]
-    Classes(JsonArgs),
-}
-
-#[derive(Debug, Args)]
-struct JsonArgs {
-    /// JSON with stable keys instead of text
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct OneRankArgs {
-    /// JSON with stable keys instead of text
-    #[arg(long)]
-    json: bool,
-    /// Show this rank instead of one of each class
-    #[arg(long, value_name = "N", value_parser = values::rank)]
-    rank: Option<Rank>,
-}
-
-#[derive(Debug, Args)]
-struct GraphArgs {
-    /// JSON with stable keys instead of text
-    #[arg(long, conflicts_with = "dot")]
-    json: bool,
-    /// Graphviz's language: `talea show RUN graph --dot | dot -Tpdf -o graph.pdf`
-    #[arg(long)]
-    dot: bool,
-    /// Draw it into this file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    svg: Option<PathBuf>,
-    /// The graph of this rank instead of that of the largest class
-    #[arg(long, value_name = "N", value_parser = values::rank)]
-    rank: Option<Rank>,
-}
-
 /// Print the calls of one rank in order
 #[derive(Debug, Args)]
 #[command(long_about = "\
@@ -291,11 +182,13 @@ JSON: one object a line with the keys
   begin_ns      begin since the start of the run; null where times were not kept
   duration_ns   null where times were not kept
   call          the procedure's name in C, also for Fortran
-  args          by their names in the standard; ranks are numbers or MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT; tags
-                numbers or MPI_ANY_TAG; communicators by how they came to be (world, self, world.split0);
-                datatypes by name or `type#3(24 B)`; requests as `r17`, null where it is not known which one;
-                status.source and status.tag only where a wild card received, and for calls that complete several
-                requests `statuses`: [[position in the list, source, tag]]; absent where they have no value
+  args          by their names in the standard; ranks are numbers or MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT, and
+                `?2` for rank 2 of a group that is not of this world; tags numbers or MPI_ANY_TAG; communicators by
+                how they came to be (world, self, world.split0); datatypes by name or `type#3(24 B)`, operations by
+                name or `op#3`, other handles by their number (`win#0`); requests as `r17`, those of thread 1 as
+                `t1.r17`, null where it is not known which one; status.source and status.tag only where a wild card
+                received, and for calls that complete several requests `statuses`: [[position in the list, source,
+                tag]]; absent where they have no value
   polls         unsuccessful polls that this event stands for; 0 for any other call
   site          where it is called, file:line")]
 struct EventsArgs {
@@ -325,6 +218,10 @@ struct EventsArgs {
 /// Say what works on this machine, what does not, and the command that would make it work
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
+Examples:
+  talea doctor
+  talea doctor --json | jq '.[] | select(.state != \"ok\")'
+
 Exit code 0 if programs can be recorded here, 3 if something that this needs is missing.
 
 JSON: [{check, state: ok|limited|missing, found, remedy}]")]

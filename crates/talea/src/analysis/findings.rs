@@ -3,6 +3,8 @@
 //! Owns the wording and the order: the loop, what an iteration takes, what waits, who is uneven, what ended early.
 //! Each sentence has the place of its evidence. A finding is left out rather than said without a figure behind it.
 
+mod iterations;
+
 use std::fmt::Write as _;
 
 use talea_model::Nanos;
@@ -12,12 +14,9 @@ use talea_run::recording::{Ended, Process};
 use super::Analysis;
 use super::classes::ranges;
 use super::rank::part;
-use super::tree::{NUMBERS, graph_loop, tree};
+use super::tree::tree;
+use iterations::iterations;
 
-/// Fewer iterations have no typical duration.
-const FEW: usize = 10;
-/// Iterations that are slower than the median by this factor are slow.
-const SLOW: f64 = 1.2;
 /// A rank that computes longer than the mean by this factor stands out.
 const UNEVEN: f64 = 1.1;
 
@@ -107,78 +106,6 @@ fn what(node: &TreeNode) -> String {
         first = child;
     }
     format!("{count} iteration{plural}, from `{}`", first.label)
-}
-
-/// What an iteration of the main loop takes, and which are slower: in a period, or single ones.
-fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
-    let class = analysis.classes.first()?;
-    let study = &analysis.ranks[class.representative];
-    let main = study.main()?;
-    let durations: Vec<f64> = study.iterations.iter().map(|one| one.duration.0 as f64).collect();
-    let median = main.durations.median;
-    if durations.len() < FEW || median.0 == 0 {
-        return None;
-    }
-    // Where one iteration is nearly everything, the others say nothing about it.
-    let total: f64 = durations.iter().sum();
-    if durations.iter().any(|duration| 2.0 * duration > total) {
-        return None;
-    }
-    let id = graph_loop(0, main.index);
-    let slow: Vec<usize> =
-        (0..durations.len()).filter(|&at| durations[at] > SLOW * median.0 as f64).collect();
-    let mean_of = |places: &[usize]| {
-        let sum: f64 = places.iter().map(|&at| durations[at]).sum();
-        Nanos((sum / places.len().max(1) as f64) as u64)
-    };
-    if let Some(period) = period(&slow, durations.len()) {
-        let text = format!(
-            "An iteration takes {median}; every {} takes {}.",
-            ordinal(period),
-            mean_of(&slow)
-        );
-        return Some(Finding { text, target: Target::Loop { id } });
-    }
-    let worst = (0..durations.len())
-        .max_by(|&a, &b| durations[a].total_cmp(&durations[b]).then(b.cmp(&a)))?;
-    let mut text = format!("An iteration takes {median}");
-    if durations[worst] > SLOW * median.0 as f64 {
-        let _ = write!(
-            text,
-            "; the longest, number {worst} on rank {}, took {}",
-            study.rank, study.iterations[worst].duration
-        );
-        let target = Target::Iteration { id, iteration: worst as u64 };
-        return Some(Finding { text: text + ".", target });
-    }
-    let _ = write!(text, ", none longer than {}", main.durations.max);
-    Some(Finding { text: text + ".", target: Target::Loop { id } })
-}
-
-/// The distance of slow iterations where nearly all of them are equally far apart.
-fn period(slow: &[usize], iterations: usize) -> Option<usize> {
-    let gaps: Vec<usize> = slow.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let mut sorted = gaps.clone();
-    sorted.sort_unstable();
-    let period = *sorted.get(sorted.len() / 2)?;
-    let regular = gaps.iter().filter(|&&gap| gap == period).count();
-    let expected = iterations / period.max(1);
-    (period >= 2
-        && gaps.len() >= 3
-        && regular * 5 >= gaps.len() * 4
-        && slow.len() * 5 >= expected * 4)
-        .then_some(period)
-}
-
-fn ordinal(number: usize) -> String {
-    let ending = match (number % 10, number % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{number}{ending}")
 }
 
 /// How much waits, and where.
@@ -316,30 +243,13 @@ fn ended_early(analysis: &Analysis<'_>) -> Vec<Finding> {
     first.map(one).into_iter().chain([rest]).collect()
 }
 
-/// The number where the loops of a class begin.
-pub(crate) fn numbers(class: usize) -> u32 {
-    class as u32 * NUMBERS
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn slow_iterations_have_a_period_only_if_they_are_regular() {
-        let every = |n: usize| (0..100).filter(|at| at % n == n - 1).collect::<Vec<_>>();
-        assert_eq!(period(&every(20), 100), Some(20));
-        assert_eq!(period(&every(5), 100), Some(5));
-        assert_eq!(period(&[3, 17, 19, 60], 100), None);
-        assert_eq!(period(&[10, 20, 30, 40], 100), None);
-        assert_eq!(period(&[], 100), None);
-    }
-
-    #[test]
     fn figures_in_sentences() {
         let texts: Vec<String> = [0.0, 0.0123, 0.31, 0.999, 1.0].into_iter().map(percent).collect();
         assert_eq!(texts, ["0 %", "1.2 %", "31 %", "99.9 %", "100 %"]);
-        let ordinals: Vec<String> = [2, 3, 11, 20, 21, 101].into_iter().map(ordinal).collect();
-        assert_eq!(ordinals, ["2nd", "3rd", "11th", "20th", "21st", "101st"]);
     }
 }

@@ -17,7 +17,12 @@ use super::classes::Shown;
 use super::rank::part;
 
 /// Numbers of one class begin at a multiple of this.
-pub(crate) const NUMBERS: u32 = 100_000;
+const NUMBERS: u32 = 100_000;
+
+/// The number where the loops of a class begin.
+pub(crate) fn numbers(class: usize) -> u32 {
+    class as u32 * NUMBERS
+}
 
 /// The tree of a class, or of a rank on its own, whose numbers begin at `first`.
 pub(crate) fn tree(
@@ -157,7 +162,7 @@ impl Builder<'_> {
     }
 }
 
-/// On which iterations, in the notation of the seed.
+/// On which iterations, in the notation of [`talea_flow::labels`].
 pub(crate) fn guard(guard: &Guard) -> String {
     let label = |set: &talea_flow::labels::Partition| {
         let text = set.label(Notation::Full, Counting::FromZero);

@@ -4,7 +4,8 @@
 
 use talea_flow::times::Bound;
 
-use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, ShowArgs, View};
+use super::show::{ShowArgs, View};
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs};
 use crate::{completions, events, recorder, report, show, topo};
 
 /// What to do, with its options.

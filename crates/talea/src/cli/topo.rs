@@ -1,4 +1,7 @@
 //! The arguments of `talea topo`.
+//!
+//! Owns their definitions and help texts (the language of monitors, plug-ins and the keys of the JSON among them), and the
+//! conversion into the options of [`crate::topo`].
 
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
@@ -17,9 +20,9 @@ use crate::topo;
 #[command(long_about = "\
 Show performance values on the machine's topology, live or from a recording.
 
-On a terminal: the node with values on its objects, live (q leaves, ? explains). With --out, --svg, --html, --png, --json or --for \
-it measures without a screen. With --replay it shows a recording. Without counters to measure - \
-`talea topo --topology FILE --svg node.svg` - it draws the objects alone.")]
+On a terminal: the node with values on its objects, live (q leaves, ? explains), also while --out records. With --for, --svg, --html, \
+--png, --xml or --json it measures without a screen. With --replay it shows a recording. Without anything to measure (monitors, a \
+process, a command, --plugin, --simulate, --out, --for) such files - `talea topo --topology FILE --svg node.svg` - show the objects alone.")]
 #[command(after_long_help = "\
 Examples:
   talea topo                                        this machine, live
@@ -47,9 +50,9 @@ called plugin:NAME. PLACE is pu:3, numa:0, package:1, device:eth0 or machine; `g
   watts package:0 51.5
   end
 
-JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, os_index, logical_index, cpuset, nodeset, parent, memory, cache_size}],
-how, gaps}; with values also {host, source, at_ns, frames, monitors: [{name, expression, unit, level, min, max, log, imbalance,
-values: [{object, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], threads: [{pid, tid, name, pu}]};
+JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, subtype, os_index, logical_index, cpuset, nodeset, parent, memory,
+cache_size}], how, gaps}; with values also {host, source, at_ns, frames, monitors: [{name, expression, unit, level, min, max, log, imbalance,
+values: [{object, label, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], threads: [{pid, tid, name, pu}]};
 value is null where it is absent.")]
 pub(super) struct TopoArgs {
     /// Objects from a file of hwloc's XML (versions 1 to 3) instead of this machine's

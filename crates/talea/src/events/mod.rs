@@ -4,6 +4,7 @@
 //! run of any length needs no memory.
 
 pub(crate) mod values;
+pub(crate) mod words;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -171,7 +172,7 @@ pub(crate) fn events(options: &Options) -> Result<(), EventsError> {
                     "{begin:>12} {duration:>8}  {:<call_width$}  {:<site_width$}  {polls}{}",
                     clean(call, call_width),
                     clean(site, site_width),
-                    values::brief(&args)
+                    words::brief(&args)
                 );
                 writeln!(out, "{}", clean(text.trim_end(), WIDTH))?;
             }

@@ -1,7 +1,7 @@
 //! What the recording library inside the ranks is told, and where it writes.
 //!
-//! Owns the variables of the library and the folder for its files on a node's own disk. See the crate `talea-mpi`
-//! for what each variable means.
+//! Owns the variables of the library and the folder for its files on a node's own disk. What values mean is said by the
+//! options of `talea run`; the library itself takes defaults where a variable is missing.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -39,7 +39,8 @@ pub(super) fn times(times: Times) -> &'static str {
     }
 }
 
-/// All variables for a recording that lies in `live` while it grows, and in `directory` when it is complete.
+/// All variables for a recording that lies in `live` while it grows, and in the run directory `out` when it is complete.
+/// Times are in nanoseconds, sizes in bytes, parts in millionths.
 pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Path) -> Variables {
     let number = |value: u64| OsString::from(value.to_string());
     let calls = if options.calls == Calls::All { "all" } else { "mpi" };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use talea_model::{Nanos, Rank};
 use talea_report::ReportData;
-use talea_report::data::{Cell, Matrix, RankClass, RankRow, RunInfo, SiteRow};
+use talea_report::data::{Cell, ClassId, Matrix, RankClass, RankRow, RunInfo, SiteRow};
 use talea_run::Outcome;
 use talea_run::directory::{WriteError, replace};
 use talea_run::live::layout::TimesMode;
@@ -18,8 +18,9 @@ use talea_run::recording::Ended;
 
 use crate::analysis::calls::CallSite;
 use crate::analysis::classes::{Class, ranges};
-use crate::analysis::findings::{end, findings, numbers};
+use crate::analysis::findings::{end, findings};
 use crate::analysis::rank::part;
+use crate::analysis::tree::numbers;
 use crate::analysis::{Analysis, graph, tree};
 use crate::exit::{Exit, Expected};
 use crate::load::{self, LoadError};
@@ -205,11 +206,17 @@ fn site_row(analysis: &Analysis<'_>, id: u32, site: &CallSite, all: Nanos) -> Si
     }
 }
 
-fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
+/// The class of each rank.
+fn class_of_ranks(analysis: &Analysis<'_>) -> Vec<ClassId> {
     let mut class_of = vec![0; analysis.ranks.len()];
     for (id, class) in (0..).zip(&analysis.classes) {
         class.members.iter().for_each(|&at| class_of[at] = id);
     }
+    class_of
+}
+
+fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
+    let class_of = class_of_ranks(analysis);
     let rows = analysis.ranks.iter().enumerate().map(|(at, study)| {
         let process = analysis.process(at);
         RankRow {

@@ -9,11 +9,12 @@ use talea_flow::iterations::Iteration;
 use talea_model::{Nanos, Rank};
 use talea_report::data::{Bar, IterationSeries, LoopId, Outlier, RankSeries, Row, Timeline};
 
+use super::class_of_ranks;
 use crate::analysis::Analysis;
 use crate::analysis::classes::Class;
-use crate::analysis::findings::numbers;
-use crate::analysis::tree::graph_loop;
-use crate::events::values::{self, Values};
+use crate::analysis::tree::{graph_loop, numbers};
+use crate::events::values::Values;
+use crate::events::words;
 
 /// Rows of a timeline; of more ranks the classes' representatives and those that stand out are shown.
 const ROWS: usize = 32;
@@ -187,10 +188,7 @@ fn rows(analysis: &Analysis<'_>) -> Vec<usize> {
 /// Rows and bars for the window of a timeline.
 fn fill(analysis: &Analysis<'_>, rows: &[usize], timeline: &mut Timeline) {
     let recording = &analysis.run.recording;
-    let mut class_of = vec![0; analysis.ranks.len()];
-    for (id, class) in (0..).zip(&analysis.classes) {
-        class.members.iter().for_each(|&at| class_of[at] = id);
-    }
+    let class_of = class_of_ranks(analysis);
     let mut texts: HashMap<String, u32> = HashMap::new();
     for &at in rows {
         let (process, study) = (analysis.process(at), &analysis.ranks[at]);
@@ -217,7 +215,7 @@ fn fill(analysis: &Analysis<'_>, rows: &[usize], timeline: &mut Timeline) {
                 }
                 let signature = thread.log.nodes[event.node.0 as usize].signature;
                 let Some(site) = analysis.calls.number(signature) else { continue };
-                let text = values::text(&args);
+                let text = words::text(&args);
                 let args = (!text.is_empty()).then(|| {
                     *texts.entry(text).or_insert_with_key(|text| {
                         timeline.args.push(text.clone());

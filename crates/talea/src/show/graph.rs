@@ -12,7 +12,7 @@ use super::{Format, GraphFormat, joined, json};
 use crate::analysis::classes::Shown;
 use crate::analysis::{Analysis, graph};
 use crate::table::{Column, Table};
-use crate::terminal::{clean, say};
+use crate::terminal::{WIDTH, clean, say};
 
 /// The view's text; a picture is written to `svg`.
 pub(super) fn show(
@@ -77,7 +77,7 @@ pub(super) fn show(
                 ]);
             }
             lines.extend(table.lines());
-            joined(lines.into_iter().map(|line| clean(&line, 100)))
+            joined(lines.into_iter().map(|line| clean(&line, WIDTH)))
         }
     })
 }

@@ -1,4 +1,4 @@
-//! `talea show RUN structure`: the structure tree in the form of the seed's slide 21, with times.
+//! `talea show RUN structure`: the structure tree in the form of [`talea_flow::structure`], with times.
 //!
 //! Owns the columns: the tree at the left, calls, time and share of the run at the right.
 
@@ -102,7 +102,7 @@ fn write(
             let share: f64 = hidden.iter().map(|child| child.share).sum();
             let text =
                 format!("{:indent$}... {} more ...", "", hidden.len(), indent = 2 * (depth + 1));
-            lines.push(figures(palette, &text, events, &time.to_string(), share));
+            lines.push(figures(&text, events, &time.to_string(), share));
             write(analysis, palette, &children[at + leaves - 1], depth + 1, lines);
             at += leaves;
         } else {
@@ -128,7 +128,7 @@ fn line(analysis: &Analysis<'_>, palette: Palette, node: &TreeNode, depth: usize
     let site = node.site.and_then(|site| analysis.calls.sites().get(site as usize));
     let bracket = site.is_some_and(|site| site.bracket);
     let share = if bracket { f64::NAN } else { node.share };
-    let line = figures(palette, &text, node.events, &node.time.to_string(), share);
+    let line = figures(&text, node.events, &node.time.to_string(), share);
     match (node.kind, site) {
         (TreeKind::Call, Some(site)) if node.share >= 0.01 => {
             palette.category(site.category, &line)
@@ -140,7 +140,7 @@ fn line(analysis: &Analysis<'_>, palette: Palette, node: &TreeNode, depth: usize
 }
 
 /// A line with its figures; no share where it has none.
-fn figures(_: Palette, text: &str, events: u64, time: &str, share: f64) -> String {
+fn figures(text: &str, events: u64, time: &str, share: f64) -> String {
     let width = WIDTH - FIGURES;
     let text = clean(text, width);
     let (share, bar) = if share.is_nan() {
