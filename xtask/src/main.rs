@@ -1,4 +1,6 @@
 //! Development tasks of the project: generated tables, damaged files, benchmark tables.
+//!
+//! Owns the words of the command line and the exit code; each task is in the file of its name. Run from the top of the checkout.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 mod bench;
@@ -6,6 +8,9 @@ mod fuzz;
 mod procedures;
 
 use std::process::ExitCode;
+
+/// The table of MPI procedures, written by `procedures`.
+const TABLE: &str = "crates/mpi/procedures.tsv";
 
 const HELP: &str = "cargo xtask TASK
 
@@ -17,7 +22,7 @@ const HELP: &str = "cargo xtask TASK
 ";
 
 fn number(word: &str) -> Result<u64, String> {
-    word.parse().map_err(|error| format!("{error}: `{word}`"))
+    word.parse().map_err(|error| format!("expected a number ({error}): `{word}`"))
 }
 
 fn fuzz_for(minutes: &str, from: &str) -> Result<(), String> {
@@ -31,9 +36,7 @@ fn main() -> ExitCode {
         ["procedures", file] => std::fs::read_to_string(file)
             .map_err(|e| format!("{e}: `{file}`"))
             .and_then(|json| procedures::table(&json))
-            .and_then(|table| {
-                std::fs::write("crates/mpi/procedures.tsv", table).map_err(|e| e.to_string())
-            }),
+            .and_then(|table| std::fs::write(TABLE, table).map_err(|e| format!("{e}: `{TABLE}`"))),
         ["fuzz", "--minutes", minutes] => fuzz_for(minutes, "0"),
         ["fuzz", "--minutes", minutes, "--from", case] => fuzz_for(minutes, case),
         ["fuzz-case", target, first, count] => {

@@ -5,125 +5,13 @@
 //! C binding, each with a kind. Large-count procedures (`_c`) become lines of their own. Procedures that MPI 3
 //! removed but both implementations still export are added by hand at the end.
 
+mod lists;
+
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Procedures without effect on other processes or on requests: counted, not part of the event flow graph.
-const LOCAL: &[&str] = &[
-    "Wtime",
-    "Wtick",
-    "Initialized",
-    "Finalized",
-    "Query_thread",
-    "Is_thread_main",
-    "Get_address",
-    "Get_count",
-    "Get_elements",
-    "Get_elements_x",
-    "Get_library_version",
-    "Get_processor_name",
-    "Get_version",
-    "Get_hw_resource_info",
-    "Aint_",
-    "Error_",
-    "Add_error_",
-    "Remove_error_",
-    "Type_size_x",
-    "Graph_neighbors_count",
-    "Dist_graph_neighbors_count",
-    "Errhandler_",
-    "Keyval_",
-    "Attr_",
-    "Info_",
-    "Op_commutative",
-    "Pack_size",
-    "Pack_external_size",
-    "Status_",
-    "Address",
-    "Type_extent",
-    "Type_lb",
-    "Type_ub",
-    "Type_size",
-    "Type_get_",
-    "Type_set_",
-    "Type_delete_attr",
-    "Type_create_keyval",
-    "Type_free_keyval",
-    "Type_match_size",
-    "Comm_rank",
-    "Comm_size",
-    "Comm_group",
-    "Comm_remote_",
-    "Comm_test_inter",
-    "Comm_compare",
-    "Comm_get_",
-    "Comm_set_",
-    "Comm_create_keyval",
-    "Comm_free_keyval",
-    "Comm_delete_attr",
-    "Comm_create_errhandler",
-    "Comm_call_errhandler",
-    "Comm_is_",
-    "Group_",
-    "Cart_rank",
-    "Cart_coords",
-    "Cart_shift",
-    "Cart_get",
-    "Cart_map",
-    "Cartdim_get",
-    "Dims_create",
-    "Graph_get",
-    "Graph_map",
-    "Graph_neighbors",
-    "Graphdims_get",
-    "Dist_graph_neighbors",
-    "Topo_test",
-    "Win_get_",
-    "Win_set_",
-    "Win_create_keyval",
-    "Win_free_keyval",
-    "Win_delete_attr",
-    "Win_create_errhandler",
-    "Win_call_errhandler",
-    "Win_shared_query",
-    "File_get_",
-    "File_set_errhandler",
-    "File_create_errhandler",
-    "File_call_errhandler",
-    "Session_get_",
-    "Session_set_",
-    "Session_create_errhandler",
-    "Session_call_errhandler",
-    "Abi_",
-    "Register_datarep",
-    "Free_mem",
-    "Alloc_mem",
-    "Request_is_",
-    "Buffer_get_",
-    "Lookup_name",
-    "Pcontrol",
-];
-
-/// What stands for `*` as the length of a list: one entry for each process of the communicator.
-const PER_MEMBER: &[&str] =
-    &["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv", "Reduce_scatter"];
-
-/// Not in the standard any more, or never, but still exported: what MPI 3.0 removed has parameters as in MPI 2.2, and Open
-/// MPI 5 has a procedure of a draft.
-const REMOVED: &[&str] = &[
-    "MPI_Address\tlocal\tlocation:skip address:skip",
-    "MPI_Errhandler_create\tlocal\tfunction:skip errhandler:skip",
-    "MPI_Errhandler_get\tlocal\tcomm:comm errhandler:skip",
-    "MPI_Errhandler_set\tlocal\tcomm:comm errhandler:skip",
-    "MPI_Session_set_info\tlocal\tsession:session info:info",
-    "MPI_Type_extent\tlocal\tdatatype:datatype extent:skip",
-    "MPI_Type_hindexed\ttype\tcount:int array_of_blocklengths:skip array_of_displacements:skip oldtype:datatype newtype:datatype_out",
-    "MPI_Type_hvector\ttype\tcount:int blocklength:int stride:wide oldtype:datatype newtype:datatype_out",
-    "MPI_Type_lb\tlocal\tdatatype:datatype displacement:skip",
-    "MPI_Type_struct\ttype\tcount:int array_of_blocklengths:skip array_of_displacements:skip array_of_types:skip newtype:datatype_out",
-    "MPI_Type_ub\tlocal\tdatatype:datatype displacement:skip",
-];
+use lists::{LOCAL, PER_MEMBER, REMOVED};
 
 /// The table as text, from the text of `apis.json`.
 pub(crate) fn table(json: &str) -> Result<String, String> {
@@ -228,7 +116,6 @@ fn class(short: &str, parameters: &[Value]) -> &'static str {
         || short.ends_with("_f2c")
         || short.ends_with("_toint")
         || short.ends_with("_fromint")
-        || LOCAL.contains(&short)
     {
         return "local";
     }
