@@ -45,7 +45,7 @@ Examples:
   talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
   talea show talea-app structure          its loops, as a tree with times
   talea events talea-app --rank 0         every call of rank 0 with its arguments
-  talea topo                              this node's caches, cores and devices with live values on them
+  talea topo                              this node's caches and cores with live values on them
   talea doctor                            what works on this machine, and how to get the rest
 
 Exit codes: 0 done; 2 wrong use or bad input; 3 the machine lacks something; 70 a bug in talea.
@@ -83,10 +83,10 @@ Examples:
   talea run --out runs/first -- srun -n 128 ./app
   talea run --times exact -- mpirun -n 4 ./app       every time to the nanosecond; more bytes
   talea run --callers 6 -- mpirun -n 4 ./app         tell calls through deep wrappers apart
-  talea run --live-dir /dev/shm -- mpirun -n 4 ./app     record into memory of one node, copy afterwards
+  talea run --live-dir /dev/shm -- mpirun -n 4 ./app     record into one node's memory, then copy
 
-The run directory is `talea-PROGRAM`, then `talea-PROGRAM.1` and so on; it holds run.json, report.html,
-sites.json and the record itself. All ranks must see it, unless --live-dir is given.")]
+The run directory is `talea-PROGRAM`, then `talea-PROGRAM.1` and so on; it holds run.json,
+report.html, sites.json and the record itself. All ranks must see it, unless --live-dir is given.")]
 struct RunArgs {
     /// Run directory to create; if it exists, DIR.1, DIR.2 ... is used
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -182,13 +182,14 @@ JSON: one object a line with the keys
   begin_ns      begin since the start of the run; null where times were not kept
   duration_ns   null where times were not kept
   call          the procedure's name in C, also for Fortran
-  args          by their names in the standard; ranks are numbers or MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT, and
-                `?2` for rank 2 of a group that is not of this world; tags numbers or MPI_ANY_TAG; communicators by
-                how they came to be (world, self, world.split0); datatypes by name or `type#3(24 B)`, operations by
-                name or `op#3`, other handles by their number (`win#0`); requests as `r17`, those of thread 1 as
-                `t1.r17`, null where it is not known which one; status.source and status.tag only where a wild card
-                received, and for calls that complete several requests `statuses`: [[position in the list, source,
-                tag]]; absent where they have no value
+  args          by their names in the standard; ranks are numbers or MPI_PROC_NULL, MPI_ANY_SOURCE,
+                MPI_ROOT, and `?2` for rank 2 of a group that is not of this world; tags numbers or
+                MPI_ANY_TAG; communicators by how they came to be (world, self, world.split0);
+                datatypes by name or `type#3(24 B)`, operations by name or `op#3`, other handles by
+                their number (`win#0`); requests as `r17`, those of thread 1 as `t1.r17`, null where
+                it is not known which one; status.source and status.tag only where a wild card
+                received, and for calls that complete several requests `statuses`: [[position in the
+                list, source, tag]]; absent where they have no value
   polls         unsuccessful polls that this event stands for; 0 for any other call
   site          where it is called, file:line")]
 struct EventsArgs {

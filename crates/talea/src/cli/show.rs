@@ -42,51 +42,58 @@ pub(super) struct ShowArgs {
 pub(super) enum View {
     /// Loops, sequences and calls as a tree, with times
     #[command(after_long_help = "\
-Times are those of the rank that is shown; shares are of its run without MPI_Init and MPI_Finalize. A guard in
-brackets says on which iterations something runs, counted from 0: `first,last,stride,blocksize`, parts joined by |.
+Times are those of the rank that is shown; shares are of its run without MPI_Init and MPI_Finalize.
+A guard in brackets says on which iterations something runs, counted from 0:
+`first,last,stride,blocksize`, parts joined by |.
 
-JSON: [{ranks, representative, run_ns, tree}], one of each class; a node of the tree is
-{kind: root|sequence|loop|call|mixed, label, count, range, guard, time_ns, share, mpi_share, events, site, children}.")]
+JSON: [{ranks, representative, run_ns, tree}], one of each class; a node of the tree is {kind:
+root|sequence|loop|call|mixed, label, count, range, guard, time_ns, share, mpi_share, events, site,
+children}.")]
     Structure(OneRankArgs),
     /// The event flow graph
     #[command(after_long_help = "\
-Without --dot, --svg and --json: nodes and edges as text, chains of three or more calls drawn as one.
+Without --dot, --svg and --json: nodes and edges as text, chains of three or more calls drawn as
+one.
 
-JSON: {rank, stats: {nodes, edges, events, cardinality}, graph: {nodes, edges, loops}}; the graph is that of the
-report: nodes {id, label, procedure, site, visits, time, loop_id, category, calls}, edges {from, to, transitions,
-gap, label, back}, loops {id, parent, iterations, label}; times in ns.")]
+JSON: {rank, stats: {nodes, edges, events, cardinality}, graph: {nodes, edges, loops}}; the graph is
+that of the report: nodes {id, label, procedure, site, visits, time, loop_id, category, calls},
+edges {from, to, transitions, gap, label, back}, loops {id, parent, iterations, label}; times in ns.")]
     Graph(GraphArgs),
     /// Counts and sizes of the recording
     #[command(after_long_help = "\
 JSON keys:
   ranks                 processes that left a record
   calls                 all MPI calls, local ones and each single poll included
-  events                events of the graphs: local calls left out, unsuccessful polls in a row are one
+  events                events of the graphs: local calls left out, unsuccessful polls in a row are
+                        one
   nodes, edges          of a rank's graph, mean over the ranks (numbers with a fraction)
   cardinality           events for each node, mean over the ranks
   bytes_total           of the record on disk
   bytes_sequence        of these: graphs, order and arguments of all calls
   bytes_times           of these: begin and duration of all calls
   classes               groups of ranks with the same structure
-  dominant_loop_share   part of the run's time in the outermost loop with most time, 0 to 1, mean over the ranks;
-                        null where there is none or times were not kept
-  gaps                  what is missing: [{kind, rank, detail, count}]; no rank where it concerns the whole run")]
+  dominant_loop_share   part of the run's time in the outermost loop with most time, 0 to 1, mean
+                        over the ranks; null where there is none or times were not kept
+  gaps                  what is missing: [{kind, rank, detail, count}]; no rank where it concerns
+                        the whole run")]
     Stats(JsonArgs),
     /// Call sites over all ranks, by time
     #[command(after_long_help = "\
-JSON: [{id, procedure, category, function, file, line, address, path, count, time, share, bytes, min, median, max,
-imbalance, rank_min, rank_max, rank_times, rank_counts}]; times in ns, share of the time of all ranks without
-MPI_Init and MPI_Finalize. The median is within 0.8 %, and within the bound that times were kept with.")]
+JSON: [{id, procedure, category, function, file, line, address, path, count, time, share, bytes,
+min, median, max, imbalance, rank_min, rank_max, rank_times, rank_counts}]; times in ns, share of
+the time of all ranks without MPI_Init and MPI_Finalize. The median is within 0.8 %, and within the
+bound that times were kept with.")]
     Calls(JsonArgs),
     /// Who sends to whom
     #[command(after_long_help = "\
-JSON: {ranks, what, cells: [[from, to, bytes, messages]], collectives: [{procedure, calls, bytes}]}; bytes of
-collectives are what each rank contributes as its arguments say.")]
+JSON: {ranks, what, cells: [[from, to, bytes, messages]], collectives: [{procedure, calls, bytes}]};
+bytes of collectives are what each rank contributes as its arguments say.")]
     Matrix(JsonArgs),
     /// Ranks that behave alike
     #[command(after_long_help = "\
-JSON: [{id, name, ranks, count, representative, exact_classes, events, nodes, edges}]; ranks of a class have
-structure trees of the same shape; those of an exact class make the same calls in the same order.")]
+JSON: [{id, name, ranks, count, representative, exact_classes, events, nodes, edges}]; ranks of a
+class have structure trees of the same shape; those of an exact class make the same calls in the
+same order.")]
     Classes(JsonArgs),
 }
 
