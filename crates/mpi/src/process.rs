@@ -3,6 +3,7 @@
 //! Owns the mapped file's header and everything that threads share. Set up at the first initialisation of MPI from the
 //! environment that `talea run` gives; without that environment all calls pass through untouched.
 
+mod places;
 mod start;
 mod tables;
 
@@ -188,6 +189,7 @@ impl Process {
 
     /// The recording ends here.
     pub fn end(&self, how: u32) {
+        self.note_places();
         self.sync();
         self.header().state = how;
     }

@@ -45,6 +45,47 @@ pub struct ReportData {
     pub iterations: Vec<IterationSeries>,
     /// Who sends to whom: the whole run, and where known single loops and sites.
     pub matrices: Vec<Matrix>,
+    /// Where ranks ran.
+    pub hosts: Vec<HostData>,
+}
+
+/// A host and what ran on it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HostData {
+    /// Its name.
+    pub name: String,
+    /// Its objects in words.
+    pub machine: String,
+    /// PUs that it has, as a list; empty where unknown.
+    pub pus: String,
+    /// What is odd about where ranks run, one sentence each.
+    pub notes: Vec<String>,
+    /// What is not known of it.
+    pub gaps: Vec<String>,
+    /// Its ranks.
+    pub ranks: Vec<PlaceRow>,
+    /// Its objects with the ranks on them, as an SVG element; absent where unknown or drawn for a host before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<String>,
+}
+
+/// Where a rank ran.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlaceRow {
+    /// Which.
+    pub rank: Rank,
+    /// The operating system's number of the process.
+    pub pid: u32,
+    /// PUs on which its working threads may run, as a list `0-3,8`; empty where unknown.
+    pub allowed: String,
+    /// The smallest object around these, `Core 3`; empty where unknown.
+    pub inside: String,
+    /// PUs on which they ran last.
+    pub last: String,
+    /// Threads of the process at its end.
+    pub threads: u64,
+    /// Those that were on PUs for at least a tenth of the run.
+    pub working: u64,
 }
 
 /// The title of the report.
@@ -118,6 +159,8 @@ pub enum Target {
     },
     /// The communication matrix.
     Matrix,
+    /// Where ranks ran.
+    Hosts,
 }
 
 /// Ranks that execute the same structure.

@@ -49,6 +49,8 @@ pub fn html(report: &ReportData) -> String {
         ("json", harmless(&json))
     };
     let title = text::xml(&report.run.command, 120);
+    let drawn = report.hosts.iter().any(|host| host.picture.is_some());
+    let machines = if drawn { talea_topology::svg::page_style() } else { String::new() };
     let hash = PROGRAM_HASH.trim();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -58,7 +60,7 @@ pub fn html(report: &ReportData) -> String {
          script-src 'sha256-{hash}'\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <title>{title} · talea</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <style>\n{STYLE}{machines}</style>\n</head>\n<body>\n\
          <noscript>This report draws itself with JavaScript, which is off here. \
          `talea show RUN structure` prints the same in a terminal.</noscript>\n\
          <div id=\"app\"></div>\n\

@@ -9,6 +9,7 @@ use serde::Serialize;
 use talea_model::Nanos;
 use talea_topology::hints::{Hint, MonitorInfo, PlacementSample};
 use talea_topology::layout::{Options, layout};
+use talea_topology::svg::Shown;
 use talea_topology::{Frame, Topology, svg};
 
 use crate::page::{base64, harmless};
@@ -149,7 +150,7 @@ pub fn page(
     // The lowest level that still finds repetition: values are mostly noise, and there may be many.
     let body = base64(&miniz_oxide::deflate::compress_to_vec_zlib(&bytes, 4));
     drop(bytes);
-    let picture = svg::fragment(topology, &layout(topology, &ROOM));
+    let picture = svg::fragment(topology, &layout(topology, &ROOM), &Shown::default());
     let title = text::xml(&recording.name, 120);
     let hash = PROGRAM_HASH.trim();
     let colours = svg::page_style();

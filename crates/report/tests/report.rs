@@ -70,8 +70,12 @@ fn nothing_comes_from_outside() {
     for way in
         ["src=", "@import", "url(", "http://", "https://", "fetch(", "XMLHttpRequest", "import("]
     {
-        let allowed =
-            if way == "http://" { frame.matches("http://www.w3.org/2000/svg").count() } else { 0 };
+        // The name of a language and a pattern of the same page are no addresses.
+        let allowed = match way {
+            "http://" => frame.matches("http://www.w3.org/2000/svg").count(),
+            "url(" => frame.matches("url(#hatch)").count(),
+            _ => 0,
+        };
         assert_eq!(frame.matches(way).count(), allowed, "{way}");
     }
 }

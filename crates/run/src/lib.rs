@@ -19,6 +19,7 @@ pub mod live;
 pub mod mapped;
 #[allow(unsafe_code)]
 pub mod modules;
+pub mod places;
 pub mod recording;
 pub mod sites;
 pub mod symbols;

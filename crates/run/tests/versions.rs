@@ -22,6 +22,11 @@ fn samples() -> PathBuf {
 fn events(recording: &Recording) -> String {
     let mut text = String::new();
     for process in &recording.processes {
+        for place in &process.places {
+            let number = place.tid - process.pid;
+            let (name, allowed, last) = (&place.name, &place.allowed, place.last);
+            writeln!(text, "thread +{number} {name} on {allowed}, last {last}").unwrap();
+        }
         for thread in &process.threads {
             let mut lines = Vec::new();
             let mut events = process.events(recording, thread);

@@ -101,9 +101,9 @@ pub fn picture_of(topology: &Topology, areas: &[Area], shown: &Shown) -> String 
     out
 }
 
-/// The objects alone, as an `<svg>` element for a page that colours them and writes values itself. Every object has
+/// The objects alone, and who runs on them, as an `<svg>` element for a page that colours them and writes values itself. Every object has
 /// `data-o`, its place in the topology, and every text for a value has `data-room`, the characters that fit.
-pub fn fragment(topology: &Topology, areas: &[Area]) -> String {
+pub fn fragment(topology: &Topology, areas: &[Area], shown: &Shown) -> String {
     let room = areas.first().map(|area| area.rect).unwrap_or_default();
     let mut out = format!(
         "<svg class=\"topo plain\" width=\"{:.0}\" height=\"{:.0}\" viewBox=\"-1 -1 {:.0} {:.0}\" role=\"group\">\n{DEFS}",
@@ -112,7 +112,7 @@ pub fn fragment(topology: &Topology, areas: &[Area]) -> String {
         room.width + 2.0,
         room.height + 2.0
     );
-    objects::write(&mut out, topology, areas, &Shown::default(), true);
+    objects::write(&mut out, topology, areas, shown, true);
     out.push_str("</svg>\n");
     out
 }

@@ -6,6 +6,7 @@ import { h } from "./dom";
 import { Findings, crumbs, gaps, title } from "./header";
 import { Iterations } from "./iterations";
 import { GraphView } from "./graph";
+import { Hosts } from "./hosts";
 import { MatrixView } from "./matrix";
 import { Model, load } from "./model";
 import { RankTable } from "./ranks";
@@ -38,12 +39,13 @@ function start(model: Model, app: HTMLElement): void {
   const sites = new Sites(model, state);
   const matrix = new MatrixView(model, state);
   const table = new RankTable(model, state);
+  const hosts = new Hosts(model, state);
   const where = h("div", { class: "where" });
 
   const show = (finding: Finding): void => {
     const { target } = finding;
     const panel = {
-      run: timeline, loop: timeline, iteration: iterations, site: sites, rank: timeline, class: timeline, matrix,
+      run: timeline, loop: timeline, iteration: iterations, site: sites, rank: timeline, class: timeline, matrix, hosts,
     }[target.kind].panel;
     const loop = target.kind === "loop" || target.kind === "iteration" ? model.loops.get(target.id) : undefined;
     switch (target.kind) {
@@ -53,7 +55,7 @@ function start(model: Model, app: HTMLElement): void {
       case "site": { const leaf = model.leaf(target.id, state.selection.cls ?? undefined); if (leaf) state.choose({ node: leaf.node.id }); break; }
       case "rank": state.choose({ rank: target.rank }); break;
       case "class": state.choose({ cls: target.id, node: null }); break;
-      case "matrix": break;
+      case "matrix": case "hosts": break;
     }
     panel.element.scrollIntoView({ block: "nearest" });
     panel.element.focus({ preventScroll: true });
@@ -64,7 +66,7 @@ function start(model: Model, app: HTMLElement): void {
     for (const view of [timeline, iterations, graph, matrix, sites]) view.panel.element.hidden = true;
     where.hidden = true;
   }
-  const views = [tree, ranks, findings, timeline, iterations, graph, sites, matrix, table];
+  const views = [tree, ranks, findings, timeline, iterations, graph, sites, matrix, table, hosts];
   const update = (): void => {
     where.replaceChildren(crumbs(model, state));
     for (const view of views) view.update(state.selection);
@@ -79,7 +81,7 @@ function start(model: Model, app: HTMLElement): void {
       h("main", { id: "main", tabindex: -1 },
         findings.element, where, timeline.panel.element,
         h("div", { class: "columns" },
-          iterations.panel.element, graph.panel.element, matrix.panel.element, sites.panel.element, table.panel.element))),
+          iterations.panel.element, graph.panel.element, matrix.panel.element, sites.panel.element, table.panel.element, hosts.panel.element))),
   );
   state.listen(update);
   theme.listen(update);

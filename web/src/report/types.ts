@@ -21,6 +21,27 @@ export interface Report {
   timelines: Timeline[];
   iterations: Series[];
   matrices: Matrix[];
+  hosts: Host[];
+}
+
+export interface Host {
+  name: string;
+  machine: string;
+  pus: string;
+  notes: string[];
+  gaps: string[];
+  ranks: PlaceRow[];
+  picture?: string;
+}
+
+export interface PlaceRow {
+  rank: number;
+  pid: number;
+  allowed: string;
+  inside: string;
+  last: string;
+  threads: number;
+  working: number;
 }
 
 export interface Run {
@@ -51,7 +72,8 @@ export type Target =
   | { kind: "site"; id: number }
   | { kind: "rank"; rank: number }
   | { kind: "class"; id: number }
-  | { kind: "matrix" };
+  | { kind: "matrix" }
+  | { kind: "hosts" };
 
 export interface Finding {
   text: string;

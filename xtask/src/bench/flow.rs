@@ -202,7 +202,7 @@ fn merge(folder: &Path) -> Result<(), String> {
                 );
             }
             // The last one is written into the file.
-            let last = pairs.len() == 1;
+            let last = pairs.len() == 2;
             level.push(if last { left.to_bytes() } else { left.to_message() });
         }
     }

@@ -11,6 +11,7 @@ use talea_model::Nanos;
 use talea_run::live::layout::{self, Header, Sync, TimesMode, state};
 use talea_run::{MappedRegion, mapped};
 
+use super::places::note_host;
 use super::{PROCESS, Process, STOP, host_name, process, put_words, stop};
 use crate::clock;
 use crate::memory::Memory;
@@ -96,6 +97,9 @@ pub fn start() {
         .compare_exchange(std::ptr::null_mut(), process, Ordering::AcqRel, Ordering::Relaxed)
         .is_ok()
     {
+        // SAFETY: the process was published above and lives as long as the program.
+        unsafe { &*process }.note_places();
+        note_host(&host);
         STOP.fetch_and(!stop::NOT_STARTED, Ordering::Release);
         // SAFETY: the handlers are functions of this library, which is never unloaded.
         unsafe {

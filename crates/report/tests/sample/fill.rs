@@ -2,7 +2,8 @@
 
 use talea_model::{Bytes, Gaps, Nanos, Rank};
 use talea_report::data::{
-    Finding, RankClass, RankRow, ReportData, RunInfo, SiteRow, Target, TreeKind, TreeNode,
+    Finding, HostData, PlaceRow, RankClass, RankRow, ReportData, RunInfo, SiteRow, Target,
+    TreeKind, TreeNode,
 };
 
 use super::course::{matrix, series, timeline, whole};
@@ -67,6 +68,8 @@ pub(crate) fn report(played: &Played, command: &str) -> ReportData {
     report.run.ranks = ranks;
     report.run.wall = Nanos(wall);
     report.run.hosts = (0..ranks.div_ceil(64)).map(|node| format!("node{:02}", node + 1)).collect();
+    report.hosts =
+        report.run.hosts.iter().zip(0..).map(|(name, at)| host(name, at, ranks)).collect();
     report.gaps = Gaps::default();
     report.sites = sites(played, wall * u64::from(ranks));
     report.ranks = (0..ranks).map(|rank| rank_figures(played, rank, end)).collect();
@@ -95,6 +98,28 @@ pub(crate) fn report(played: &Played, command: &str) -> ReportData {
     report.matrices = vec![matrix(played)];
     report.findings = findings(&report);
     report
+}
+
+/// 64 ranks a node, each on a core of its own.
+fn host(name: &str, node: u32, ranks: u32) -> HostData {
+    let row = |rank: u32| PlaceRow {
+        rank: Rank(rank),
+        pid: 4000 + rank,
+        allowed: format!("{0},{1}", rank % 64, rank % 64 + 64),
+        inside: format!("Core {}", rank % 64),
+        last: (rank % 64).to_string(),
+        threads: 3,
+        working: 1,
+    };
+    HostData {
+        name: name.to_owned(),
+        machine: "2 packages, 8 NUMA nodes, 64 cores, 128 PUs, EPYC 7543".to_owned(),
+        pus: "0-127".to_owned(),
+        notes: if node == 0 { vec!["ranks 0-1 share PU 3".to_owned()] } else { Vec::new() },
+        gaps: Vec::new(),
+        ranks: (node * 64..ranks.min(node * 64 + 64)).map(row).collect(),
+        picture: (node == 0).then(|| "<svg class=\"topo\"></svg>".to_owned()),
+    }
 }
 
 fn findings(report: &ReportData) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Bringing two bundles together.
 
 use super::type_lists::datatypes_of;
-use super::{Body, Bundle, Column, Graph, Node, Process, Thread};
+use super::{Body, Bundle, Column, Graph, Node, Place, Process, Thread};
 
 impl Bundle {
     /// Adds all processes of `other`. Both come from one run, so their settings are the same.
@@ -97,6 +97,15 @@ impl Bundle {
                     ]
                 }),
                 threads,
+                places: process
+                    .places
+                    .iter()
+                    .map(|place| Place {
+                        name: of(&texts, place.name),
+                        allowed: of(&texts, place.allowed),
+                        ..*place
+                    })
+                    .collect(),
                 ..process.clone()
             });
         }

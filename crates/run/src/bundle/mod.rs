@@ -122,8 +122,20 @@ struct Process {
     lost: [u64; 4],
     damage: Vec<String>,
     threads: Vec<Thread>,
+    places: Vec<Place>,
     /// Clock, times and exact sums of all threads, packed; kept apart from the rest in files.
     times: Vec<u8>,
+}
+
+/// A [`crate::places::ThreadPlace`] whose texts stand in `texts`.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    tid: u32,
+    name: u32,
+    allowed: u32,
+    last: u32,
+    /// Hundredths of a second.
+    busy: u64,
 }
 
 #[derive(Clone, Debug)]

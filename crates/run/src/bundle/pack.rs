@@ -13,7 +13,7 @@ use talea_model::{ArgKind, Nanos, ProcedureSpec};
 
 use super::peers::by_first_use;
 use super::times::pack_times;
-use super::{Body, Bundle, Clock, Column, Graph, Node, Process, Settings, Table, Thread};
+use super::{Body, Bundle, Clock, Column, Graph, Node, Place, Process, Settings, Table, Thread};
 use crate::live::layout::{PathFrame, state};
 use crate::live::numbers::put_number;
 use crate::live::read::{LiveProcess, LiveThread};
@@ -98,6 +98,17 @@ impl Bundle {
             let path = paths.get(signature.path.0 as usize).copied().unwrap_or(0);
             [u64::from(procedure), u64::from(path), nominal(ticks), polls]
         });
+        let places = live
+            .places
+            .iter()
+            .map(|place| Place {
+                tid: place.tid,
+                name: bundle.texts.id(place.name.clone()),
+                allowed: bundle.texts.id(place.allowed.clone()),
+                last: place.last,
+                busy: place.steps(),
+            })
+            .collect();
         let process = Process {
             world: header.world,
             rank: header.rank,
@@ -116,6 +127,7 @@ impl Bundle {
             lost: [header.lost_memory, header.lost_disk, header.paused, header.lost_threads],
             damage: live.damage.clone(),
             threads,
+            places,
             times: all_times,
         };
         bundle.processes.push(process);

@@ -22,6 +22,7 @@ use crate::limits::{Limits, MOST_EVENTS};
 use crate::live::layout::{TimesMode, state};
 use crate::live::numbers::Cursor;
 use crate::live::read::LiveProcess;
+use crate::places::ThreadPlace;
 use crate::recording::{self, Ended, Open, Recording, Sizes};
 
 impl Recording {
@@ -163,12 +164,24 @@ impl Bundle {
                 thread
             })
             .collect();
+        let text = |id: u32| self.texts.get(id).cloned().unwrap_or_default();
+        let places = process
+            .places
+            .iter()
+            .map(|place| ThreadPlace {
+                tid: place.tid,
+                name: text(place.name),
+                allowed: text(place.allowed),
+                last: place.last,
+                busy: ThreadPlace::of_steps(place.busy),
+            })
+            .collect();
         recording::Process {
             location: Location { world, rank, thread: 0 },
             world_size: process.size,
-            host: self.texts.get(process.host).cloned().unwrap_or_default(),
+            host: text(process.host),
             pid: process.pid,
-            library: self.texts.get(process.library).cloned().unwrap_or_default(),
+            library: text(process.library),
             ended: match process.state {
                 state::FINALIZED => Ended::Finalized,
                 state::ABORTED => Ended::Aborted(process.abort_code),
@@ -186,6 +199,7 @@ impl Bundle {
                 })
             }),
             threads,
+            places,
             clock,
         }
     }

@@ -129,6 +129,11 @@ impl RunDirectory {
         self.path.join("sites.json")
     }
 
+    /// The topology of a host, as hwloc's XML; it exists where somebody could ask for it.
+    pub fn host(&self, name: &str) -> PathBuf {
+        host_file(&self.path, name)
+    }
+
     /// The description of the run.
     pub fn metadata_file(&self) -> PathBuf {
         self.path.join("run.json")
@@ -168,6 +173,19 @@ impl RunDirectory {
     pub fn metadata(&self) -> Result<Metadata, JsonError> {
         Metadata::read(&self.metadata_file())
     }
+}
+
+/// Where the topology of a host lies below a run directory.
+pub fn host_file(directory: &Path, host: &str) -> PathBuf {
+    directory.join("hosts").join(format!("{}.xml", plain_host(host)))
+}
+
+/// A host name as part of a file name: Linux gives it at most 64 characters, a file name has room for 255.
+pub(crate) fn plain_host(host: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' }
+    };
+    host.chars().take(64).map(plain).collect()
 }
 
 fn make_first_free(wanted: &Path) -> Result<PathBuf, CreateError> {

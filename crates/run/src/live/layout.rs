@@ -162,6 +162,8 @@ pub struct Header {
     pub lists: Stream,
     /// Procedure table: a copy, so that the file can be read without the library that wrote it.
     pub procedures: Stream,
+    /// Places of threads, at begin and end: [`crate::places::ThreadPlace`].
+    pub places: Stream,
     /// Events that were not kept because the memory bound was reached.
     pub lost_memory: u64,
     /// Events that were not kept because the disk was full.

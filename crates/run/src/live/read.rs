@@ -16,6 +16,7 @@ use super::streams::File;
 use super::threads::Threads;
 pub use super::threads::{LiveThread, NodeSums};
 use crate::limits::Limits;
+use crate::places::{self, ThreadPlace};
 
 /// Why a live file cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +72,8 @@ pub struct LiveProcess {
     pub paths: Vec<Vec<PathFrame>>,
     /// The threads.
     pub threads: Vec<LiveThread>,
+    /// Where all threads of the process may run and ran, also those that called nothing.
+    pub places: Vec<ThreadPlace>,
     /// What was found damaged, in words.
     pub damage: Vec<String>,
 }
@@ -138,6 +141,11 @@ impl LiveProcess {
             }
             Some(())
         });
+        let mut places = Vec::new();
+        all(&header.places, "places of threads", &mut |from| {
+            places.push(ThreadPlace::get(from)?);
+            Some(())
+        });
         let mut reader = Threads::of(&file, header.procedure_count, &procedures);
         let mut threads = Vec::new();
         for &offset in &header.threads[..(header.thread_count as usize).min(MAX_THREADS)] {
@@ -164,6 +172,7 @@ impl LiveProcess {
             procedures,
             paths,
             threads,
+            places: places::newest(places),
             damage,
         })
     }

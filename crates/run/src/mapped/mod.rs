@@ -206,11 +206,7 @@ impl MappedRegion {
 /// `start` is any time of the process that does not change; it tells two processes of one number
 /// apart.
 pub fn live_name(host: &str, pid: u32, start: Nanos) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' }
-    };
-    // Host names have at most 64 characters on Linux; a file name has room for 255.
-    let host: String = host.chars().take(64).map(plain).collect();
+    let host = crate::directory::plain_host(host);
     format!("{host}-{pid}-{}.live", start.0)
 }
 

@@ -16,6 +16,7 @@ use crate::clock::ClockMap;
 use crate::live::layout::TimesMode;
 use crate::live::read::NodeSums;
 use crate::live::record::CommSymbol;
+use crate::places::ThreadPlace;
 
 /// One run of a parallel program.
 #[derive(Debug)]
@@ -93,8 +94,10 @@ pub struct Process {
     pub ended: Ended,
     /// A call that had not returned when it ended, with the time it began.
     pub open: Option<Open>,
-    /// Its threads.
+    /// Its threads that called MPI.
     pub threads: Vec<Thread>,
+    /// Where all its threads may run and ran.
+    pub places: Vec<ThreadPlace>,
     /// From nominal nanoseconds since its own start to nanoseconds since the run's start.
     pub(crate) clock: ClockMap,
 }

@@ -28,6 +28,7 @@ pub(crate) fn findings(analysis: &Analysis<'_>) -> Vec<Finding> {
     found.extend(iterations(analysis));
     found.extend((!analysis.ranks.is_empty()).then(|| waiting(analysis)));
     found.extend(uneven(analysis));
+    found.extend(badly_placed(analysis));
     found.extend(largest(analysis));
     found.extend(classes(analysis));
     found
@@ -56,6 +57,29 @@ pub(crate) fn end(process: &Process, last: Nanos) -> String {
 
 /// Part of a loop's time from which on a loop inside it is told as well.
 const NEARLY_ALL: f64 = 0.9;
+
+/// Hosts whose oddities are told; the table of hosts has all.
+const HOSTS: usize = 2;
+
+/// Where ranks share PUs that they need, or run anywhere.
+fn badly_placed(analysis: &Analysis<'_>) -> Vec<Finding> {
+    let many = analysis.hosts.len() > 1;
+    let odd = analysis.hosts.iter().filter(|host| !host.notes().is_empty()).take(HOSTS);
+    odd.flat_map(|host| {
+        host.notes().into_iter().map(|note| {
+            let at = if many { format!("On `{}`, ", host.name) } else { String::new() };
+            let text = if many { note } else { sentence(&note) };
+            Finding { text: format!("{at}{text}."), target: Target::Hosts }
+        })
+    })
+    .collect()
+}
+
+/// With a capital at its begin.
+fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
 
 /// The sentence on the loop that takes most time, by the structure of the largest class.
 pub(crate) fn dominant(analysis: &Analysis<'_>) -> Option<Finding> {

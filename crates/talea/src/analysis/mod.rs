@@ -9,6 +9,7 @@ pub(crate) mod calls;
 pub(crate) mod classes;
 pub(crate) mod findings;
 pub(crate) mod graph;
+pub(crate) mod hosts;
 pub(crate) mod rank;
 pub(crate) mod sites;
 pub(crate) mod tree;
@@ -25,6 +26,7 @@ use crate::load::Run;
 use crate::terminal::Progress;
 use calls::CallTable;
 use classes::Class;
+use hosts::Host;
 use rank::RankStudy;
 use sites::Places;
 
@@ -54,6 +56,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) matrix: Matrix,
     /// Collective operations by procedure.
     pub(crate) collectives: BTreeMap<String, Collective>,
+    /// Where processes were.
+    pub(crate) hosts: Vec<Host>,
     /// From the first rank's start to the last one's end.
     pub(crate) wall: Nanos,
 }
@@ -97,7 +101,9 @@ impl<'a> Analysis<'a> {
         let classes = classes::classes(recording, &ranks);
         let wall = ranks.iter().map(|rank| rank.end).max().unwrap_or_default()
             - ranks.iter().map(|rank| rank.begin).min().unwrap_or_default();
-        Self { run, places: Places::new(run), calls, ranks, classes, matrix, collectives, wall }
+        let hosts = hosts::hosts(run, &ranks);
+        let places = Places::new(run);
+        Self { run, places, calls, ranks, classes, matrix, collectives, hosts, wall }
     }
 
     /// The place of a rank in [`Self::ranks`].

@@ -95,6 +95,16 @@ JSON: [{id, name, ranks, count, representative, exact_classes, events, nodes, ed
 class have structure trees of the same shape; those of an exact class make the same calls in the
 same order.")]
     Classes(JsonArgs),
+    /// Where ranks ran: hosts, their objects, and the PUs on which threads may run
+    #[command(after_long_help = "\
+A thread works if it was on PUs for at least a tenth of the run; PUs have the operating system's
+numbers. The objects of each host lie in RUN/hosts as hwloc's XML, which `talea topo --topology FILE`
+draws.
+
+JSON: [{name, machine, pus, notes, gaps, ranks: [{rank, pid, allowed, inside, last, threads, working}]}];
+pus, allowed and last are lists of PUs such as 0-3,8, inside is the smallest object that has all
+allowed ones.")]
+    Hosts(JsonArgs),
 }
 
 #[derive(Debug, Args)]

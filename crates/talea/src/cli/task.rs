@@ -99,6 +99,7 @@ impl From<View> for show::View {
             View::Calls(args) => Self::Calls { format: format(args.json) },
             View::Matrix(args) => Self::Matrix { format: format(args.json) },
             View::Classes(args) => Self::Classes { format: format(args.json) },
+            View::Hosts(args) => Self::Hosts { format: format(args.json) },
         }
     }
 }

@@ -18,8 +18,11 @@ use jiff::Timestamp;
 use serde_json::json;
 use talea_flow::times::Bound;
 use talea_model::{Bytes, Nanos};
-use talea_run::directory::{CreateError, WriteError, is_of_interest};
+use talea_run::directory::{CreateError, WriteError, is_of_interest, replace};
 use talea_run::{Metadata, Outcome, RunDirectory};
+use talea_sampling::Discovered;
+use talea_sampling::discover::Found;
+use talea_topology::xml;
 
 use crate::cli::{Calls, Times};
 use crate::exit::{Exit, Expected};
@@ -129,6 +132,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     let variables = environment::variables(options, &library, &live, directory.path());
     let mut metadata = describe(options);
     directory.write_metadata(&metadata)?;
+    note_host(&directory, &metadata.host);
     let begin = Instant::now();
     let command = launcher.with_exports(&options.command, &variables);
     let started = child::start(&program, &command, &variables);
@@ -159,6 +163,23 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
         Outcome::ExitCode(code) => code.clamp(0, 255) as u8,
         Outcome::Signal(signal) => 128_u8.saturating_add(signal.clamp(0, 127) as u8),
     })
+}
+
+/// Keeps the objects of this host beside the record; ranks on other hosts do the same for theirs.
+fn note_host(directory: &RunDirectory, host: &str) {
+    let path = directory.host(host);
+    let objects = match talea_sampling::discover() {
+        Ok(Discovered { found: Found::Xml(text), .. }) => text,
+        Ok(Discovered { found: Found::Objects(topology), .. }) => xml::write(&topology),
+        // Views say that nothing is known of the host.
+        Err(_) => return,
+    };
+    if let Some(folder) = path.parent()
+        && std::fs::create_dir_all(folder).is_ok()
+        && let Err(error) = replace(&path, objects.as_bytes())
+    {
+        say(&format!("warning: {error}"));
+    }
 }
 
 /// The file that a command's first word means, as a shell would find it.

@@ -3,7 +3,10 @@
 //! Owns filling [`ReportData`] from an analysis: title, rows of sites and ranks, classes, matrix. What is drawn over
 //! time is [`time`]'s. Every view that has a `--json` takes its keys from here, so that they agree with the report.
 
+mod hosts;
 pub(crate) mod time;
+
+pub(crate) use hosts::host_rows;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -99,6 +102,7 @@ pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
         ranks: rank_rows(analysis),
         timelines: time::timelines(analysis),
         iterations: time::series(analysis),
+        hosts: host_rows(analysis),
         matrices: if analysis.matrix.is_empty() { Vec::new() } else { vec![matrix(analysis)] },
     }
 }

@@ -6,6 +6,7 @@
 mod calls;
 mod classes;
 mod graph;
+mod hosts;
 mod matrix;
 mod stats;
 mod structure;
@@ -67,6 +68,11 @@ pub(crate) enum View {
     },
     /// Ranks that behave alike.
     Classes {
+        /// Text or JSON.
+        format: Format,
+    },
+    /// Where ranks ran.
+    Hosts {
         /// Text or JSON.
         format: Format,
     },
@@ -164,6 +170,7 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
         View::Calls { format } => calls::show(&analysis, *format),
         View::Matrix { format } => matrix::show(&analysis, *format),
         View::Classes { format } => classes::show(&analysis, *format),
+        View::Hosts { format } => hosts::show(&analysis, *format),
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

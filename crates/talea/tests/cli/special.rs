@@ -120,6 +120,47 @@ fn clocks_of_other_hosts_are_brought_together() {
 }
 
 #[test]
+fn each_host_leaves_its_objects_and_each_rank_its_place() {
+    let Some(bench) = Bench::new() else { return };
+    // A namespace with a name of its own stands for another host.
+    let renamed = ["unshare", "-u", "sh", "-c", "hostname other && exec \"$0\" \"$@\""];
+    if !std::process::Command::new(renamed[0])
+        .args(&renamed[1..])
+        .arg("true")
+        .status()
+        .is_ok_and(|s| s.success())
+    {
+        eprintln!("skipped: unshare cannot make a namespace for a host name here");
+        return;
+    }
+    for mpi in Mpi::all() {
+        let program = mpi.program("special").display().to_string();
+        let mut command = words(mpi, 2, &["many", "10"]);
+        command.extend([":", "-n", "2"].map(str::to_owned));
+        command.extend(renamed.map(str::to_owned));
+        command.extend(["taskset", "-c", "0"].map(str::to_owned));
+        command.extend([program, "many".to_owned(), "10".to_owned()]);
+        bench.record(mpi.name, &["--no-report"], &command);
+        let hosts = bench.json(&["show", mpi.name, "hosts", "--json"]);
+        let hosts = hosts.as_array().unwrap();
+        assert_eq!(hosts.len(), 2, "{hosts:?}");
+        assert_eq!(hosts[1]["name"], "other");
+        let pus = std::thread::available_parallelism().unwrap().get();
+        for (host, first) in hosts.iter().zip([0, 2]) {
+            assert!(host["gaps"].as_array().unwrap().is_empty(), "{host}");
+            assert!(host["machine"].as_str().unwrap().contains(&format!("{pus} PUs")), "{host}");
+            for (row, rank) in host["ranks"].as_array().unwrap().iter().zip(first..) {
+                assert_eq!(row["rank"], rank);
+                assert!(row["threads"].as_u64().unwrap() > 0, "{row}");
+            }
+        }
+        let there = hosts[1]["ranks"].as_array().unwrap();
+        assert_eq!(there.iter().filter(|row| row["allowed"] == "0").count(), 2, "{there:?}");
+        assert!(bench.text(&["show", mpi.name, "hosts"]).contains("other: "));
+    }
+}
+
+#[test]
 fn too_little_memory_is_a_gap_and_the_program_goes_on() {
     let Some(bench) = Bench::new() else { return };
     let Some(mpi) = Mpi::any() else { return };

@@ -109,7 +109,7 @@ fn a_picture_fits_its_room_and_runs_nothing() {
 #[test]
 fn nothing_at_all() {
     check_xml(&picture(&Topology::default(), &Shown::default(), &Options::default()));
-    check_xml(&fragment(&Topology::default(), &[]));
+    check_xml(&fragment(&Topology::default(), &[], &Shown::default()));
 }
 
 #[test]

@@ -5,12 +5,13 @@
 
 use super::columns::{Columns, Form};
 use super::{get_all, put_all};
-use crate::bundle::{Process, Thread};
+use crate::bundle::{Place, Process, Thread};
 use crate::live::layout::MAX_THREADS;
 use crate::live::numbers::{Cursor, put_number, put_text};
+use crate::places::MOST_THREADS;
 
 /// Numbers of each process that are alike on many: each becomes a packed column.
-const COLUMNS: usize = 18;
+const COLUMNS: usize = 19;
 
 fn columns_of(process: &Process) -> [i64; COLUMNS] {
     [
@@ -32,6 +33,7 @@ fn columns_of(process: &Process) -> [i64; COLUMNS] {
         process.lost[2] as i64,
         process.lost[3] as i64,
         process.threads.len() as i64,
+        process.places.len() as i64,
     ]
 }
 
@@ -45,6 +47,13 @@ pub(super) fn put(out: &mut Vec<u8>, form: Form, processes: &[Process]) {
     form.put(out, threads().map(|t| i64::from(t.body)));
     form.put(out, threads().map(|t| i64::from(t.peers)));
     form.put(out, threads().map(|t| i64::from(t.counts)));
+    let places = || processes.iter().flat_map(|p| p.places.iter().map(move |place| (p, place)));
+    put_number(out, places().count() as u64);
+    form.put(out, places().map(|(p, place)| i64::from(place.tid) - i64::from(p.pid)));
+    form.put(out, places().map(|(_, place)| i64::from(place.name)));
+    form.put(out, places().map(|(_, place)| i64::from(place.allowed)));
+    form.put(out, places().map(|(_, place)| i64::from(place.last)));
+    form.put(out, places().map(|(_, place)| place.busy as i64));
     // What only few have: its place, then the call that had not returned, and damage in words.
     let few: Vec<(usize, &Process)> = processes
         .iter()
@@ -75,6 +84,10 @@ pub(super) fn get(from: &mut Cursor<'_>, most: u64, columns: &mut Columns) -> Op
             counts: u32::try_from(counts).ok()?,
         })
     });
+    let most_places = count.saturating_mul(MOST_THREADS as u64);
+    let place_count = from.number().filter(|&count| count <= most_places)?;
+    let places = (0..5).map(|_| columns.get(from, place_count)).collect::<Option<Vec<_>>>()?;
+    let mut places = (0..place_count as usize).map(|at| [0, 1, 2, 3, 4].map(|c| places[c][at]));
     let mut processes = (0..count as usize)
         .map(|place| {
             let at = |column: usize| numbers[column][place];
@@ -96,6 +109,18 @@ pub(super) fn get(from: &mut Cursor<'_>, most: u64, columns: &mut Columns) -> Op
                 lost: [at(13) as u64, at(14) as u64, at(15) as u64, at(16) as u64],
                 threads: (0..u64::try_from(at(17)).ok()?)
                     .map(|_| threads.next().flatten())
+                    .collect::<Option<Vec<_>>>()?,
+                places: (0..u64::try_from(at(18)).ok()?)
+                    .map(|_| {
+                        let [tid, name, allowed, last, busy] = places.next()?;
+                        Some(Place {
+                            tid: u32::try_from(tid.checked_add(at(3))?).ok()?,
+                            name: u32::try_from(name).ok()?,
+                            allowed: u32::try_from(allowed).ok()?,
+                            last: u32::try_from(last).ok()?,
+                            busy: busy as u64,
+                        })
+                    })
                     .collect::<Option<Vec<_>>>()?,
                 open: None,
                 damage: Vec::new(),

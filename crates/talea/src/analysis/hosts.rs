@@ -1,0 +1,277 @@
+//! Where a run's processes were: hosts, their objects, and the PUs on which threads may run.
+//!
+//! Owns joining what processes noted of their threads with the topologies beside the recording, and what is odd about it:
+//! ranks on one PU, ranks that are not bound, more busy threads than PUs. Numbers of PUs are the operating system's.
+
+use talea_model::{Gaps, Nanos, Rank};
+use talea_run::RunDirectory;
+use talea_run::recording::Process;
+use talea_topo::Machine;
+use talea_topology::{CpuSet, ObjectId, ObjectKind, Topology};
+
+use super::classes::ranges;
+use super::rank::RankStudy;
+use crate::load::Run;
+
+/// A thread that was on PUs for a larger part of its process's time works; others wait for something.
+const WORKS: f64 = 0.1;
+/// Ranks that a sentence is about, by name.
+const NAMED: usize = 8;
+
+/// A host and what ran there.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its objects; none where nobody could tell.
+    pub(crate) topology: Option<Topology>,
+    /// Why there are no objects, or what they lack.
+    pub(crate) gaps: Vec<String>,
+    /// Its processes, by rank.
+    pub(crate) processes: Vec<Placed>,
+}
+
+/// A process of a host.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// As it is shown.
+    pub(crate) rank: Rank,
+    /// The operating system's number.
+    pub(crate) pid: u32,
+    /// PUs on which its working threads may run; empty where the kernel did not say.
+    pub(crate) allowed: CpuSet,
+    /// PUs on which its working threads ran last.
+    pub(crate) last: CpuSet,
+    /// Threads.
+    pub(crate) threads: usize,
+    /// Threads that work.
+    pub(crate) working: usize,
+}
+
+/// The hosts of a run in the order of their first ranks; `ranks` has one entry for each process.
+pub(crate) fn hosts(run: &Run, ranks: &[RankStudy]) -> Vec<Host> {
+    let mut all: Vec<Host> = Vec::new();
+    for (process, study) in run.recording.processes.iter().zip(ranks) {
+        let placed = placed(process, study.rank, study.end - study.begin);
+        match all.iter_mut().find(|host| host.name == process.host) {
+            Some(host) => host.processes.push(placed),
+            None => all.push(Host {
+                processes: vec![placed],
+                ..Host::read(&run.directory, process.host.clone())
+            }),
+        }
+    }
+    all
+}
+
+fn placed(process: &Process, rank: Rank, wall: Nanos) -> Placed {
+    let works = |busy: Nanos| busy.0 as f64 > WORKS * wall.0 as f64;
+    // Where none works longer than the kernel's clock ticks, the first thread stands for all.
+    let any = process.places.iter().any(|place| works(place.busy));
+    let working = || {
+        process.places.iter().filter(
+            move |place| {
+                if any { works(place.busy) } else { place.tid == process.pid }
+            },
+        )
+    };
+    let allowed = working().filter_map(|place| CpuSet::from_list(&place.allowed).ok());
+    Placed {
+        rank,
+        pid: process.pid,
+        allowed: allowed.fold(CpuSet::default(), |all, set| all.or(&set)),
+        last: working()
+            .map(|place| place.last as usize)
+            .fold(CpuSet::default(), |all, pu| all.or(&CpuSet::of(pu))),
+        threads: process.places.len(),
+        working: working().count(),
+    }
+}
+
+impl Host {
+    fn read(directory: &RunDirectory, name: String) -> Self {
+        let path = directory.host(&name);
+        let (topology, gaps) = match Machine::of_file(&path) {
+            Ok(Machine { topology, gaps, .. }) => (Some(topology), words(&gaps)),
+            Err(_) if !path.exists() => {
+                (None, vec!["nobody noted the objects of this host".to_owned()])
+            }
+            Err(error) => (None, vec![error.to_string()]),
+        };
+        Self { name, topology, gaps, processes: Vec::new() }
+    }
+
+    /// `2 packages, 64 cores, 128 PUs, 251 GiB`, and the processor's model where the kernel tells it.
+    pub(crate) fn describe(&self) -> String {
+        let Some(topology) = &self.topology else { return "objects unknown".to_owned() };
+        let mut parts = Vec::new();
+        for (kind, one, many) in [
+            (ObjectKind::Package, "package", "packages"),
+            (ObjectKind::NumaNode, "NUMA node", "NUMA nodes"),
+            (ObjectKind::Core, "core", "cores"),
+            (ObjectKind::Pu, "PU", "PUs"),
+        ] {
+            let count = topology.of_kind(kind).count();
+            if count > 0 {
+                parts.push(format!("{count} {}", if count == 1 { one } else { many }));
+            }
+        }
+        let model = topology
+            .iter()
+            .find_map(|(_, object)| object.info("CPUModel"))
+            .map(|model| model.split_whitespace().collect::<Vec<_>>().join(" "));
+        parts.extend(model);
+        parts.join(", ")
+    }
+
+    /// All PUs of the host; empty where they are not known.
+    pub(crate) fn pus(&self) -> CpuSet {
+        let root = self.topology.as_ref().and_then(|topology| Some((topology, topology.root()?)));
+        root.map(|(topology, root)| topology.get(root).cpuset.clone()).unwrap_or_default()
+    }
+
+    /// The smallest object that has all these PUs, in words.
+    pub(crate) fn inside(&self, set: &CpuSet) -> String {
+        let object =
+            self.topology.as_ref().and_then(|topology| Some((topology, smallest(topology, set)?)));
+        object.map(|(topology, id)| topology.label(id)).unwrap_or_default()
+    }
+
+    /// What is odd about where its processes run.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let (pus, known) = (self.pus(), |placed: &&Placed| !placed.allowed.is_empty());
+        let bound = |placed: &&Placed| {
+            known(placed) && (pus.is_empty() || !pus.is_subset(&placed.allowed) || pus.len() == 1)
+        };
+        let working: usize = self.processes.iter().map(|placed| placed.working).sum();
+        let free: Vec<&Placed> = self.processes.iter().filter(|p| known(p) && !bound(p)).collect();
+        if free.len() > 1 && pus.len() > 1 {
+            let who = if free.len() == self.processes.len() {
+                format!("all {} ranks", free.len())
+            } else {
+                named(&free)
+            };
+            notes.push(format!("{who} may run on every PU: they are not bound"));
+        }
+        let mut met: Vec<&CpuSet> = Vec::new();
+        for placed in self.processes.iter().filter(bound) {
+            if placed.working > placed.allowed.len() {
+                notes.push(format!(
+                    "rank {} has {} threads that work, and may run on {} only",
+                    placed.rank,
+                    placed.working,
+                    in_words(&placed.allowed)
+                ));
+            }
+            if met.contains(&&placed.allowed) {
+                continue;
+            }
+            met.push(&placed.allowed);
+            let same: Vec<&Placed> =
+                self.processes.iter().filter(|other| other.allowed == placed.allowed).collect();
+            let threads: usize = same.iter().map(|placed| placed.working).sum();
+            if same.len() > 1 && threads > placed.allowed.len() {
+                notes.push(format!(
+                    "{} share {} for {threads} threads that work",
+                    named(&same),
+                    in_words(&placed.allowed)
+                ));
+            }
+        }
+        if !pus.is_empty() && working > pus.len() {
+            notes.push(format!("{working} threads that work share {} PUs", pus.len()));
+        }
+        notes
+    }
+}
+
+/// `PU 3`, `PUs 0-3`.
+pub(crate) fn in_words(set: &CpuSet) -> String {
+    format!("{} {set}", if set.len() == 1 { "PU" } else { "PUs" })
+}
+
+fn named(placed: &[&Placed]) -> String {
+    match placed {
+        [one] => format!("rank {}", one.rank),
+        few if few.len() <= NAMED => {
+            format!("ranks {}", ranges(few.iter().map(|placed| placed.rank.0)))
+        }
+        many => format!("{} ranks", many.len()),
+    }
+}
+
+fn words(gaps: &Gaps) -> Vec<String> {
+    gaps.iter().map(|gap| gap.detail.clone()).collect()
+}
+
+/// The smallest object whose PUs hold `set`; of objects with the same PUs the outermost.
+fn smallest(topology: &Topology, set: &CpuSet) -> Option<ObjectId> {
+    if set.is_empty() {
+        return None;
+    }
+    let holds = topology
+        .iter()
+        .filter(|(_, object)| object.kind.is_normal() && set.is_subset(&object.cpuset));
+    holds.min_by_key(|(id, object)| (object.cpuset.len(), *id)).map(|(id, _)| id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(description: &str, sets: &[(&str, usize)]) -> Host {
+        let processes = (0..)
+            .zip(sets)
+            .map(|(rank, (set, working))| Placed {
+                rank: Rank(rank),
+                pid: 100 + rank,
+                allowed: CpuSet::from_list(set).unwrap(),
+                last: CpuSet::default(),
+                threads: *working,
+                working: *working,
+            })
+            .collect();
+        let topology = Some(Machine::synthetic(description).unwrap().topology);
+        Host { name: "demo".into(), topology, gaps: Vec::new(), processes }
+    }
+
+    #[test]
+    fn good_places_have_no_notes() {
+        assert_eq!(host("core:4 pu:1", &[("0", 1), ("1", 1), ("2-3", 2)]).notes(), [""; 0]);
+        assert_eq!(host("core:1 pu:1", &[("0", 1)]).notes(), [""; 0]);
+    }
+
+    #[test]
+    fn odd_places_are_told() {
+        let notes = host("core:4 pu:1", &[("0-3", 1), ("0-3", 4)]).notes();
+        assert_eq!(
+            notes,
+            [
+                "all 2 ranks may run on every PU: they are not bound",
+                "5 threads that work share 4 PUs"
+            ]
+        );
+        let notes = host("core:4 pu:1", &[("1", 1), ("1", 1), ("2", 3)]).notes();
+        assert_eq!(
+            notes,
+            [
+                "ranks 0-1 share PU 1 for 2 threads that work",
+                "rank 2 has 3 threads that work, and may run on PU 2 only",
+                "5 threads that work share 4 PUs",
+            ]
+        );
+    }
+
+    #[test]
+    fn sets_are_in_objects() {
+        let host = host("pack:2 core:2 pu:2", &[]);
+        let inside = |list| host.inside(&CpuSet::from_list(list).unwrap());
+        assert_eq!(inside("5"), "PU 5");
+        assert_eq!(inside("4-5"), "Core 2");
+        assert_eq!(inside("4-6"), "Package 1");
+        assert_eq!(inside("0-7"), "Machine");
+        assert_eq!(inside("99"), "");
+        assert_eq!(host.describe(), "2 packages, 4 cores, 8 PUs");
+    }
+}

@@ -1,0 +1,49 @@
+//! `talea show RUN hosts`: where ranks ran.
+//!
+//! Owns the columns and keys; the rows are the report's.
+
+use super::{Format, gaps, joined, json};
+use crate::analysis::Analysis;
+use crate::report::host_rows;
+use crate::table::{Column, Table};
+use crate::terminal::{WIDTH, clean};
+
+/// The view's text.
+pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
+    let mut hosts = host_rows(analysis);
+    if format == Format::Json {
+        hosts.iter_mut().for_each(|host| host.picture = None);
+        return json(&hosts);
+    }
+    let mut lines = Vec::new();
+    for host in hosts {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.push(clean(&format!("{}: {}", host.name, host.machine), WIDTH));
+        let mut table = Table::new(&[
+            ("rank", Column::Right),
+            ("may run on PUs", Column::Yields),
+            ("inside", Column::Left),
+            ("ran last on", Column::Left),
+            ("threads", Column::Right),
+            ("working", Column::Right),
+        ]);
+        let known = |text: &str| if text.is_empty() { "-" } else { text }.to_owned();
+        for row in &host.ranks {
+            table.row([
+                row.rank.to_string(),
+                known(&row.allowed),
+                known(&row.inside),
+                known(&row.last),
+                row.threads.to_string(),
+                row.working.to_string(),
+            ]);
+        }
+        lines.extend(table.lines());
+        lines.extend(host.notes.iter().map(|note| clean(&format!("note: {note}"), WIDTH)));
+        lines.extend(host.gaps.iter().map(|gap| clean(&format!("gap: {gap}"), WIDTH)));
+    }
+    lines.extend(gaps(analysis));
+    joined(lines)
+}
