@@ -3,6 +3,7 @@
  *   special pause     MPI_Pcontrol(0) around two barriers
  *   special fork      children that leave at once and that become another program
  *   special threads   three threads send to themselves under MPI_THREAD_MULTIPLE
+ *   special crowd     more threads than are recorded, one after the other, then 1,000 barriers
  *   special spawn     two more processes, one collective call with them (start again as "spawned")
  *   special many N    N messages to nobody, with sizes and tags that do not repeat
  */
@@ -22,6 +23,14 @@ static void *talk(void *tag)
     for (int i = 0; i < 500; i++)
         MPI_Sendrecv(&out, 1, MPI_CHAR, rank, (int)(long)tag, &in, 1, MPI_CHAR, rank, (int)(long)tag,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+static void *ask(void *times)
+{
+    int found;
+    for (long i = 0; i < (long)times; i++)
+        MPI_Iprobe(rank, 5, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
     return NULL;
 }
 
@@ -49,7 +58,8 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     int level;
-    MPI_Init_thread(&argc, &argv, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
+    MPI_Init_thread(&argc, &argv, strcmp(what, "threads") && strcmp(what, "crowd") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
+                    &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm others;
     if (!strcmp(what, "pause")) {
@@ -65,6 +75,14 @@ int main(int argc, char **argv)
             pthread_create(&threads[i], NULL, talk, (void *)i);
         for (int i = 0; i < 3; i++)
             pthread_join(threads[i], NULL);
+    } else if (!strcmp(what, "crowd") && level == MPI_THREAD_MULTIPLE) {
+        for (int i = 0; i < 256; i++) {
+            pthread_t thread;
+            pthread_create(&thread, NULL, ask, (void *)(i < 255 ? 1L : 20000L));
+            pthread_join(thread, NULL);
+        }
+        for (int i = 0; i < 1000; i++)
+            MPI_Barrier(MPI_COMM_WORLD);
     } else if (!strcmp(what, "spawn")) {
         char *words[] = {"spawned", NULL};
         MPI_Comm_spawn(argv[0], words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others, MPI_ERRCODES_IGNORE);

@@ -69,7 +69,7 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
         }
         let node = state.find(entry, index, call);
         if node.is_null() {
-            return pass(entry, call);
+            return without_room(state, entry, call);
         }
         let hot = &*node;
         let plan = hot.plan;
@@ -105,6 +105,24 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
         let result = around(state, entry, node, call, &mut words);
         state.busy = 0;
         result
+    }
+}
+
+/// A call at a new place when there is no room for it: counted, and what has to be done at the end is done.
+#[cold]
+unsafe fn without_room(state: &mut State, entry: &Entry, call: Call) -> usize {
+    // SAFETY: see `record`.
+    unsafe {
+        state.recorder.lose();
+        if PROCEDURES[usize::from(entry.procedure)].class == Class::Finalize {
+            state.busy = 1;
+            state.close_series();
+            state.process.end(state::FINALIZED);
+            STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
+            state.process.gather();
+            state.busy = 0;
+        }
+        pass(entry, call)
     }
 }
 

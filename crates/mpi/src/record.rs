@@ -203,7 +203,9 @@ impl Recorder {
         Ok(())
     }
 
-    unsafe fn lose(&mut self) {
+    /// Counts an event that there is no room for.
+    #[cold]
+    pub(crate) unsafe fn lose(&mut self) {
         // SAFETY: the header lives as long as the process; losses of several threads may blur each other's count by a few.
         unsafe {
             let header = self.memory.header();

@@ -64,6 +64,9 @@ impl State {
     /// A call site, or a path to it, that was not seen before.
     #[cold]
     unsafe fn learn(&mut self, entry: &'static Entry, index: u32, call: Call) -> *mut HotNode {
+        if self.recorder.full.is_some() {
+            return std::ptr::null_mut();
+        }
         // SAFETY: as in `find`.
         let (site, path) =
             unsafe { (call.site(), paths::unwind(call.0.add(RETURN), self.process.callers)) };

@@ -90,20 +90,19 @@ impl State {
     /// A thread that makes its first call; none if there is no room for it.
     pub(crate) fn new(process: &'static Process) -> Option<Self> {
         let memory: &'static Memory = process.memory;
-        let size = size_of::<Thread>() as u64;
-        let counts_size = 8 * PROCEDURES.len() as u64;
-        let offset = memory.allocate(size).ok()?;
-        let counts = memory.allocate(counts_size).ok()?;
-        let thread = memory.at::<Thread>(offset);
-        // SAFETY: both pieces are fresh; the list of threads in the header is appended to atomically.
+        // SAFETY: the piece is fresh; the list of threads in the header is appended to atomically.
         unsafe {
-            (*thread).counts = counts;
-            (*thread).tid = libc::gettid() as u32;
-            let count = (*memory.header()).thread_count;
-            if count as usize >= MAX_THREADS {
+            let count = AtomicU32::from_ptr(&raw mut (*memory.header()).thread_count);
+            // A thread without a place asks at every call: it must not take memory each time.
+            if count.load(Ordering::Acquire) as usize >= MAX_THREADS {
                 return None;
             }
-            let count = AtomicU32::from_ptr(&raw mut (*memory.header()).thread_count);
+            let size = (size_of::<Thread>() as u64).next_multiple_of(16);
+            let offset = memory.allocate(size + 8 * PROCEDURES.len() as u64).ok()?;
+            let counts = offset + size;
+            let thread = memory.at::<Thread>(offset);
+            (*thread).counts = counts;
+            (*thread).tid = libc::gettid() as u32;
             let number = count.fetch_add(1, Ordering::AcqRel);
             if number as usize >= MAX_THREADS {
                 count.fetch_sub(1, Ordering::AcqRel);

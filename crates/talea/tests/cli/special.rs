@@ -161,6 +161,25 @@ fn each_host_leaves_its_objects_and_each_rank_its_place() {
 }
 
 #[test]
+fn threads_without_a_place_take_none_from_the_others() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    bench.record("crowd", &["--no-report"], &words(mpi, 1, &["crowd"]));
+    let stats = bench.json(&["show", "crowd", "stats", "--json"]);
+    let calls = bench.json(&["show", "crowd", "calls", "--json"]);
+    let barriers = calls
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|site| site["procedure"] == "MPI_Barrier")
+        .map(|site| site["count"].as_u64().unwrap())
+        .sum::<u64>();
+    assert_eq!(barriers, 1001, "{stats}");
+    let gaps = stats["gaps"].as_array().unwrap();
+    assert!(gaps.iter().any(|gap| gap["count"] == 20_000), "{stats}");
+}
+
+#[test]
 fn too_little_memory_is_a_gap_and_the_program_goes_on() {
     let Some(bench) = Bench::new() else { return };
     let Some(mpi) = Mpi::any() else { return };
