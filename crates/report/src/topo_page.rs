@@ -9,6 +9,7 @@ use serde::Serialize;
 use talea_model::Nanos;
 use talea_topology::hints::{Hint, MonitorInfo, PlacementSample};
 use talea_topology::layout::{Options, layout};
+use talea_topology::phases::{Phase, PhaseKind, Phases};
 use talea_topology::{Frame, Topology, svg};
 
 use crate::page::{base64, harmless};
@@ -52,8 +53,10 @@ pub struct PageRecording<'a> {
     pub hints: &'a [Hint],
     /// What was lost, a sentence each.
     pub gaps: Vec<String>,
-    /// Names of phases by number.
+    /// Names of the program's own phases by number.
     pub phases: Vec<(u32, String)>,
+    /// The run that it is shown with.
+    pub run: Option<&'a Phases>,
 }
 
 #[derive(Serialize)]
@@ -91,6 +94,7 @@ struct RecordingData<'a> {
     facts: &'a [String],
     gaps: &'a [String],
     phases: Vec<(u32, &'a str)>,
+    run: Option<RunData<'a>>,
     at: Vec<u64>,
     span: Vec<u64>,
     /// First frame and number of each phase.
@@ -101,6 +105,15 @@ struct RecordingData<'a> {
     placement: Vec<PlacementData>,
     /// Monitors that have no number in any frame.
     silent: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct RunData<'a> {
+    summary: String,
+    place: &'a str,
+    median: Nanos,
+    /// Kind, first and last iteration, begin, end, longest iteration, whether it is slow.
+    phases: Vec<(u8, u64, u64, u64, u64, u64, u8)>,
 }
 
 #[derive(Serialize)]
@@ -211,6 +224,7 @@ fn data<'a>(one: &'a PageRecording<'a>, monitors: &[PageMonitor]) -> RecordingDa
         facts: &one.facts,
         gaps: &one.gaps,
         phases: one.phases.iter().map(|(number, name)| (*number, name.as_str())).collect(),
+        run: one.run.map(run),
         at: one.frames.iter().map(|frame| frame.at.0).collect(),
         span: one.frames.iter().map(|frame| frame.span.0).collect(),
         phase,
@@ -218,6 +232,26 @@ fn data<'a>(one: &'a PageRecording<'a>, monitors: &[PageMonitor]) -> RecordingDa
         threads,
         placement,
         silent: (0..monitors.len()).filter(silent).collect(),
+    }
+}
+
+fn run(run: &Phases) -> RunData<'_> {
+    let phase = |phase: &Phase| {
+        let kind = match phase.kind {
+            PhaseKind::SetUp => 0,
+            PhaseKind::Iterations => 1,
+            PhaseKind::Between => 2,
+            PhaseKind::WrapUp => 3,
+            PhaseKind::Whole => 4,
+        };
+        let Phase { first, last, from, to, longest, slow, .. } = phase;
+        (kind, *first, *last, from.0, to.0, longest.0, u8::from(*slow))
+    };
+    RunData {
+        summary: run.summary(),
+        place: &run.place,
+        median: run.median,
+        phases: run.all.iter().map(phase).collect(),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::limits::{Limits, MOST_EVENTS};
 use crate::live::layout::{TimesMode, state};
 use crate::live::numbers::Cursor;
 use crate::live::read::LiveProcess;
-use crate::recording::{self, Ended, Open, Recording, Sizes};
+use crate::recording::{self, Ended, Open, Recording, Sizes, Started};
 
 impl Recording {
     /// Brings the processes of a run together, read from their mapped files.
@@ -77,8 +77,8 @@ impl Bundle {
                 let what = "its times are from another clock, nobody knows how far apart";
                 gaps.note(gap_of(GapKind::Estimated, rank, what, 0));
             }
-            let clock = clock.map(start);
-            processes.push(self.process(process, world, rank, clock, &decoded, times, &mut gaps));
+            let clocks = (clock.started(start), clock.map(start));
+            processes.push(self.process(process, world, rank, clocks, &decoded, times, &mut gaps));
         }
         processes.sort_by_key(|p| p.location);
         note_missing(&processes, &mut gaps);
@@ -129,7 +129,7 @@ impl Bundle {
         process: &Process,
         world: u32,
         rank: Rank,
-        clock: ClockMap,
+        (started, clock): (Started, ClockMap),
         decoded: &Decoded<'_>,
         mut from: Cursor<'_>,
         gaps: &mut Gaps,
@@ -169,6 +169,7 @@ impl Bundle {
             host: self.texts.get(process.host).cloned().unwrap_or_default(),
             pid: process.pid,
             library: self.texts.get(process.library).cloned().unwrap_or_default(),
+            started,
             ended: match process.state {
                 state::FINALIZED => Ended::Finalized,
                 state::ABORTED => Ended::Aborted(process.abort_code),
