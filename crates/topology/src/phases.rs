@@ -161,18 +161,14 @@ impl Phases {
         if !part(&|kind| matches!(kind, PhaseKind::Iterations | PhaseKind::Between)) {
             return None;
         }
-        let iterations =
-            || touched.iter().filter(|(phase, _)| phase.kind == PhaseKind::Iterations);
+        let iterations = || touched.iter().filter(|(phase, _)| phase.kind == PhaseKind::Iterations);
         // A sliver of an iteration at either end says only that frames do not begin where iterations do.
         let much = |&&(phase, time): &&(&Phase, u64)| 2 * time >= (phase.to - phase.from).0;
-        let (low, high) = match (iterations().find(much), iterations().rfind(much)) {
-            (Some((low, _)), Some((high, _))) => (low.first, high.last),
-            _ => {
-                let (one, _) = iterations().max_by_key(|(phase, time)| (*time, u64::MAX - phase.first))?;
-                (one.first, one.last)
-            }
-        };
-        Some(match (low, high) {
+        let ends = iterations().find(much).zip(iterations().rfind(much));
+        // Within a longer one there is none of which it is much.
+        let longest = || iterations().max_by_key(|(p, time)| (*time, u64::MAX - p.first));
+        let (low, high) = ends.or_else(|| longest().map(|one| (one, one)))?;
+        Some(match (low.0.first, high.0.last) {
             (0, high) if high > 0 && high + 1 == self.iterations => {
                 format!("all {} iterations of {}", self.iterations, self.place)
             }

@@ -20,7 +20,7 @@ export class Axis {
   private readonly clock = h("output", { class: "clock" });
   private readonly play = button("play", "play or pause (space)", () => this.toggle());
   private playing = 0;
-  private readonly part = h("output", { class: "note" });
+  private readonly part = h("output", { class: "part" });
   private width = 900;
   /** Where the program's own phases stand, below those of a run. */
   private readonly phasesTop: number;

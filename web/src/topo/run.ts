@@ -17,6 +17,8 @@ const BETWEEN = 2;
 export const BAND = 40;
 const MARKS = 9;
 const BARS = BAND - MARKS - 5;
+/** Can be read on the colour of slow iterations, which is bright in light and dark. */
+const ON_SLOW = "#14181d";
 /** Marks stand no closer together, in pixels. */
 const APART = 7;
 
@@ -90,7 +92,7 @@ export function paintRun(pen: CanvasRenderingContext2D, run: RunData, top: numbe
     if (kind !== ITERATIONS) {
       pen.fillStyle = ink("line");
       if (x1 - x0 >= 1) pen.fillRect(x0, bottom - 12, x1 - x0, 12);
-      write(pen, kind === 4 ? "run without a loop" : (KINDS[kind] ?? ""), x0, x1, bottom - 2);
+      write(pen, kind === 4 ? "run without a loop" : (KINDS[kind] ?? ""), x0, x1, bottom - 2, ink("text"));
       return;
     }
     const height = Math.max(2, (BARS * longest) / Math.max(1, most));
@@ -101,7 +103,7 @@ export function paintRun(pen: CanvasRenderingContext2D, run: RunData, top: numbe
       pen.globalAlpha = 1;
       if (slow) mark(pen, (x0 + x1) / 2, top + 1);
       const name = first === last ? String(first) : `${first}-${last}`;
-      if (height >= 11) write(pen, name, x0, x1, bottom - 2);
+      if (height >= 11) write(pen, name, x0, x1, bottom - 2, slow ? ON_SLOW : ink("text"));
       return;
     }
     for (let column = Math.floor(x0) - origin; column < Math.max(Math.floor(x0) + 1, Math.ceil(x1)) - origin; column++) {
@@ -123,9 +125,9 @@ export function paintRun(pen: CanvasRenderingContext2D, run: RunData, top: numbe
   });
 }
 
-function write(pen: CanvasRenderingContext2D, text: string, x0: number, x1: number, y: number): void {
+function write(pen: CanvasRenderingContext2D, text: string, x0: number, x1: number, y: number, colour: string): void {
   if (pen.measureText(text).width + 6 > x1 - x0) return;
-  pen.fillStyle = ink("text");
+  pen.fillStyle = colour;
   pen.fillText(text, x0 + 3, y);
 }
 

@@ -72,7 +72,7 @@ pub(super) fn findings(recording: &Recording) -> Vec<Hint> {
 /// A finding with the part of the program that it was found in.
 pub(super) fn sentence(hint: &Hint) -> String {
     match &hint.region {
-        Some(region) => format!("{}, in {region}", hint.sentence),
+        Some(region) => format!("{}, in {region}.", hint.sentence.trim_end_matches('.')),
         None => hint.sentence.clone(),
     }
 }
@@ -243,4 +243,55 @@ fn placed(recording: &Recording, at: Option<Nanos>) -> Vec<Placed> {
         Some(Placed { pu: *pus.get(&thread.pu)?, label: thread.label.clone() })
     };
     threads.iter().filter_map(place).take(MOST_PLACED).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_topology::phases::Course;
+    use talea_topology::{Frame, accumulate::objects_of, monitors::parse, synthetic};
+
+    use super::*;
+
+    /// Ten seconds, in which the first PU alone is busy from the third on; iterations of a second each from the second on.
+    fn recording() -> Recording {
+        const SECOND: u64 = 1_000_000_000;
+        let topology = synthetic::parse("core:2 pu:1").unwrap();
+        let monitors = parse("WORK { OBJ = PU; CTR = instructions; PER = second; }").unwrap();
+        let objects = vec![objects_of(&topology, monitors[0].objects)];
+        let frame = |at: u64| Frame {
+            at: Nanos(at * SECOND),
+            span: Nanos(SECOND),
+            phase: 0,
+            values: vec![if at > 3 { vec![1e9, 1e6] } else { vec![1e9, 1e9] }],
+        };
+        let course = Course {
+            of: "rank 0 of `app`".into(),
+            place: "a.c:7".into(),
+            begin: 0,
+            end: 11 * SECOND as i64,
+            iterations: (2..9).map(|at| (at * SECOND as i64, Nanos(SECOND))).collect(),
+            ..Course::default()
+        };
+        Recording {
+            topology,
+            monitors,
+            objects,
+            frames: (1..=7).map(frame).collect(),
+            run: Phases::of(&course, Nanos(0), Nanos(7 * SECOND)),
+            ..Recording::default()
+        }
+    }
+
+    #[test]
+    fn findings_name_the_iterations_that_they_are_of() {
+        let recording = recording();
+        let found = findings(&recording);
+        let unequal = found.iter().find(|hint| hint.sentence.contains("WORK")).unwrap();
+        assert_eq!(unequal.region.as_deref(), Some("a.c:7 iterations 1-4"), "{unequal:?}");
+        assert!(sentence(unequal).ends_with(", in a.c:7 iterations 1-4."), "{}", sentence(unequal));
+        let facts = facts(&recording, Some(Nanos(2_500_000_000)));
+        assert!(facts.iter().any(|fact| fact.ends_with(", a.c:7 iteration 0")), "{facts:?}");
+        let without = Recording { run: None, ..recording };
+        assert!(findings(&without).iter().all(|hint| hint.region.is_none()));
+    }
 }

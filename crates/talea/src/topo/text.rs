@@ -66,7 +66,9 @@ pub(super) fn recording(
     let shown = shown::shown(recording, other, options.at)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     writeln!(out, "{}", clean(&shown.title, WIDTH))?;
-    writeln!(out, "{}", clean(&shown.subtitle.join(" · "), WIDTH))?;
+    for line in wrapped(&shown.subtitle.join(" · "), WIDTH) {
+        writeln!(out, "{line}")?;
+    }
     if other.is_none() {
         for hint in findings(recording) {
             let (from, to): (Nanos, Nanos) = (hint.from, hint.to);

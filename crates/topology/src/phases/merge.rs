@@ -15,7 +15,7 @@ pub(super) fn phases(course: &Course, window: (i64, i64)) -> (Vec<Phase>, u64, O
     let end = |at: usize| iterations[at].0.saturating_add_unsigned(iterations[at].1.0);
     let cut = |kind, numbers: (usize, usize), from: i64, to: i64, longest, slow| {
         let (from, to) = (from.clamp(window.0, window.1), to.clamp(window.0, window.1));
-        (from < to).then(|| Phase {
+        (from < to).then_some(Phase {
             kind,
             first: numbers.0 as u64,
             last: numbers.1 as u64,

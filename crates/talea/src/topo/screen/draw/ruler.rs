@@ -5,9 +5,9 @@
 use ratatui::layout::Rect;
 use talea_model::Nanos;
 
-use super::{View, course};
 use super::figures::time;
 use super::pen::Pen;
+use super::{View, course};
 use crate::topo::screen::feed::Feed;
 
 /// Columns for a time at each end.
