@@ -112,6 +112,7 @@ struct RunData<'a> {
     summary: String,
     place: &'a str,
     median: Nanos,
+    merged: Option<u64>,
     /// Kind, first and last iteration, begin, end, longest iteration, whether it is slow.
     phases: Vec<(u8, u64, u64, u64, u64, u64, u8)>,
 }
@@ -251,6 +252,7 @@ fn run(run: &Phases) -> RunData<'_> {
         summary: run.summary(),
         place: &run.place,
         median: run.median,
+        merged: run.merged,
         phases: run.all.iter().map(phase).collect(),
     }
 }

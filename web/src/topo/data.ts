@@ -10,7 +10,7 @@ export interface HintData {
 }
 /** Kind, first and last iteration, begin, end, longest iteration, 1 where it is slow. */
 export type PhaseData = [number, number, number, number, number, number, number];
-export interface RunData { summary: string; place: string; median: number; phases: PhaseData[] }
+export interface RunData { summary: string; place: string; median: number; merged: number | null; phases: PhaseData[] }
 export interface RecordingData {
   name: string; facts: string[]; gaps: string[]; phases: [number, string][]; run: RunData | null;
   at: number[]; span: number[]; phase: [number, number][];

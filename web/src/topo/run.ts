@@ -1,7 +1,7 @@
 // The run that a recording is shown with: its phases as a band above the time axis, in words, and as a table.
 //
 // An iteration's bar is as high as it took long, so that slow ones are seen where each is narrower than a pixel; slow ones have another
-// colour and a mark above. Of all that meet in a column of pixels the longest is drawn.
+// colour and a mark above. Of all that meet in a column of pixels the longest is drawn. Merged iterations have a dashed frame.
 
 import type { PhaseData, RunData } from "./data";
 import { h, plain } from "../report/dom";
@@ -112,6 +112,12 @@ export function paintRun(pen: CanvasRenderingContext2D, run: RunData, top: numbe
       else bar.slow ||= slow === 1;
     }
   });
+  if (run.merged !== null && iterations.length) {
+    pen.strokeStyle = ink("frame");
+    pen.setLineDash([4, 3]);
+    pen.strokeRect(x(iterations[0]![3]) + 0.5, top + MARKS - 1.5, x(iterations[iterations.length - 1]![4]) - x(iterations[0]![3]) - 1, BARS + 2);
+    pen.setLineDash([]);
+  }
   let marked = -APART;
   bars.forEach(({ height, slow }, column) => {
     pen.fillStyle = ink(slow ? "waiting" : "computation");

@@ -1,7 +1,7 @@
 //! The run that a recording is shown with: its loop's iterations on the recording's axis of time.
 //!
-//! Owns the choice of the rank and the match of clocks. The host's `CLOCK_MONOTONIC`, which both files keep, matches them to the
-//! microsecond; where it disagrees with the date - the host was restarted, or its clock was set - the date decides, and that is said.
+//! Owns the choice of the rank and the match of clocks. The host's `CLOCK_MONOTONIC`, which both files keep, matches them as exactly
+//! as times of runs are; where it disagrees with the date - the host was restarted, or its clock was set - the date decides, and that is said.
 //! What does not belong together is an error, never a picture. Loops are the analysis's, words and merging are `talea-topology`'s.
 
 use std::path::{Path, PathBuf};

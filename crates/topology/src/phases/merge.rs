@@ -3,6 +3,7 @@
 //! Owns the cut at the recording's ends and the merging of neighbours. The bound holds for any number of iterations and of
 //! executions: where iterations are merged, so is what lies between them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use talea_model::Nanos;
@@ -34,7 +35,7 @@ pub(super) fn phases(course: &Course, window: (i64, i64)) -> (Vec<Phase>, u64, O
     };
     let is_inside = |&at: &usize| iterations[at].0 < window.1 && end(at) > window.0;
     let inside: Vec<usize> = (0..iterations.len()).filter(is_inside).collect();
-    let (blocks, merged) = blocks(&inside, &course.slow);
+    let (blocks, merged) = blocks(course, &inside);
     let mut all = Vec::with_capacity(2 * blocks.len() + 2);
     all.extend(stretch(PhaseKind::SetUp, (0, 0), course.begin, first.0));
     let slow: BTreeSet<usize> = course.slow.iter().copied().collect();
@@ -60,11 +61,11 @@ pub(super) fn phases(course: &Course, window: (i64, i64)) -> (Vec<Phase>, u64, O
 }
 
 /// First and last of each block of iterations, and the longest block where there is more than one iteration in any.
-fn blocks(inside: &[usize], slow: &[usize]) -> (Vec<(usize, usize)>, Option<u64>) {
+fn blocks(course: &Course, inside: &[usize]) -> (Vec<(usize, usize)>, Option<u64>) {
     if inside.len() <= MOST {
         return (inside.iter().map(|&at| (at, at)).collect(), None);
     }
-    let kept: BTreeSet<usize> = slow.iter().copied().take(SLOWEST).collect();
+    let kept = slowest(&course.iterations, &course.slow);
     let most = inside.len().div_ceil(MOST - 2 * SLOWEST);
     let mut blocks: Vec<(usize, usize)> = Vec::new();
     let mut single = true;
@@ -80,6 +81,18 @@ fn blocks(inside: &[usize], slow: &[usize]) -> (Vec<(usize, usize)>, Option<u64>
     }
     let longest = blocks.iter().map(|(low, high)| high - low + 1).max().unwrap_or(1);
     (blocks, Some(longest as u64))
+}
+
+/// The slow iterations that stay single. Of equally slow ones those are taken that lie scattered, not all the first.
+fn slowest(iterations: &[(i64, Nanos)], slow: &[usize]) -> BTreeSet<usize> {
+    // Multiples of the golden ratio lie evenly in a circle.
+    const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15;
+    let mut slow: Vec<usize> = slow.iter().copied().filter(|&at| at < iterations.len()).collect();
+    slow.sort_unstable();
+    slow.dedup();
+    let mut slow: Vec<(usize, usize)> = slow.into_iter().enumerate().collect();
+    slow.sort_by_key(|&(turn, at)| (Reverse(iterations[at].1), turn.wrapping_mul(GOLDEN)));
+    slow.into_iter().take(SLOWEST).map(|(_, at)| at).collect()
 }
 
 /// Times of damaged runs may go back: what would lie over the one before begins at its end, or is left out.

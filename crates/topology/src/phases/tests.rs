@@ -116,6 +116,16 @@ fn many_iterations_become_few_phases_and_the_slowest_stay() {
 }
 
 #[test]
+fn equally_slow_iterations_stay_where_they_lie_scattered() {
+    let run = course(0, 70_000);
+    assert_eq!(run.slow.len(), 10_000);
+    let phases = Phases::of(&run, ms(0), Nanos(run.end as u64)).unwrap();
+    let slow: Vec<u64> = phases.all.iter().filter(|p| p.slow).map(|p| p.first).collect();
+    assert_eq!(slow.len(), SLOWEST);
+    assert!(slow.windows(2).all(|two| (100..800).contains(&(two[1] - two[0]))), "{slow:?}");
+}
+
+#[test]
 fn a_run_without_a_loop_is_one_phase() {
     let run = Course { place: String::new(), iterations: Vec::new(), ..course(10 * MS, 3) };
     let phases = Phases::of(&run, ms(0), ms(1000)).unwrap();
