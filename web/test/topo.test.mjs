@@ -84,6 +84,37 @@ test("a finding leads to its time and object", async () => {
   await done();
 });
 
+test("a run's phases are named at the frame, under the pointer and in a table", async () => {
+  const { page, faults, done } = await show("small-run", { hash: "#t=2.5" });
+  assert.equal(await page.locator(".axis .part").textContent(), "set-up");
+  await page.keyboard.press("End");
+  assert.equal(await page.locator(".axis .part").textContent(), "");
+  const canvas = page.locator(".axis canvas");
+  const { x, y, width } = await canvas.boundingBox();
+  // The middle of the recording, in the band of iterations.
+  await page.mouse.move(x + 74 + (width - 86) / 2, y + 160);
+  assert.match(await page.locator(".bubble").textContent(), /^halo\.c:285-299 iteration \d+\d+ ms/);
+  await page.mouse.move(x + 74 + (width - 86) / 2, y + 20);
+  assert.equal(await page.locator(".bubble").isVisible(), false);
+  await page.locator(".panel.phases button", { hasText: "csv" }).waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator(".panel.phases button", { hasText: "csv" }).click()]);
+  const lines = readFileSync(await file.path(), "utf8").trim().split("\r\n");
+  assert.equal(lines.length, 1 + 1 + 120 + 1);
+  assert.equal(lines.slice(1).filter((line) => line.endsWith(",slow")).length, 1);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("a million iterations stay a small page that says so", async () => {
+  const [one, many] = ["small", "small-run-long"].map((name) => readFileSync(join(folder, `${name}.html`)).length);
+  assert.ok(many - one < 100_000, `${many - one} bytes for the iterations`);
+  const { page, faults, done } = await show("small-run-long", { hash: "#t=15" });
+  assert.match(await page.locator(".panel.phases .note").textContent(), /1000000 iterations .*, shown in runs of up to 625, the slowest single/);
+  assert.match(await page.locator(".axis .part").textContent(), /^halo\.c:285-299 iterations \d+-\d+$/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
 test("values are a table and a file", async () => {
   const { page, faults, done } = await show("small", { hash: "#t=15&monitor=busy" });
   await page.locator(".panel.values button", { hasText: "table" }).click();

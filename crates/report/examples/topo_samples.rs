@@ -33,6 +33,7 @@ fn main() {
             hints: &found,
             gaps: vec!["received at OS eth1: the device has no counters".into()],
             phases: vec![(1, "set-up".into()), (2, "time loop".into()), (3, "output".into())],
+            run: None,
         };
         let other = PageRecording {
             name: "lmp -in melt.in -sf omp".into(),
@@ -40,9 +41,18 @@ fn main() {
             frames: &second,
             ..PageRecording::default()
         };
-        for (kind, other) in [("", None), ("-two", Some(&other))] {
+        let (few, many) = (topology::run(count, 120), topology::run(count, 1_000_000));
+        let with = |run| PageRecording { run: Some(run), ..recording.clone() };
+        let (few, many) = (with(&few), with(&many));
+        let pages = [
+            ("", &recording, None),
+            ("-two", &recording, Some(&other)),
+            ("-run", &few, None),
+            ("-run-long", &many, None),
+        ];
+        for (kind, recording, other) in pages {
             let begin = std::time::Instant::now();
-            let html = page(&machine, &monitors, &recording, other);
+            let html = page(&machine, &monitors, recording, other);
             println!("{name}{kind}: {} KiB, {:.0?}", html.len() / 1024, begin.elapsed());
             std::fs::write(folder.join(format!("{name}{kind}.html")), html).unwrap();
         }

@@ -10,6 +10,7 @@ use talea_model::Nanos;
 use talea_topology::hints::{Hint, MonitorInfo, PlacementSample};
 use talea_topology::layout::{Options, layout};
 use talea_topology::svg::Shown;
+use talea_topology::phases::{Phase, PhaseKind, Phases};
 use talea_topology::{Frame, Topology, svg};
 
 use crate::page::{base64, harmless};
@@ -53,8 +54,10 @@ pub struct PageRecording<'a> {
     pub hints: &'a [Hint],
     /// What was lost, a sentence each.
     pub gaps: Vec<String>,
-    /// Names of phases by number.
+    /// Names of the program's own phases by number.
     pub phases: Vec<(u32, String)>,
+    /// The run that it is shown with.
+    pub run: Option<&'a Phases>,
 }
 
 #[derive(Serialize)]
@@ -92,6 +95,7 @@ struct RecordingData<'a> {
     facts: &'a [String],
     gaps: &'a [String],
     phases: Vec<(u32, &'a str)>,
+    run: Option<RunData<'a>>,
     at: Vec<u64>,
     span: Vec<u64>,
     /// First frame and number of each phase.
@@ -102,6 +106,16 @@ struct RecordingData<'a> {
     placement: Vec<PlacementData>,
     /// Monitors that have no number in any frame.
     silent: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct RunData<'a> {
+    summary: String,
+    place: &'a str,
+    median: Nanos,
+    merged: Option<u64>,
+    /// Kind, first and last iteration, begin, end, longest iteration, whether it is slow.
+    phases: Vec<(u8, u64, u64, u64, u64, u64, u8)>,
 }
 
 #[derive(Serialize)]
@@ -212,6 +226,7 @@ fn data<'a>(one: &'a PageRecording<'a>, monitors: &[PageMonitor]) -> RecordingDa
         facts: &one.facts,
         gaps: &one.gaps,
         phases: one.phases.iter().map(|(number, name)| (*number, name.as_str())).collect(),
+        run: one.run.map(run),
         at: one.frames.iter().map(|frame| frame.at.0).collect(),
         span: one.frames.iter().map(|frame| frame.span.0).collect(),
         phase,
@@ -219,6 +234,27 @@ fn data<'a>(one: &'a PageRecording<'a>, monitors: &[PageMonitor]) -> RecordingDa
         threads,
         placement,
         silent: (0..monitors.len()).filter(silent).collect(),
+    }
+}
+
+fn run(run: &Phases) -> RunData<'_> {
+    let phase = |phase: &Phase| {
+        let kind = match phase.kind {
+            PhaseKind::SetUp => 0,
+            PhaseKind::Iterations => 1,
+            PhaseKind::Between => 2,
+            PhaseKind::WrapUp => 3,
+            PhaseKind::Whole => 4,
+        };
+        let Phase { first, last, from, to, longest, slow, .. } = phase;
+        (kind, *first, *last, from.0, to.0, longest.0, u8::from(*slow))
+    };
+    RunData {
+        summary: run.summary(),
+        place: &run.place,
+        median: run.median,
+        merged: run.merged,
+        phases: run.all.iter().map(phase).collect(),
     }
 }
 

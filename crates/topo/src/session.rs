@@ -8,6 +8,7 @@ use std::path::Path;
 use talea_metric::catalogue;
 use talea_model::{Gaps, Nanos};
 use talea_sampling::family::Family;
+use talea_sampling::sources::now;
 use talea_sampling::{OpenError, Root, Sources, Target, placement};
 use talea_topology::hints::{PlacementSample, ThreadAt};
 use talea_topology::monitors::{Known, Mistakes, defaults, parse_known};
@@ -119,7 +120,10 @@ impl Session {
     /// Records from here on; the kind of file follows from its name, see [`Recorder::create`].
     pub fn record_to(&mut self, path: &Path, about: &About) -> Result<(), SessionError> {
         let texts: Vec<String> = self.monitors.iter().map(ToString::to_string).collect();
+        let began = self.sources.began();
         let about = About {
+            start: start(now() - began),
+            start_monotonic_ns: began.0,
             monitors: texts.join("\n"),
             source: self.source_names.clone(),
             topology: self.machine.how.clone(),
@@ -243,6 +247,13 @@ impl Drop for Session {
         // What could not be written now was an error of an update before.
         let _ = self.finish();
     }
+}
+
+/// The date of so long ago, as the host's clock has it now.
+fn start(ago: Nanos) -> String {
+    let ago = jiff::SignedDuration::from_nanos(i64::try_from(ago.0).unwrap_or(i64::MAX));
+    let now = jiff::Timestamp::now();
+    now.checked_sub(ago).unwrap_or(now).to_string()
 }
 
 /// The monitors of a text, or those by default, as far as the sources have their counters.

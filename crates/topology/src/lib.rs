@@ -14,6 +14,7 @@ pub mod levels;
 pub mod monitors;
 pub mod name;
 pub mod objects;
+pub mod phases;
 pub mod restrict;
 #[cfg(test)]
 mod sample;

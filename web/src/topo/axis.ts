@@ -2,7 +2,9 @@
 
 import type { Model, Spread } from "./model";
 import type { State, View } from "./state";
-import { button, h, plain } from "../report/dom";
+import { button, h, hideTip, plain, showTip } from "../report/dom";
+import { ink } from "./ink";
+import { BAND, during, paintRun, phaseAt, phaseLines } from "./run";
 import { tickTime, ticks } from "../report/units";
 import { amount } from "./scale";
 
@@ -10,8 +12,7 @@ const LEFT = 74;
 const RIGHT = 12;
 const VALUES = { top: 8, height: 74 };
 const BALANCE = { top: 96, height: 34 };
-const PHASES = 136;
-const HEIGHT = 172;
+const RUN = 134;
 
 export class Axis {
   readonly element: HTMLElement;
@@ -19,16 +20,22 @@ export class Axis {
   private readonly clock = h("output", { class: "clock" });
   private readonly play = button("play", "play or pause (space)", () => this.toggle());
   private playing = 0;
+  private readonly part = h("output", { class: "part" });
   private width = 900;
+  /** Where the program's own phases stand, below those of a run. */
+  private readonly phasesTop: number;
+  private readonly height: number;
   /** Everything but the place in time, which alone changes while time plays. */
   private readonly background = document.createElement("canvas");
   private key = "";
 
   constructor(private readonly model: Model, private readonly state: State) {
+    this.phasesTop = 136 + (model.data.recordings.some((one) => one.data.run) ? BAND : 0);
+    this.height = this.phasesTop + 36;
     const step = (label: string, title: string, by: number): HTMLButtonElement => button(label, title, () => this.step(by));
     this.element = h("section", { class: "axis panel", "aria-label": "time" },
       h("header", {}, h("h2", {}, "time"), h("span", { class: "tools left" },
-        step("\u2039", "one frame back (left)", -1), this.play, step("\u203a", "one frame on (right)", 1)), this.clock,
+        step("\u2039", "one frame back (left)", -1), this.play, step("\u203a", "one frame on (right)", 1)), this.clock, this.part,
         h("span", { class: "note" }, "mean with least and most of all objects; below it imbalance (max/mean); drag, or use the arrow keys")),
       this.canvas);
     const seek = (event: PointerEvent): void => {
@@ -43,7 +50,9 @@ export class Axis {
     });
     this.canvas.addEventListener("pointermove", (event) => {
       if (event.buttons & 1) seek(event);
+      this.tip(event);
     });
+    this.canvas.addEventListener("pointerleave", hideTip);
     addEventListener("keydown", (event) => this.keyed(event));
     new ResizeObserver(([entry]) => {
       this.width = Math.max(320, Math.floor(entry?.contentRect.width ?? 900));
@@ -100,6 +109,18 @@ export class Axis {
     this.playing = requestAnimationFrame(tick);
   }
 
+  /** Says what of the run is under the pointer. */
+  private tip(event: PointerEvent): void {
+    const recording = this.model.recording(this.state.view);
+    const { run } = recording.data;
+    const at = (pixels: number): number => recording.begin + ((pixels - LEFT) / (this.width - LEFT - RIGHT)) * this.model.length;
+    const { left, top } = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - left, event.clientY - top];
+    const phase = run && y >= RUN && y < RUN + BAND ? phaseAt(run, at(x - 1), at(x + 1)) : undefined;
+    if (run && phase) showTip(event.clientX, event.clientY, phaseLines(run, phase));
+    else hideTip();
+  }
+
   private x(nanos: number): number {
     return LEFT + (this.model.length ? nanos / this.model.length : 0) * (this.width - LEFT - RIGHT);
   }
@@ -109,6 +130,9 @@ export class Axis {
     const length = (this.model.length / 1e9).toFixed(3);
     this.clock.textContent = view.mean ? `mean of ${length} s` : `${view.t.toFixed(3)} s of ${length} s`;
     this.canvas.setAttribute("aria-valuenow", view.t.toFixed(3));
+    const { run, at, span } = recording.data;
+    const frame = this.model.frame(recording, view);
+    this.part.textContent = run && !view.mean && recording.frames ? during(run, at[frame]! - span[frame]!, at[frame]!) : "";
     this.canvas.setAttribute("aria-valuemax", length);
     const pen = this.canvas.getContext("2d");
     if (!pen) return;
@@ -119,10 +143,10 @@ export class Axis {
       this.key = key;
       for (const canvas of [this.canvas, this.background]) {
         canvas.width = this.width * ratio;
-        canvas.height = HEIGHT * ratio;
+        canvas.height = this.height * ratio;
       }
       this.canvas.style.width = `${this.width}px`;
-      this.canvas.style.height = `${HEIGHT}px`;
+      this.canvas.style.height = `${this.height}px`;
       const ground = this.background.getContext("2d");
       ground?.setTransform(ratio, 0, 0, ratio, 0, 0);
       if (ground) this.paint(ground, view);
@@ -137,7 +161,7 @@ export class Axis {
       pen.lineWidth = 1.5;
       pen.beginPath();
       pen.moveTo(x, 2);
-      pen.lineTo(x, PHASES + 16);
+      pen.lineTo(x, this.phasesTop + 16);
       pen.stroke();
     }
   }
@@ -145,11 +169,14 @@ export class Axis {
   private paint(pen: CanvasRenderingContext2D, view: View): void {
     const recording = this.model.recording(view);
     const info = this.model.monitor(view.monitor);
-    pen.clearRect(0, 0, this.width, HEIGHT);
+    pen.clearRect(0, 0, this.width, this.height);
     pen.font = `11px ${ink("mono") || "monospace"}`;
     pen.lineWidth = 1;
     const right = this.width - RIGHT;
     this.phases(pen);
+    if (recording.data.run) {
+      paintRun(pen, recording.data.run, RUN, (at) => this.x(at - recording.begin), (y, text) => this.label(pen, y, text));
+    }
     if (info) {
       const spread = this.model.spread(recording, view.monitor);
       const low = Math.min(0, ...[spread.min.reduce((a, b) => (b < a ? b : a), 0)]);
@@ -168,8 +195,8 @@ export class Axis {
     pen.textAlign = "center";
     for (const one of marks) {
       const x = this.x(one);
-      pen.fillRect(Math.round(x), PHASES + 16, 1, 4);
-      pen.fillText(text(one), Math.min(Math.max(x, LEFT + 10), right - 14), HEIGHT - 6);
+      pen.fillRect(Math.round(x), this.phasesTop + 16, 1, 4);
+      pen.fillText(text(one), Math.min(Math.max(x, LEFT + 10), right - 14), this.height - 6);
     }
     pen.textAlign = "left";
   }
@@ -242,18 +269,14 @@ export class Axis {
       const end = at[last - 1] ?? start;
       const [x0, x1] = [this.x(start - recording.begin), this.x(end - recording.begin)];
       pen.fillStyle = number ? ink(place % 2 ? "hover" : "chosen") : ink("faint");
-      pen.fillRect(x0, PHASES, Math.max(1, x1 - x0 - 1), 14);
+      pen.fillRect(x0, this.phasesTop, Math.max(1, x1 - x0 - 1), 14);
       const name = number ? plain(recording.phaseName(number), 40) : "";
       pen.fillStyle = ink("text");
-      if (pen.measureText(name).width < x1 - x0 - 8) pen.fillText(name, x0 + 4, PHASES + 11);
+      if (pen.measureText(name).width < x1 - x0 - 8) pen.fillText(name, x0 + 4, this.phasesTop + 11);
     });
     recording.data.hints.forEach((hint, number) => {
       pen.fillStyle = ink("accent");
-      pen.fillRect(this.x(hint.from - recording.begin), PHASES - 3 - (number % 2), Math.max(2, this.x(hint.to - recording.begin) - this.x(hint.from - recording.begin)), 1.5);
+      pen.fillRect(this.x(hint.from - recording.begin), this.phasesTop - 3 - (number % 2), Math.max(2, this.x(hint.to - recording.begin) - this.x(hint.from - recording.begin)), 1.5);
     });
   }
-}
-
-function ink(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

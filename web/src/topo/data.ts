@@ -8,8 +8,11 @@ export interface MonitorData {
 export interface HintData {
   kind: string; objects: number[]; figure: string; from: number; to: number; region: string | null; sentence: string;
 }
+/** Kind, first and last iteration, begin, end, longest iteration, 1 where it is slow. */
+export type PhaseData = [number, number, number, number, number, number, number];
+export interface RunData { summary: string; place: string; median: number; merged: number | null; phases: PhaseData[] }
 export interface RecordingData {
-  name: string; facts: string[]; gaps: string[]; phases: [number, string][];
+  name: string; facts: string[]; gaps: string[]; phases: [number, string][]; run: RunData | null;
   at: number[]; span: number[]; phase: [number, number][];
   hints: HintData[]; threads: string[]; placement: { at: number; on: [number, number][] }[]; silent: number[];
 }

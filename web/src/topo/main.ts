@@ -9,6 +9,7 @@ import { Key } from "./key";
 import { Model } from "./model";
 import { Panel } from "../report/panel";
 import { Picture } from "./picture";
+import { runPanel } from "./run";
 import { amount } from "./scale";
 import { State } from "./state";
 import { themes } from "../report/theme";
@@ -37,6 +38,7 @@ function start(data: Data, app: HTMLElement): void {
   const key = new Key(model, state);
   const axis = new Axis(model, state);
   const table = values(model, state);
+  const { run } = model.first.data;
   const findings = h("ol", { class: "hints" });
   const facts = h("div", { class: "facts dim" });
   const gaps = h("section", { class: "gaps", "aria-label": "gaps" });
@@ -79,7 +81,7 @@ function start(data: Data, app: HTMLElement): void {
       h("div", { class: "tools" }, button("light/dark", "light or dark", theme.toggle)), facts),
     gaps,
     h("div", { class: "stage" }, h("div", {}, picture.element, axis.element), h("aside", { class: "side", "aria-label": "findings and monitors" }, findings, key.element)),
-    table.element,
+    table.element, ...(run ? [runPanel(run).element] : []),
   );
   theme.listen(() => axis.again());
   state.listen(update);

@@ -5,6 +5,7 @@
 use talea_model::Nanos;
 use talea_report::topo_page::PageMonitor;
 use talea_topology::hints::{MonitorInfo, PlacementSample, ThreadAt};
+use talea_topology::phases::{Course, Phases};
 use talea_topology::{Attributes, CpuSet, Frame, Object, ObjectId, ObjectKind as K, Topology};
 
 /// Two packages with memory, `caches` L3 each for `cores` cores of two PUs, and two networks.
@@ -152,4 +153,29 @@ pub(crate) fn placement(count: usize) -> Vec<PlacementSample> {
         }
     };
     (0..count).map(sample).collect()
+}
+
+/// A run that fills all but the first and last tenth of so many frames with iterations; every 97th is slow, some of them very.
+pub(crate) fn run(count: usize, iterations: u64) -> Phases {
+    let whole = count as u64 * 100_000_000;
+    let long = |at: u64| if at % 97 == 41 { 3 + at % 3 } else { 1 };
+    let unit = whole * 8 / 10 / (0..iterations).map(long).sum::<u64>().max(1);
+    let mut now = whole / 10;
+    let turns = (0..iterations).map(|at| {
+        let begin = now;
+        now += long(at) * unit;
+        (begin as i64, Nanos(now - begin))
+    });
+    let mut slow: Vec<usize> = (0..iterations as usize).filter(|&at| long(at as u64) > 1).collect();
+    slow.sort_by_key(|&at| std::cmp::Reverse(long(at as u64)));
+    let course = Course {
+        of: "rank 0 of `talea-halo`".into(),
+        place: "halo.c:285-299".into(),
+        begin: (whole / 25) as i64,
+        iterations: turns.collect(),
+        end: (whole / 100 * 95) as i64,
+        slow,
+        median: Nanos(unit),
+    };
+    Phases::of(&course, Nanos(0), Nanos(whole)).unwrap_or_default()
 }

@@ -6,6 +6,7 @@ use talea_model::Nanos;
 
 use crate::clock::{ClockMap, SyncPoint};
 use crate::live::numbers::{Cursor, put_number, put_signed};
+use crate::recording::Started;
 
 /// The clock of a process, as it stands before its times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +60,15 @@ impl Clock {
     /// When the process began, on the clock of rank 0's host.
     pub(super) fn begin(&self) -> u64 {
         self.start_nanos.saturating_add_signed(self.offset[0])
+    }
+
+    /// The same moment on all clocks; `start` is that of the run, on the clock of rank 0's host.
+    pub(super) fn started(&self, start: u64) -> Started {
+        Started {
+            at: Nanos(self.begin().saturating_sub(start)),
+            monotonic: Nanos(self.start_nanos),
+            realtime: Nanos(self.start_realtime),
+        }
     }
 
     /// From nominal nanoseconds since the process's start to nanoseconds since the run's, on the clock of rank 0's host.

@@ -23,7 +23,7 @@ use crate::live::layout::{TimesMode, state};
 use crate::live::numbers::Cursor;
 use crate::live::read::LiveProcess;
 use crate::places::ThreadPlace;
-use crate::recording::{self, Ended, Open, Recording, Sizes};
+use crate::recording::{self, Ended, Open, Recording, Sizes, Started};
 
 impl Recording {
     /// Brings the processes of a run together, read from their mapped files.
@@ -78,8 +78,8 @@ impl Bundle {
                 let what = "its times are from another clock, nobody knows how far apart";
                 gaps.note(gap_of(GapKind::Estimated, rank, what, 0));
             }
-            let clock = clock.map(start);
-            processes.push(self.process(process, world, rank, clock, &decoded, times, &mut gaps));
+            let clocks = (clock.started(start), clock.map(start));
+            processes.push(self.process(process, world, rank, clocks, &decoded, times, &mut gaps));
         }
         processes.sort_by_key(|p| p.location);
         note_missing(&processes, &mut gaps);
@@ -130,7 +130,7 @@ impl Bundle {
         process: &Process,
         world: u32,
         rank: Rank,
-        clock: ClockMap,
+        (started, clock): (Started, ClockMap),
         decoded: &Decoded<'_>,
         mut from: Cursor<'_>,
         gaps: &mut Gaps,
@@ -182,6 +182,7 @@ impl Bundle {
             host: text(process.host),
             pid: process.pid,
             library: text(process.library),
+            started,
             ended: match process.state {
                 state::FINALIZED => Ended::Finalized,
                 state::ABORTED => Ended::Aborted(process.abort_code),

@@ -90,6 +90,8 @@ pub struct Process {
     pub pid: u32,
     /// Version of its MPI library.
     pub library: String,
+    /// When it started, on the clocks of its own host.
+    pub started: Started,
     /// How it ended.
     pub ended: Ended,
     /// A call that had not returned when it ended, with the time it began.
@@ -100,6 +102,17 @@ pub struct Process {
     pub places: Vec<ThreadPlace>,
     /// From nominal nanoseconds since its own start to nanoseconds since the run's start.
     pub(crate) clock: ClockMap,
+}
+
+/// The moment at which a process started, on three clocks: by it, times of the run become those of the process's host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Started {
+    /// Since the start of the run.
+    pub at: Nanos,
+    /// `CLOCK_MONOTONIC` of its host; 0 where it is lost.
+    pub monotonic: Nanos,
+    /// `CLOCK_REALTIME` of its host some milliseconds before, in nanoseconds since 1970; 0 where it is lost.
+    pub realtime: Nanos,
 }
 
 /// A call that never returned.

@@ -130,7 +130,7 @@ impl<'a> Analysis<'a> {
 }
 
 /// The number by which a process is shown: its rank, where spawned worlds continue after the first one.
-fn display_rank(run: &Run, process: &Process) -> Rank {
+pub(crate) fn display_rank(run: &Run, process: &Process) -> Rank {
     let sizes: BTreeMap<u32, u32> =
         run.recording.processes.iter().map(|p| (p.location.world, p.world_size)).collect();
     let sizes = sizes.range(..process.location.world);

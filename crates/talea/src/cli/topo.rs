@@ -30,6 +30,8 @@ Examples:
   talea topo --out node.talea -- mpirun -n 4 ./app  record while a command runs
   talea topo --replay node.talea --html node.html   a page with a time scrubber
   talea topo --replay a.talea --compare b.talea --svg change.svg
+  talea topo --out node.talea -- talea run --out app -- mpirun -n 4 ./app
+  talea topo --replay node.talea --run app          which iteration of the program's loop a value belongs to
   talea topo --topology big.xml --json              what is in a file of hwloc's XML
   talea topo --synthetic 'pack:2 l3:4 core:8 pu:2' --simulate lists --svg demo.svg
   talea topo --counters                             names for monitors that work here
@@ -52,8 +54,10 @@ called plugin:NAME. PLACE is pu:3, numa:0, package:1, device:eth0 or machine; `g
 
 JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, subtype, os_index, logical_index, cpuset, nodeset, parent, memory,
 cache_size}], how, gaps}; with values also {host, source, at_ns, frames, monitors: [{name, expression, unit, level, min, max, log, imbalance,
-values: [{object, label, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], threads: [{pid, tid, name, pu}]};
-value is null where it is absent.")]
+values: [{object, label, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], threads: [{pid, tid, name, pu}],
+run: {of, place, iterations, outside, merged, median_ns, phases: [{kind, name, first, last, from_ns, to_ns, longest_ns, slow}]}};
+run is null without --run, kind is set-up, iterations, between, wrap-up or whole, first and last are numbers of iterations from 0,
+merged is null or the most iterations of one phase; value is null where it is absent.")]
 pub(super) struct TopoArgs {
     /// Objects from a file of hwloc's XML (versions 1 to 3) instead of this machine's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -97,6 +101,12 @@ pub(super) struct TopoArgs {
     /// Show how --replay differs from this earlier recording
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "replay")]
     compare: Option<PathBuf>,
+    /// Show the phases of this run on the time of --replay, which was recorded meanwhile: set-up, iterations of its loop, wrap-up
+    #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath, requires = "replay")]
+    run: Option<PathBuf>,
+    /// Whose iterations --run shows [default: the lowest rank on the recording's host]
+    #[arg(long, value_name = "N", requires = "run")]
+    rank: Option<u32>,
     /// Write --replay as the text form of dynamic lstopo
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "replay")]
     paje: Option<PathBuf>,
@@ -164,6 +174,8 @@ impl From<TopoArgs> for topo::Options {
             record: args.out,
             replay: args.replay,
             compare: args.compare,
+            run: args.run,
+            rank: args.rank,
             at: args.at,
             speed: args.speed,
             out: topo::Outputs {

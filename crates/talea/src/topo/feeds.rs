@@ -175,6 +175,7 @@ pub(super) fn replay(recording: Recording) -> Replay {
         source: about.source.clone(),
         threads: recording.placement.iter().map(|s| (from(s.at), threads(s))).collect(),
         phases,
+        run: recording.run,
         topology: recording.topology,
         frames: recording.frames,
         gaps: recording.gaps,

@@ -9,6 +9,7 @@ mod feeds;
 mod measure;
 mod objects;
 mod outputs;
+mod phases;
 mod png;
 pub(crate) mod screen;
 mod shown;
@@ -58,6 +59,10 @@ pub(crate) struct Options {
     pub(crate) replay: Option<PathBuf>,
     /// The recording to compare it with.
     pub(crate) compare: Option<PathBuf>,
+    /// The run that the recording is shown with.
+    pub(crate) run: Option<PathBuf>,
+    /// Whose iterations are shown.
+    pub(crate) rank: Option<u32>,
     /// Time of pictures.
     pub(crate) at: Option<Nanos>,
     /// Speed of a replay.
@@ -150,6 +155,9 @@ pub(crate) enum TopoError {
     /// A recording.
     #[error("{0}")]
     Recording(#[from] ReadError),
+    /// The run beside it.
+    #[error("{0}")]
+    Run(#[from] phases::PhasesError),
     /// Two recordings that have no monitor in common.
     #[error("the two recordings have no monitor on the same objects: `{}`, `{}`", .0.display(), .1.display())]
     Apart(PathBuf, PathBuf),
@@ -226,7 +234,10 @@ fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
         Objects::Machine => None,
         _ => Some(objects::machine(options)?.topology),
     };
-    let recording = recording::read(path, topology.clone())?;
+    let mut recording = recording::read(path, topology.clone())?;
+    if let Some(run) = &options.run {
+        phases::add(&mut recording, run, options.rank)?;
+    }
     let other = options.compare.as_ref().map(|path| recording::read(path, topology)).transpose()?;
     if options.out.is_any() {
         return outputs::recording(&recording, other.as_ref(), options);

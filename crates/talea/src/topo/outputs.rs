@@ -9,6 +9,7 @@ use talea_topo::recording::to_paje;
 use talea_topo::{Machine, Recording};
 use talea_topology::accumulate::imbalance;
 use talea_topology::layout::Options as Room;
+use talea_topology::phases::{Phase, Phases};
 use talea_topology::svg::{Shown, picture};
 use talea_topology::{Attributes, Topology, xml};
 
@@ -125,6 +126,7 @@ fn html(recording: &Recording, other: Option<&Recording>) -> String {
         hints: &hints,
         gaps: first_gaps,
         phases: recording.phases.clone(),
+        run: recording.run.as_ref(),
     };
     let second = other.zip(second).map(|(other, (facts, gaps))| PageRecording {
         name: name(other),
@@ -134,6 +136,7 @@ fn html(recording: &Recording, other: Option<&Recording>) -> String {
         hints: &[],
         gaps,
         phases: other.phases.clone(),
+        run: None,
     });
     page(&recording.topology, &monitors, &first, second.as_ref())
 }
@@ -177,6 +180,30 @@ fn objects_json(topology: &Topology) -> Value {
         })
         .collect();
     json!({ "counts": counts, "objects": objects })
+}
+
+fn run_json(run: &Phases) -> Value {
+    let phase = |phase: &Phase| {
+        json!({
+            "kind": phase.kind.word(),
+            "name": run.name(phase),
+            "first": phase.first,
+            "last": phase.last,
+            "from_ns": phase.from.0,
+            "to_ns": phase.to.0,
+            "longest_ns": phase.longest.0,
+            "slow": phase.slow,
+        })
+    };
+    json!({
+        "of": run.of,
+        "place": run.place,
+        "iterations": run.iterations,
+        "outside": run.outside,
+        "merged": run.merged,
+        "median_ns": run.median.0,
+        "phases": run.all.iter().map(phase).collect::<Vec<_>>(),
+    })
 }
 
 fn recording_json(recording: &Recording, options: &Options) -> Result<Value, TopoError> {
@@ -231,6 +258,7 @@ fn recording_json(recording: &Recording, options: &Options) -> Result<Value, Top
     value["monitors"] = json!(monitors);
     value["hints"] = json!(hints);
     value["threads"] = json!(threads);
+    value["run"] = recording.run.as_ref().map_or(Value::Null, run_json);
     value["gaps"] = json!(recording.gaps);
     Ok(value)
 }

@@ -6,6 +6,7 @@ use talea_model::{Gaps, Nanos};
 use talea_report::topo_page::PageMonitor;
 use talea_topo::Recording;
 use talea_topology::hints::{Hint, MonitorInfo, hints};
+use talea_topology::phases::Phases;
 use talea_topology::scale::{Ends, Scale};
 use talea_topology::svg::{Placed, Range, Shown, ShownHint, ShownMonitor, ShownScale};
 use talea_topology::{Monitor, ObjectId, ObjectsOf, Topology};
@@ -57,7 +58,23 @@ pub(super) fn page_monitor(recording: &Recording, at: usize) -> PageMonitor {
 pub(super) fn findings(recording: &Recording) -> Vec<Hint> {
     let infos: Vec<MonitorInfo> =
         (0..recording.monitors.len()).map(|at| info(recording, at)).collect();
-    hints(&recording.topology, &infos, &recording.frames, &recording.placement)
+    let mut found = hints(&recording.topology, &infos, &recording.frames, &recording.placement);
+    if let Some(run) = &recording.run {
+        for hint in &mut found {
+            let during = run.during(hint.from, hint.to);
+            let both = hint.region.take().into_iter().chain(during);
+            hint.region = both.reduce(|phase, during| format!("{phase}, {during}"));
+        }
+    }
+    found
+}
+
+/// A finding with the part of the program that it was found in.
+pub(super) fn sentence(hint: &Hint) -> String {
+    match &hint.region {
+        Some(region) => format!("{}, in {region}.", hint.sentence.trim_end_matches('.')),
+        None => hint.sentence.clone(),
+    }
 }
 
 /// The values of each monitor at a time, or their means over all of it.
@@ -122,7 +139,7 @@ pub(super) fn shown(
     gaps.merge(other.map(|other| other.gaps.clone()).unwrap_or_default());
     let hint = |hint: &Hint| ShownHint {
         objects: hint.objects.clone(),
-        sentence: hint.sentence.clone(),
+        sentence: sentence(hint),
         from_to: Some((hint.from, hint.to)),
     };
     let hints =
@@ -188,13 +205,18 @@ pub(super) fn facts(recording: &Recording, at: Option<Nanos>) -> Vec<String> {
     let about = &recording.about;
     let span = recording.frames.last().map_or(0.0, |frame| frame.at.seconds());
     let time = match at {
-        Some(at) => format!("at {:.2} s of {span:.2} s", at.seconds()),
+        Some(at) => {
+            let phase = recording.run.as_ref().and_then(|run| Some(run.name(run.at(at)?)));
+            let phase = phase.map(|phase| format!(", {phase}")).unwrap_or_default();
+            format!("at {:.2} s of {span:.2} s{phase}", at.seconds())
+        }
         None => format!("mean of {} values over {span:.2} s", recording.frames.len()),
     };
     let date = about.start.get(..16).map(|date| date.replace('T', " ")).unwrap_or_default();
     let source =
         if about.source.is_empty() { String::new() } else { format!("source: {}", about.source) };
-    let all = [about.host.clone(), source, date, time];
+    let run = recording.run.as_ref().map(Phases::summary).unwrap_or_default();
+    let all = [about.host.clone(), source, date, time, run];
     all.into_iter().filter(|fact| !fact.is_empty()).collect()
 }
 
@@ -221,4 +243,55 @@ fn placed(recording: &Recording, at: Option<Nanos>) -> Vec<Placed> {
         Some(Placed { pu: *pus.get(&thread.pu)?, label: thread.label.clone() })
     };
     threads.iter().filter_map(place).take(MOST_PLACED).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_topology::phases::Course;
+    use talea_topology::{Frame, accumulate::objects_of, monitors::parse, synthetic};
+
+    use super::*;
+
+    /// Ten seconds, in which the first PU alone is busy from the third on; iterations of a second each from the second on.
+    fn recording() -> Recording {
+        const SECOND: u64 = 1_000_000_000;
+        let topology = synthetic::parse("core:2 pu:1").unwrap();
+        let monitors = parse("WORK { OBJ = PU; CTR = instructions; PER = second; }").unwrap();
+        let objects = vec![objects_of(&topology, monitors[0].objects)];
+        let frame = |at: u64| Frame {
+            at: Nanos(at * SECOND),
+            span: Nanos(SECOND),
+            phase: 0,
+            values: vec![if at > 3 { vec![1e9, 1e6] } else { vec![1e9, 1e9] }],
+        };
+        let course = Course {
+            of: "rank 0 of `app`".into(),
+            place: "a.c:7".into(),
+            begin: 0,
+            end: 11 * SECOND as i64,
+            iterations: (2..9).map(|at| (at * SECOND as i64, Nanos(SECOND))).collect(),
+            ..Course::default()
+        };
+        Recording {
+            topology,
+            monitors,
+            objects,
+            frames: (1..=7).map(frame).collect(),
+            run: Phases::of(&course, Nanos(0), Nanos(7 * SECOND)),
+            ..Recording::default()
+        }
+    }
+
+    #[test]
+    fn findings_name_the_iterations_that_they_are_of() {
+        let recording = recording();
+        let found = findings(&recording);
+        let unequal = found.iter().find(|hint| hint.sentence.contains("WORK")).unwrap();
+        assert_eq!(unequal.region.as_deref(), Some("a.c:7 iterations 1-4"), "{unequal:?}");
+        assert!(sentence(unequal).ends_with(", in a.c:7 iterations 1-4."), "{}", sentence(unequal));
+        let facts = facts(&recording, Some(Nanos(2_500_000_000)));
+        assert!(facts.iter().any(|fact| fact.ends_with(", a.c:7 iteration 0")), "{facts:?}");
+        let without = Recording { run: None, ..recording };
+        assert!(findings(&without).iter().all(|hint| hint.region.is_none()));
+    }
 }

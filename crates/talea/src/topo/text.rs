@@ -8,7 +8,7 @@ use talea_topology::accumulate::imbalance;
 use talea_topology::svg::amount;
 use talea_topology::{Attributes, ObjectId, Topology};
 
-use super::shown::{self, findings};
+use super::shown::{self, findings, sentence};
 use super::{Options, TopoError, say_gaps};
 use crate::terminal::{WIDTH, bar, clean, wrapped};
 
@@ -66,12 +66,14 @@ pub(super) fn recording(
     let shown = shown::shown(recording, other, options.at)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     writeln!(out, "{}", clean(&shown.title, WIDTH))?;
-    writeln!(out, "{}", clean(&shown.subtitle.join(" · "), WIDTH))?;
+    for line in wrapped(&shown.subtitle.join(" · "), WIDTH) {
+        writeln!(out, "{line}")?;
+    }
     if other.is_none() {
         for hint in findings(recording) {
             let (from, to): (Nanos, Nanos) = (hint.from, hint.to);
             let text =
-                format!("{} ({:.1} s to {:.1} s)", hint.sentence, from.seconds(), to.seconds());
+                format!("{} ({:.1} s to {:.1} s)", sentence(&hint), from.seconds(), to.seconds());
             for (number, line) in wrapped(&text, WIDTH - 2).iter().enumerate() {
                 writeln!(out, "{} {line}", if number == 0 { "*" } else { " " })?;
             }

@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use talea_model::Gaps;
+use talea_topo::Machine;
+use talea_topo::recording::{About, Recorder};
 
-use super::bench::{Bench, checkout, missing, on_path, stderr};
+use super::bench::{Bench, Mpi, checkout, missing, on_path, stderr};
 
 /// The input of the paper's demonstration.
 const PAPER: &str = "\
@@ -352,4 +355,113 @@ fn a_page_and_a_picture_in_pixels() {
     assert!(page.starts_with("<!doctype html>") && page.len() > 20_000, "{}", page.len());
     let png = std::fs::read(bench.path("node.png")).unwrap();
     assert!(png.starts_with(b"\x89PNG") && png.len() > 10_000, "{} bytes", png.len());
+}
+
+/// A recording of nothing, as if it were made on this host.
+fn recording_of(bench: &Bench, name: &str, host: &str) {
+    let about = About { host: host.to_owned(), ..About::default() };
+    let machine = Machine::synthetic("pu:2").unwrap();
+    let file = bench.path(name);
+    let mut recorder = Recorder::create(&file, &about, &machine.topology, &[], &[]).unwrap();
+    recorder.finish(&Gaps::default()).unwrap();
+}
+
+/// Records the demonstration program, and the node meanwhile; with a run from before. Steps of the program: 37.
+fn node_and_run(bench: &Bench) -> Option<()> {
+    let mpi = Mpi::any()?;
+    let halo = |steps: &str| {
+        let mut command = mpi.launch(4);
+        command.push(mpi.program("halo").display().to_string());
+        command.extend(["--size", "8", "--steps", steps].map(str::to_owned));
+        command
+    };
+    bench.record("before", &[], &halo("3"));
+    std::fs::write(bench.path("soft.txt"), SOFTWARE).unwrap();
+    let talea = env!("CARGO_BIN_EXE_talea");
+    let mut all = words(&["--monitors", "soft.txt", "--every", "10ms", "--out", "node.talea"]);
+    all.extend(["--", "timeout", "--kill-after=10", "300", talea, "run", "--out", "app", "--"]);
+    let command = halo("37");
+    all.extend(command.iter().map(String::as_str));
+    let output = bench.talea(&all).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    Some(())
+}
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&words(&["--replay", "node.talea", "--run", "app"]), more].concat()
+}
+
+#[test]
+fn iterations_of_a_run_are_phases_of_a_recording() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(()) = node_and_run(&bench) else { return };
+    let json = bench.json(&with(&["--json"]));
+    let run = &json["run"];
+    assert_eq!(run["of"], "rank 0 of `app`", "{run}");
+    // As many as the loop's turns, which another view counts for itself.
+    let structure = bench.json(&["show", "app", "structure", "--rank", "0", "--json"]);
+    let parts = structure[0]["tree"]["children"].as_array().unwrap();
+    let turns = parts.iter().filter(|part| part["kind"] == "loop");
+    let main = turns.max_by_key(|part| part["time_ns"].as_u64()).unwrap();
+    assert_eq!((&main["count"], &run["iterations"]), (&37.into(), &37.into()), "{main}");
+    assert_eq!(main["label"], run["place"]);
+    assert_eq!((&run["outside"], &run["merged"]), (&0.into(), &Value::Null), "{run}");
+    let phases = run["phases"].as_array().unwrap();
+    let kinds: Vec<&str> = phases.iter().map(|phase| phase["kind"].as_str().unwrap()).collect();
+    let turns = kinds.iter().filter(|&&kind| kind == "iterations").count();
+    assert_eq!((kinds[0], turns, kinds[kinds.len() - 1]), ("set-up", 37, "wrap-up"), "{run}");
+    // One after the other, inside the recording, and the program ran while it was recorded.
+    let number = |phase: &Value, key: &str| phase[key].as_u64().unwrap();
+    let mut end = 0;
+    for phase in phases {
+        assert!(end <= number(phase, "from_ns"), "{phase}");
+        assert!(number(phase, "from_ns") < number(phase, "to_ns"), "{phase}");
+        end = number(phase, "to_ns");
+    }
+    assert!(number(&phases[0], "from_ns") > 0, "{run}");
+    let late = format!("{}ns", end + 10_000_000_000);
+    let (_, said) = bench.fails(&with(&["--at", &late, "--json"]));
+    let last = said.split(" to ").nth(1).and_then(|text| text.strip_suffix(" s\n"));
+    let last: f64 = last.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
+    assert!(end as f64 / 1e9 <= last, "{end} {last}");
+
+    let first = &phases[1];
+    let name = format!("{} iteration 0", run["place"].as_str().unwrap());
+    assert_eq!(
+        (&first["name"], &first["first"], &first["last"]),
+        (&name.into(), &0.into(), &0.into())
+    );
+    let third = bench.json(&with(&["--rank", "3", "--json"]));
+    assert_eq!(third["run"]["of"], "rank 3 of `app`");
+    // In text, in the picture of a moment, and on the page.
+    let text = bench.text(&with(&[]));
+    assert!(text.contains("37 iterations of"), "{text}");
+    let middle = format!("{}ns", u64::midpoint(number(first, "from_ns"), number(first, "to_ns")));
+    bench.text(&with(&["--at", &middle, "--svg", "node.svg", "--html", "node.html"]));
+    let svg = std::fs::read_to_string(bench.path("node.svg")).unwrap();
+    assert!(svg.contains(" iteration 0"), "{svg}");
+    // Without it, nothing is said of any run.
+    assert_eq!(bench.json(&words(&["--replay", "node.talea", "--json"]))["run"], Value::Null);
+
+    let check = |words: &[&str], expected: &[&str]| {
+        let (code, said) = bench.fails(words);
+        assert_eq!(code, 2, "{words:?}: {said}");
+        for text in expected {
+            assert!(said.contains(text), "{words:?}: expected `{text}` in: {said}");
+        }
+    };
+    let other = words(&["--replay", "node.talea", "--run", "before"]);
+    check(&other, &["at another time", "UTC, values are from", "`before`"]);
+    check(&with(&["--rank", "4"]), &["4 ranks, from 0 to 3, none is 4"]);
+    check(&words(&["--replay", "node.talea", "--run", "none"]), &["--run: ", "none"]);
+    recording_of(&bench, "elsewhere.talea", "elsewhere");
+    let other = words(&["--replay", "elsewhere.talea", "--run", "app"]);
+    check(&other, &["host `elsewhere`, where no rank of the run was; it ran on `"]);
+    recording_of(&bench, "nowhere.talea", "");
+    let other = words(&["--replay", "nowhere.talea", "--run", "app"]);
+    check(&other, &["neither when nor where", "nowhere.talea"]);
+    let machine = ["--synthetic", "core:2 pu:1", "--simulate", "mixed", "--for", "1s"];
+    bench.text(&words(&[&machine[..], &["--out", "made-up.talea"]].concat()));
+    let other = words(&["--replay", "made-up.talea", "--run", "app"]);
+    check(&other, &["simulated values"]);
 }

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use talea_model::Gaps;
 use talea_run::container::Tag;
 use talea_topology::hints::PlacementSample;
+use talea_topology::phases::Phases;
 use talea_topology::{Frame, Monitor, ObjectId, Topology};
 
 pub use paje::{from_paje, to_paje};
@@ -55,8 +56,11 @@ pub struct About {
     pub host: String,
     /// The program that was watched; empty for the whole machine.
     pub command: String,
-    /// When counting began, in RFC 3339.
+    /// When counting began, which is time 0 of all values, in RFC 3339.
     pub start: String,
+    /// The same moment on the host's `CLOCK_MONOTONIC`, in nanoseconds, which no one sets; 0 where it is not known. By it a run of
+    /// the same host is matched with the recording.
+    pub start_monotonic_ns: u64,
     /// Where values are from: `perf_event`, `simulated lists`.
     pub source: String,
     /// Where the objects are from.
@@ -80,8 +84,10 @@ pub struct Recording {
     pub frames: Vec<Frame>,
     /// Where threads were.
     pub placement: Vec<PlacementSample>,
-    /// Names of phases.
+    /// Names of the phases that the program told.
     pub phases: Vec<(u32, String)>,
+    /// The run that it is shown with; never in the file.
+    pub run: Option<Phases>,
     /// What is missing.
     pub gaps: Gaps,
     /// The file.

@@ -61,7 +61,8 @@ impl Recorder {
             let mut file = file;
             let containers = paje::containers(topology, monitors, objects);
             file.write_all(text::write_containers(&containers).as_bytes()).map_err(failed)?;
-            let start = jiff::Timestamp::now().as_microsecond().unsigned_abs();
+            let start = about.start.parse().unwrap_or_else(|_| jiff::Timestamp::now());
+            let start = start.as_microsecond().unsigned_abs();
             Form::Text { file, widths, start_us: start }
         } else {
             let mut journal = journal::Writer::new(file, KIND).map_err(failed)?;

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use talea_model::Gaps;
+use talea_topology::phases::Phases;
 use talea_topology::{Frame, ObjectId, Topology};
 
 use super::scale::Wanted;
@@ -82,6 +83,11 @@ pub(crate) trait Feed {
 
     /// What the user calls a phase.
     fn phase_name(&self, _phase: u32) -> Option<&str> {
+        None
+    }
+
+    /// The run that a recording is shown with.
+    fn run(&self) -> Option<&Phases> {
         None
     }
 }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use talea_model::Gaps;
+use talea_topology::phases::Phases;
 use talea_topology::{Frame, Topology};
 
 use super::feed::{Feed, News, ShownMonitor, ThreadAt};
@@ -72,6 +73,8 @@ pub(crate) struct Replay {
     pub(crate) threads: Vec<(u64, Vec<ThreadAt>)>,
     /// Names of phases, by number.
     pub(crate) phases: Vec<String>,
+    /// The run that it is shown with.
+    pub(crate) run: Option<Phases>,
 }
 
 impl Feed for Replay {
@@ -108,6 +111,9 @@ impl Feed for Replay {
     }
     fn phase_name(&self, phase: u32) -> Option<&str> {
         self.phases.get(phase as usize).map(String::as_str).filter(|name| !name.is_empty())
+    }
+    fn run(&self) -> Option<&Phases> {
+        self.run.as_ref()
     }
 }
 

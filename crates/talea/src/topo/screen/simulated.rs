@@ -145,6 +145,7 @@ pub(super) fn recording(topology: Topology, frames: u64) -> Replay {
         gaps: Gaps::default(),
         threads: vec![(0, threads.collect())],
         phases: vec!["setup".to_owned(), "pair".to_owned(), String::new()],
+        run: None,
         topology,
     }
 }

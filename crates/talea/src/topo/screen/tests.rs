@@ -9,6 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Color;
 use talea_model::{Gap, GapKind, Nanos};
+use talea_topology::phases::{Course, Phases};
 
 use super::feed::Feed;
 use super::history::Replay;
@@ -74,6 +75,48 @@ fn at(feed: &dyn Feed, keys: &str) -> State {
 fn four_pus_are_rows() {
     let feed = laptop();
     insta::assert_snapshot!(shown(&feed, &at(&feed, "$__"), (100, 30)));
+}
+
+/// Two seconds of set-up, 40 iterations of 200 ms, three of them slow, wrap-up; the recording began a second before.
+fn with_run(mut feed: Replay) -> Replay {
+    const MS: i64 = 1_000_000;
+    let slow = [7, 8, 30];
+    let mut now = 3000 * MS;
+    let iterations = (0..40).map(|at| {
+        let time = if slow.contains(&at) { 500 * MS } else { 200 * MS };
+        now += time;
+        (now - time, Nanos(time as u64))
+    });
+    let course = Course {
+        of: "rank 0 of `halo`".into(),
+        place: "halo.c:285-299".into(),
+        begin: 1000 * MS,
+        iterations: iterations.collect(),
+        end: 12_300 * MS,
+        slow: slow.to_vec(),
+        median: Nanos(200_000_000),
+    };
+    feed.run = Phases::of(&course, Nanos(0), Nanos(13_000_000_000));
+    feed
+}
+
+/// The two rows of the ruler.
+fn ruler(feed: &dyn Feed, state: &State, colours: Colours) -> String {
+    let all = text(&cells(feed, state, (100, 30), colours));
+    all.lines().skip(27).take(2).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_ruler_has_the_phases_of_a_run() {
+    let feed = with_run(laptop());
+    let mut state = at(&feed, "");
+    let mut all = ruler(&feed, &state, Colours::Many);
+    for keys in ["}}", "}}", "}}", "}}}", "$"] {
+        press(&mut state, &feed, keys);
+        all.push('\n');
+        all.push_str(&ruler(&feed, &state, Colours::None));
+    }
+    insta::assert_snapshot!(all);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::terminal::wrapped;
 use crate::topo::screen::keys::KEYS;
 
 /// How to read the picture, one sentence a line.
-const READING: [&str; 9] = [
+const READING: [&str; 10] = [
     "a cell is one object of the level: colour and digit (tenths of the scale) are its value",
     "cells on top of each other are the PUs of a core; few objects are rows with bars instead",
     "░ is a value that could not be had, never zero; the strip under the title says why",
@@ -18,6 +18,7 @@ const READING: [&str; 9] = [
     "imbalance is the largest value over the mean: over all, and in the worst object above",
     "values of caches, nodes, packages are the monitor's at that level, no sums of what is seen",
     "the line at the bottom is time, coloured by phase: ● the moment shown, × the marked one",
+    "with --run it is the program's: ╌ set-up and wrap-up, ━ its loop, ▲ slow iterations, ┈ no run",
     "with threads shown a digit is how many run there, + ten or more; the colour stays",
     "NO_COLOR in the environment turns colours off",
 ];

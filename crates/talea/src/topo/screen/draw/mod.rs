@@ -4,6 +4,7 @@
 //! give the same cells. Follows LOOK's page "Terminal": name and value, legend, gaps that are seen, values in fixed columns.
 
 mod arrange;
+mod course;
 mod figures;
 mod footer;
 mod grid;

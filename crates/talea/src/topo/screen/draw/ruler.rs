@@ -1,13 +1,13 @@
 //! The ruler of time: phases above, the moment shown and the marked one on the line below.
 //!
-//! Owns two rows. Time runs right over the frames that are held; a live view's right end is the newest.
+//! Owns two rows; where a recording is shown with a run, `course` draws the run's phases on them. Time runs right over the frames that are held; a live view's right end is the newest.
 
 use ratatui::layout::Rect;
 use talea_model::Nanos;
 
-use super::View;
 use super::figures::time;
 use super::pen::Pen;
+use super::{View, course};
 use crate::topo::screen::feed::Feed;
 
 /// Columns for a time at each end.
@@ -32,10 +32,27 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         let part = (at - first.at).0 as f64 / length;
         left + (part.clamp(0.0, 1.0) * f64::from(columns.saturating_sub(1))).round() as u16
     };
+    if let Some(run) = feed.run() {
+        let room = Rect { x: left, width: columns, ..area };
+        course::draw(pen, room, view, run, (first.at, last.at));
+    } else {
+        phases(pen, Rect { x: left, width: columns, ..area }, feed, (first.at, length));
+    }
+    if let Some(mark) = view.state.mark.as_ref().filter(|mark| mark.at >= first.at) {
+        pen.text(column(mark.at), area.y + 1, 1, "×", colours.strong());
+    }
+    if let Some(frame) = view.frame {
+        pen.text(column(frame.at), area.y + 1, 1, "●", colours.strong());
+    }
+}
+
+/// The program's own phases: a colour each, and their names as far as there is room.
+fn phases(pen: &mut Pen<'_>, area: Rect, feed: &dyn Feed, (begin, length): (Nanos, f64)) {
+    let (colours, left, columns) = (pen.colours, area.x, area.width);
     let mut named: Option<(u32, u16)> = None;
     for step in 0..columns {
         let part = f64::from(step) / f64::from(columns.saturating_sub(1).max(1));
-        let at = first.at + Nanos((part * length) as u64);
+        let at = begin + Nanos((part * length) as u64);
         let phase = phase_at(feed, at);
         pen.text(left + step, area.y + 1, 1, "━", colours.phase(phase));
         if named.is_none_or(|(known, _)| known != phase) {
@@ -50,12 +67,6 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
             };
             named = Some((phase, end));
         }
-    }
-    if let Some(mark) = view.state.mark.as_ref().filter(|mark| mark.at >= first.at) {
-        pen.text(column(mark.at), area.y + 1, 1, "×", colours.strong());
-    }
-    if let Some(frame) = view.frame {
-        pen.text(column(frame.at), area.y + 1, 1, "●", colours.strong());
     }
 }
 
