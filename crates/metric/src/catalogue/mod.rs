@@ -21,8 +21,8 @@ pub struct CounterSpec {
     pub unit: Unit,
     /// Whether it only grows.
     pub kind: Kind,
-    /// At what places it is read.
-    pub scope: Scope,
+    /// At what places it is read; none where only a running source can say.
+    pub scope: Option<Scope>,
     /// One line for people, without a full stop.
     pub description: Cow<'static, str>,
 }
@@ -63,21 +63,19 @@ pub enum Kind {
     Gauge,
 }
 
-/// Where a counter is read.
+/// The sort of places at which a counter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// At each PU.
+    /// One number a PU.
     Pu,
-    /// At each NUMA node.
+    /// One number a NUMA node.
     Numa,
-    /// At each package.
+    /// One number a package.
     Package,
-    /// At one device, or at each device of a sort.
+    /// One number a device.
     Device,
-    /// Once.
+    /// One number.
     Machine,
-    /// The source says when it is running.
-    FoundAtRunTime,
 }
 
 /// A line of a table: name, unit, kind, scope, description.
@@ -93,7 +91,7 @@ pub fn spec(name: &str) -> Option<CounterSpec> {
         name: name.into(),
         unit,
         kind,
-        scope,
+        scope: Some(scope),
         description: description.into(),
     };
     if let Some(preset) = papi::preset(name) {
@@ -181,16 +179,16 @@ mod tests {
     fn families_and_modifiers() {
         use {Kind::*, Scope::*, Unit::*};
         let known = |name| spec(name).map(|spec| (spec.unit, spec.kind, spec.scope));
-        assert_eq!(known("net:eth0:rx_bytes"), Some((Bytes, Growing, Device)));
-        assert_eq!(known("net:eth0.7:rx_errors"), Some((Count, Growing, Device)));
-        assert_eq!(known("net:*:rx_bytes"), Some((Bytes, Growing, Device)));
-        assert_eq!(known("ib:mlx5_0:port_xmit_data"), Some((Bytes, Growing, Device)));
-        assert_eq!(known("cycles:u"), Some((Count, Growing, Pu)));
-        assert_eq!(known("mem:used"), Some((Bytes, Gauge, Numa)));
-        assert_eq!(known("plugin:power"), Some((Count, Growing, FoundAtRunTime)));
-        assert_eq!(known("ib:mlx5_0:1:port_xmit_data"), Some((Bytes, Growing, Device)));
-        assert_eq!(known("disk:sda:in_flight"), Some((Count, Gauge, Device)));
-        assert_eq!(known("cgroup:job_1:cpu.usage_usec"), Some((Seconds, Growing, Machine)));
+        assert_eq!(known("net:eth0:rx_bytes"), Some((Bytes, Growing, Some(Device))));
+        assert_eq!(known("net:eth0.7:rx_errors"), Some((Count, Growing, Some(Device))));
+        assert_eq!(known("net:*:rx_bytes"), Some((Bytes, Growing, Some(Device))));
+        assert_eq!(known("ib:mlx5_0:port_xmit_data"), Some((Bytes, Growing, Some(Device))));
+        assert_eq!(known("cycles:u"), Some((Count, Growing, Some(Pu))));
+        assert_eq!(known("mem:used"), Some((Bytes, Gauge, Some(Numa))));
+        assert_eq!(known("plugin:power"), Some((Count, Growing, None)));
+        assert_eq!(known("ib:mlx5_0:1:port_xmit_data"), Some((Bytes, Growing, Some(Device))));
+        assert_eq!(known("disk:sda:in_flight"), Some((Count, Gauge, Some(Device))));
+        assert_eq!(known("cgroup:job_1:cpu.usage_usec"), Some((Seconds, Growing, Some(Machine))));
         assert_eq!(known("net:rx_bytes"), None);
         assert_eq!(known("net::"), None);
         assert_eq!(known("cycles:what"), None);

@@ -4,7 +4,7 @@
 //! source has converted: seconds for ticks, bytes for KiB and for InfiniBand's words of four bytes.
 
 use super::Kind::{Gauge, Growing};
-use super::Scope::{Device, FoundAtRunTime, Machine, Numa, Package, Pu};
+use super::Scope::{Device, Machine, Numa, Package, Pu};
 use super::Unit::{Bytes, Count, Seconds};
 use super::{CounterSpec, Line};
 
@@ -79,7 +79,7 @@ pub(super) fn family(name: &str) -> Option<CounterSpec> {
             let data = figure.ends_with("_bytes") || figure.ends_with("_data");
             let sort = if family == "net" { "network" } else { "InfiniBand" };
             let description = format!("{figure} of {sort} device {before}");
-            (if data { Bytes } else { Count }, Growing, Device, description)
+            (if data { Bytes } else { Count }, Growing, Some(Device), description)
         }
         "disk" => {
             let unit = match figure {
@@ -88,7 +88,7 @@ pub(super) fn family(name: &str) -> Option<CounterSpec> {
                 _ => Count,
             };
             let kind = if figure == "in_flight" { Gauge } else { Growing };
-            (unit, kind, Device, format!("{figure} of disk {before}"))
+            (unit, kind, Some(Device), format!("{figure} of disk {before}"))
         }
         "cgroup" => {
             let (unit, kind) = match figure {
@@ -97,9 +97,10 @@ pub(super) fn family(name: &str) -> Option<CounterSpec> {
                 _ if figure.starts_with("cpu.") => (Count, Growing),
                 _ => (Count, Gauge),
             };
-            (unit, kind, Machine, format!("{figure} of cgroup {before}").trim_end().to_owned())
+            let description = format!("{figure} of cgroup {before}").trim_end().to_owned();
+            (unit, kind, Some(Machine), description)
         }
-        "plugin" => (Count, Growing, FoundAtRunTime, format!("figure of plugin {rest}")),
+        "plugin" => (Count, Growing, None, format!("figure of plugin {rest}")),
         _ => return None,
     };
     let name = name.to_owned().into();

@@ -137,7 +137,7 @@ pub(super) fn preset(name: &str) -> Option<CounterSpec> {
         name: name.into(),
         unit: Unit::Count,
         kind: Kind::Growing,
-        scope: Scope::Pu,
+        scope: Some(Scope::Pu),
         description: description.into(),
     })
 }
