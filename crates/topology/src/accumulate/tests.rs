@@ -15,21 +15,11 @@ fn machine(packages: u32, caches: u32, cores: u32, pus: u32) -> Topology {
     let total = packages * caches * cores * pus;
     let mut next_pu = total;
     let add = |topology: &mut Topology, kind, parent: Option<ObjectId>, pus: CpuSet| {
-        let id = ObjectId(topology.objects.len() as u32);
         let mut object = Object::new(kind);
         object.logical_index = topology.of_kind(kind).count() as u32;
         object.os_index = Some(object.logical_index);
-        (object.parent, object.cpuset) = (parent, pus);
-        topology.objects.push(object);
-        if let Some(parent) = parent {
-            let parent = &mut topology.objects[parent.0 as usize];
-            match kind {
-                ObjectKind::NumaNode => parent.memory_children.push(id),
-                ObjectKind::OsDevice => parent.io_children.push(id),
-                _ => parent.children.push(id),
-            }
-        }
-        id
+        object.cpuset = pus;
+        topology.add(object, parent)
     };
     // The PUs from the next one downwards.
     let some =
@@ -198,9 +188,7 @@ fn memory_of_the_same_pus_does_not_take_what_is_of_the_package() {
     let mut second = topology.get(ObjectId(2)).clone();
     assert_eq!(second.kind, ObjectKind::NumaNode);
     (second.os_index, second.logical_index) = (Some(1), 1);
-    let id = ObjectId(topology.objects.len() as u32);
-    topology.objects.push(second);
-    topology.objects[1].memory_children.push(id);
+    topology.add(second, Some(ObjectId(1)));
     let mut plan = plan(
         &topology,
         "A{ OBJ = NUMANode; CTR = package.x; } B{ OBJ = NUMANode; CTR = numa.x; } C{ OBJ = NUMANode; CTR = pu.a; }",

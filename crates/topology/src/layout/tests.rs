@@ -157,7 +157,6 @@ fn any_topology() -> impl Strategy<Value = Topology> {
             topology.objects.push(Object::new(K::Machine));
             for (kind, parent) in list {
                 let kind = KINDS[kind];
-                let id = ObjectId(topology.objects.len() as u32);
                 let of: Vec<ObjectId> = topology
                     .iter()
                     .filter(|(_, object)| match (object.kind, kind) {
@@ -170,18 +169,7 @@ fn any_topology() -> impl Strategy<Value = Topology> {
                     .map(|(id, _)| id)
                     .collect();
                 let parent = of[parent.index(of.len())];
-                let mut object = Object::new(kind);
-                object.parent = Some(parent);
-                topology.objects.push(object);
-                let outer = &mut topology.objects[parent.0 as usize];
-                let list = if kind.is_memory() {
-                    &mut outer.memory_children
-                } else if kind.is_io() {
-                    &mut outer.io_children
-                } else {
-                    &mut outer.children
-                };
-                list.push(id);
+                topology.add(Object::new(kind), Some(parent));
             }
             topology
         },
