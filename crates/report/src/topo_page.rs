@@ -7,9 +7,9 @@
 
 use serde::Serialize;
 use talea_model::Nanos;
-use talea_topology::hints::{Hint, MonitorInfo, PlacementSample};
+use talea_topology::hints::{Hint, PlacementSample};
 use talea_topology::layout::{Options, layout};
-use talea_topology::{Frame, Topology, svg};
+use talea_topology::{Frame, MonitorInfo, Topology, svg};
 
 use crate::page::{base64, harmless};
 use crate::text;
@@ -21,21 +21,6 @@ const PROGRAM_HASH: &str = include_str!("../../../web/dist/topo.sha256");
 
 /// Room for the objects on a page of 1,600 by 1,000 pixels, with time below and monitors beside.
 const ROOM: Options = Options { width: 1245.0, height: 640.0, fold_above: 4 };
-
-/// A monitor and how it wants to be shown.
-#[derive(Clone, Debug, Default)]
-pub struct PageMonitor {
-    /// Name, expression, unit, objects.
-    pub info: MonitorInfo,
-    /// Where it was measured, in words: `L3`.
-    pub level: String,
-    /// How values become those of larger objects: `sum`; empty where it does not matter.
-    pub aggregate: String,
-    /// The user wants a logarithmic scale.
-    pub log: bool,
-    /// The user's ends of the scale.
-    pub range: (Option<f64>, Option<f64>),
-}
 
 /// A recording of these monitors.
 #[derive(Clone, Debug, Default)]
@@ -124,7 +109,7 @@ struct PlacementData {
 /// The page; the second recording, if any, is what the first is compared with.
 pub fn page(
     topology: &Topology,
-    monitors: &[PageMonitor],
+    monitors: &[MonitorInfo],
     recording: &PageRecording<'_>,
     second: Option<&PageRecording<'_>>,
 ) -> String {
@@ -170,22 +155,22 @@ pub fn page(
     )
 }
 
-fn monitor(one: &PageMonitor) -> MonitorData<'_> {
+fn monitor(one: &MonitorInfo) -> MonitorData<'_> {
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
     MonitorData {
-        name: &one.info.name,
-        counter: &one.info.counter,
-        unit: &one.info.unit,
+        name: &one.name,
+        counter: &one.counter,
+        unit: &one.unit,
         level: &one.level,
         aggregate: &one.aggregate,
-        log: one.log,
-        min: finite(one.range.0),
-        max: finite(one.range.1),
-        objects: one.info.objects.iter().map(|id| id.0).collect(),
+        log: one.scale.log,
+        min: finite(one.scale.min),
+        max: finite(one.scale.max),
+        objects: one.objects.iter().map(|id| id.0).collect(),
     }
 }
 
-fn data<'a>(one: &'a PageRecording<'a>, monitors: &[PageMonitor]) -> RecordingData<'a> {
+fn data<'a>(one: &'a PageRecording<'a>, monitors: &[MonitorInfo]) -> RecordingData<'a> {
     let mut phase: Vec<(usize, u32)> = Vec::new();
     for (at, frame) in one.frames.iter().enumerate() {
         if phase.last().is_none_or(|last| last.1 != frame.phase) {
@@ -246,10 +231,10 @@ fn placed(samples: &[PlacementSample]) -> (Vec<&str>, Vec<PlacementData>) {
 
 /// Values of all monitors: for each object its frames one after the other, as the upper three bytes of 32-bit numbers, each byte
 /// in a plane of its own - upper bytes repeat, lower ones are noise.
-fn planes(out: &mut Vec<u8>, frames: &[Frame], monitors: &[PageMonitor]) {
+fn planes(out: &mut Vec<u8>, frames: &[Frame], monitors: &[MonitorInfo]) {
     for (number, monitor) in monitors.iter().enumerate() {
-        let mut rounded: Vec<u32> = Vec::with_capacity(frames.len() * monitor.info.objects.len());
-        for object in 0..monitor.info.objects.len() {
+        let mut rounded: Vec<u32> = Vec::with_capacity(frames.len() * monitor.objects.len());
+        for object in 0..monitor.objects.len() {
             rounded.extend(frames.iter().map(|frame| {
                 let value = frame.values.get(number).and_then(|all| all.get(object));
                 shortened(value.copied().unwrap_or(f64::NAN))
@@ -306,7 +291,7 @@ mod tests {
             gaps: vec![hostile.into()],
             ..PageRecording::default()
         };
-        let html = page(&topology, &[PageMonitor::default()], &recording, Some(&recording));
+        let html = page(&topology, &[MonitorInfo::default()], &recording, Some(&recording));
         assert_eq!(html.matches("<script").count(), 2);
         assert_eq!(html.to_ascii_lowercase().matches("</script").count(), 2);
         assert!(!PROGRAM.to_ascii_lowercase().contains("</script") && !PROGRAM.contains("<!--"));

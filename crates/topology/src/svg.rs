@@ -18,7 +18,7 @@ use std::fmt::Write;
 
 pub use colours::{CHANGES, STEPS};
 pub use objects::ids;
-pub use shown::{Placed, Range, Shown, ShownHint, ShownMonitor, ShownScale};
+pub use shown::{Placed, Range, Shown, ShownHint, ShownMonitor};
 pub use text::amount;
 
 use crate::layout::{Area, Options, layout};

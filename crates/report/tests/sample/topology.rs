@@ -3,9 +3,11 @@
 //! Owns nothing that a user sees. Values are waves over PUs, the same every time.
 
 use talea_model::Nanos;
-use talea_report::topo_page::PageMonitor;
-use talea_topology::hints::{MonitorInfo, PlacementSample, ThreadAt};
-use talea_topology::{Attributes, CpuSet, Frame, Object, ObjectId, ObjectKind as K, Topology};
+use talea_topology::hints::{PlacementSample, ThreadAt};
+use talea_topology::scale::Wanted;
+use talea_topology::{
+    Attributes, CpuSet, Frame, MonitorInfo, Object, ObjectId, ObjectKind as K, Topology,
+};
 
 /// Two packages with memory, `caches` L3 each for `cores` cores of two PUs, and two networks.
 pub(crate) fn machine(caches: usize, cores: usize) -> Topology {
@@ -34,10 +36,8 @@ pub(crate) fn machine(caches: usize, cores: usize) -> Topology {
 }
 
 fn add(all: &mut Topology, parent: Option<ObjectId>, kind: K) -> ObjectId {
-    let id = ObjectId(all.objects.len() as u32);
     let number = all.of_kind(kind).count() as u32;
     let mut object = Object::new(kind);
-    object.parent = parent;
     object.logical_index = number;
     if !kind.is_cache() && kind != K::Machine {
         object.os_index = Some(number);
@@ -57,16 +57,7 @@ fn add(all: &mut Topology, parent: Option<ObjectId>, kind: K) -> ObjectId {
             at = outer.parent;
         }
     }
-    if let Some(parent) = parent {
-        let outer = &mut all.objects[parent.0 as usize];
-        match kind {
-            K::NumaNode => outer.memory_children.push(id),
-            K::OsDevice => outer.io_children.push(id),
-            _ => outer.children.push(id),
-        }
-    }
-    all.objects.push(object);
-    id
+    all.add(object, parent)
 }
 
 fn cache(size: u64, depth: u32) -> Attributes {
@@ -74,19 +65,16 @@ fn cache(size: u64, depth: u32) -> Attributes {
 }
 
 /// Monitors at PUs, L3, memory and networks.
-pub(crate) fn monitors(topology: &Topology) -> Vec<PageMonitor> {
+pub(crate) fn monitors(topology: &Topology) -> Vec<MonitorInfo> {
     let one =
-        |name: &str, counter: &str, unit: &str, kind: K, log: bool, max: Option<f64>| PageMonitor {
-            info: MonitorInfo {
-                name: name.into(),
-                counter: counter.into(),
-                unit: unit.into(),
-                objects: topology.of_kind(kind).map(|(id, _)| id).collect(),
-            },
+        |name: &str, counter: &str, unit: &str, kind: K, log: bool, max: Option<f64>| MonitorInfo {
+            name: name.into(),
+            counter: counter.into(),
+            unit: unit.into(),
             level: kind.short().into(),
             aggregate: "sum".into(),
-            log,
-            range: (None, max),
+            objects: topology.of_kind(kind).map(|(id, _)| id).collect(),
+            scale: Wanted { min: None, max, log },
         };
     vec![
         one("busy", "100 * proc:busy", "%", K::Pu, false, Some(100.0)),
@@ -98,7 +86,7 @@ pub(crate) fn monitors(topology: &Topology) -> Vec<PageMonitor> {
 }
 
 /// Frames of a tenth of a second; phases of 1 to 3, a busy middle, the last network without any value.
-pub(crate) fn frames(monitors: &[PageMonitor], count: usize, faster: f64) -> Vec<Frame> {
+pub(crate) fn frames(monitors: &[MonitorInfo], count: usize, faster: f64) -> Vec<Frame> {
     let value = |monitor: usize, object: usize, objects: usize, frame: usize| {
         let part = frame as f64 / count as f64;
         let place = object as f64 / objects as f64;
@@ -123,7 +111,7 @@ pub(crate) fn frames(monitors: &[PageMonitor], count: usize, faster: f64) -> Vec
             phase: [0, 1, 2, 2, 3][5 * frame / count],
             values: (monitors.iter().enumerate())
                 .map(|(number, one)| {
-                    let objects = one.info.objects.len();
+                    let objects = one.objects.len();
                     (0..objects).map(|object| value(number, object, objects, frame)).collect()
                 })
                 .collect(),

@@ -30,6 +30,7 @@
 mod blocks;
 mod defaults;
 mod fields;
+mod info;
 mod link;
 mod mistakes;
 mod sets;
@@ -42,6 +43,7 @@ use talea_metric::catalogue::{Unit, spec};
 use talea_metric::expression::Expression;
 
 pub use self::defaults::defaults;
+pub use self::info::MonitorInfo;
 pub use self::link::Known;
 pub use self::mistakes::{Mistake, Mistakes};
 use crate::objects::ObjectKind;

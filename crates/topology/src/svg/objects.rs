@@ -47,7 +47,7 @@ impl<'a> At<'a> {
         let (values, threads, hints) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut at = Self { values, threads, hints, longest };
         for monitor in &shown.monitors {
-            for (&id, &value) in monitor.objects.iter().zip(&monitor.values) {
+            for (&id, &value) in monitor.info.objects.iter().zip(&monitor.values) {
                 at.values.entry(id).or_default().push((monitor, value));
             }
         }
@@ -202,7 +202,7 @@ fn words(
             "<text class=\"v\" x=\"{right:.1}\" y=\"{value_y:.1}\" data-room=\"{room}\"/>"
         );
     } else if let Some(text) =
-        value.and_then(|(monitor, value)| fitting(value, &monitor.unit, room))
+        value.and_then(|(monitor, value)| fitting(value, &monitor.info.unit, room))
     {
         let _ = write!(
             out,
