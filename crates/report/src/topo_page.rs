@@ -1,6 +1,6 @@
 //! One file of HTML that replays performance values on a node's objects: picture, time, table, findings.
 //!
-//! Owns the frame of the page and how values get into it. The picture is the one of `talea_topology::svg`; the program in
+//! Owns how values get into the page. The picture is the one of `talea_topology::svg`; the program in
 //! `web/src/topo` colours it, so that the page shows the machine even where JavaScript is off. Values keep 16 bits of their
 //! fraction (an error below 1 in 65,536): ten thousand frames of four hundred objects are 12 MB before packing. It refuses
 //! computing values or findings, and every request.
@@ -11,8 +11,7 @@ use talea_topology::hints::{Hint, PlacementSample};
 use talea_topology::layout::{Options, layout};
 use talea_topology::{Frame, MonitorInfo, Topology, svg};
 
-use crate::page::{base64, harmless};
-use crate::text;
+use crate::document::{Document, base64};
 
 const PROGRAM: &str = include_str!("../../../web/dist/topo.js");
 const STYLE: &str = include_str!("../../../web/dist/topo.css");
@@ -135,24 +134,18 @@ pub fn page(
     let body = base64(&miniz_oxide::deflate::compress_to_vec_zlib(&bytes, 4));
     drop(bytes);
     let picture = svg::fragment(topology, &layout(topology, &ROOM));
-    let title = text::xml(&recording.name, 120);
-    let hash = PROGRAM_HASH.trim();
-    let colours = svg::page_style();
-    let body = harmless(&body);
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
-         script-src 'sha256-{hash}'\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title} · talea topo</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{STYLE}{colours}</style>\n</head>\n<body>\n\
-         <noscript>Values are drawn with JavaScript, which is off here; below is the machine without them.</noscript>\n\
-         <div id=\"app\"><div id=\"picture\">{picture}</div></div>\n\
-         <script type=\"text/plain\" id=\"talea-data\" data-json=\"{json}\">{body}</script>\n\
-         <script>{PROGRAM}</script>\n</body>\n</html>\n"
-    )
+    Document {
+        title: &recording.name,
+        product: "talea topo",
+        styles: &[STYLE, &svg::page_style()],
+        without: "Values are drawn with JavaScript, which is off here; below is the machine without them.",
+        body: &format!("<div id=\"picture\">{picture}</div>"),
+        attribute: ("json", &json.to_string()),
+        data: &body,
+        program: PROGRAM,
+        hash: PROGRAM_HASH,
+    }
+    .html()
 }
 
 fn monitor(one: &MonitorInfo) -> MonitorData<'_> {
