@@ -112,12 +112,16 @@ pub fn all() -> Vec<CounterSpec> {
 
 /// Expressions over other counters that give this one, the best first; it is for the caller to see which of those exist.
 ///
-/// PAPI's presets and `perf::` names become generic events of perf, and aliases of those each other.
+/// PAPI's presets and `perf::` names become generic events of perf, aliases of those each other, and a few events of perf presets
+/// that count the same: a plug-in may speak PAPI's language where perf has no counters.
 pub fn derived(name: &str) -> Vec<Expression> {
     let texts = papi::derived(name);
     let mut found: Vec<Expression> =
         texts.iter().filter_map(|text| Expression::parse(text).ok()).collect();
     found.extend(perf::aliases(name).into_iter().map(|alias| Expression::counter(&alias)));
+    if perf::is_plain(name) {
+        found.extend(papi::same_as(perf::canonical(name)).map(Expression::counter));
+    }
     found
 }
 
@@ -173,6 +177,10 @@ mod tests {
         assert_eq!(text("cycles").as_deref(), Some("\"cpu-cycles\""));
         assert_eq!(text("cs").as_deref(), Some("\"context-switches\""));
         assert_eq!(text("PAPI_FP_OPS"), None);
+        assert_eq!(text("instructions").as_deref(), Some("PAPI_TOT_INS"));
+        let all = |name| derived(name).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(all("cycles"), ["\"cpu-cycles\"", "PAPI_TOT_CYC"]);
+        assert_eq!(all("cycles:u"), ["\"cpu-cycles:u\""]);
     }
 
     #[test]

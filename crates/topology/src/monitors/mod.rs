@@ -140,9 +140,9 @@ pub enum Per {
     Frame,
     /// Seconds.
     Second,
-    /// The counter `instructions`.
+    /// The counter `instructions`, or `PAPI_TOT_INS` where that alone is there.
     Instruction,
-    /// The counter `cycles`.
+    /// The counter `cycles`, or `PAPI_TOT_CYC` where that alone is there.
     Cycle,
     /// Anything.
     Expression(Expression),
