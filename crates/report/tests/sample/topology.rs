@@ -9,7 +9,7 @@ use talea_topology::{
     Attributes, CpuSet, Frame, MonitorInfo, Object, ObjectId, ObjectKind as K, Topology,
 };
 
-/// Two packages with memory, `caches` L3 each for `cores` cores of two PUs, and two networks.
+/// Two packages with memory, `caches` L3 each for `cores` cores of two PUs, two networks, and six disks that share a mark.
 pub(crate) fn machine(caches: usize, cores: usize) -> Topology {
     let mut all = Topology::default();
     let root = add(&mut all, None, K::Machine);
@@ -26,11 +26,13 @@ pub(crate) fn machine(caches: usize, cores: usize) -> Topology {
             }
         }
     }
-    for name in ["eth0", "eth1"] {
+    let disks = (0..6).map(|disk| (format!("nvme{disk}n1"), "Block"));
+    let networks = (0..2).map(|network| (format!("eth{network}"), "Network"));
+    for (name, used) in networks.chain(disks) {
         let device = add(&mut all, Some(root), K::OsDevice);
         let device = &mut all.objects[device.0 as usize];
-        device.name = Some(name.into());
-        device.attributes = Attributes::Os { uses: vec!["Network".into()] };
+        device.name = Some(name);
+        device.attributes = Attributes::Os { uses: vec![used.into()] };
     }
     all
 }
@@ -64,7 +66,7 @@ fn cache(size: u64, depth: u32) -> Attributes {
     Attributes::Cache { size, depth, line: 64, associativity: 16, data: true, instructions: true }
 }
 
-/// Monitors at PUs, L3, memory and networks.
+/// Monitors at PUs, L3, memory, networks and disks.
 pub(crate) fn monitors(topology: &Topology) -> Vec<MonitorInfo> {
     let one =
         |name: &str, counter: &str, unit: &str, kind: K, log: bool, max: Option<f64>| MonitorInfo {
@@ -82,6 +84,7 @@ pub(crate) fn monitors(topology: &Topology) -> Vec<MonitorInfo> {
         one("L3 misses", "PAPI_L3_TCM", "/s", K::L3Cache, true, None),
         one("memory traffic", "imc:read_bytes + imc:write_bytes", "B/s", K::NumaNode, false, None),
         one("received", "net:*:rx_bytes", "B/s", K::OsDevice, false, None),
+        one("written", "disk:*:write_bytes", "B/s", K::OsDevice, false, None),
     ]
 }
 
@@ -100,7 +103,8 @@ pub(crate) fn frames(monitors: &[MonitorInfo], count: usize, faster: f64) -> Vec
             1 => 2.4e9 * busy * (1.2 - 0.4 * place),
             2 => 10f64.powf(2.0 + 5.5 * busy),
             3 => 1.1e11 * busy,
-            _ if object == 1 => f64::NAN,
+            4 if object >= 1 => f64::NAN,
+            5 if object < 2 => f64::NAN,
             _ => 1.2e9 * wave * noise,
         }
     };

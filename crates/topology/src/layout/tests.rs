@@ -94,10 +94,11 @@ fn names_of_384_pus_have_room_on_one_screen() {
 fn too_many_disks_share_a_mark() {
     let topology = sample::large();
     let areas = layout(&topology, &Options::default());
-    let folded: Vec<usize> =
-        areas.iter().map(|area| area.folded.len()).filter(|&n| n > 0).collect();
+    let folded: Vec<_> = areas.iter().filter(|area| !area.folded.is_empty()).collect();
     // Twelve disks, each with its PCI device.
-    assert_eq!(folded, [24]);
+    assert_eq!((folded.len(), folded[0].folded.len(), folded[0].devices(&topology)), (1, 24, 12));
+    let names: Vec<String> = folded[0].innermost(&topology).map(|id| topology.label(id)).collect();
+    assert_eq!((names.len(), names[0].as_str()), (12, "OS nvme0n1"));
     let networks = areas.iter().filter(|area| topology.label(area.object).starts_with("OS eth"));
     assert_eq!(networks.count(), 2);
 }

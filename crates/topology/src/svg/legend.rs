@@ -250,7 +250,7 @@ fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
     for line in lines_between(&counts, " · ", CODE) {
         all.line("dim", 14.0, &line);
     }
-    let folded: usize = areas.iter().map(|area| area.folded.len().saturating_sub(1)).sum();
+    let folded: usize = areas.iter().map(|area| area.devices(topology).saturating_sub(1)).sum();
     if folded > 0 {
         all.line("dim", 13.0, &format!("{folded} devices share a mark with others"));
     }

@@ -18,7 +18,7 @@ pub(super) fn caption(topology: &Topology, area: &Area, room: usize) -> String {
             Attributes::Pci(pci) => device_class(pci.class),
             _ => object.subtype.as_deref().unwrap_or("device"),
         };
-        return format!("{} x {sort}", area.folded.len());
+        return format!("{} x {sort}", area.devices(topology));
     }
     let name = match (&object.attributes, &object.name) {
         (Attributes::Os { .. }, Some(name)) => name.clone(),

@@ -95,6 +95,10 @@ pub(super) fn write(
         out.push('"');
         if live {
             let _ = write!(out, " data-o=\"{}\"", area.object.0);
+            let folded: Vec<String> = area.innermost(topology).map(|id| id.0.to_string()).collect();
+            if !folded.is_empty() {
+                let _ = write!(out, " data-folded=\"{}\"", folded.join(" "));
+            }
         }
         out.push('>');
         if framed {
