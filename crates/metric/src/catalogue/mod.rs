@@ -38,6 +38,8 @@ pub enum Unit {
     Nanoseconds,
     /// Bytes.
     Bytes,
+    /// Hertz.
+    Hertz,
     /// A part of a whole, without a unit.
     Ratio,
 }
@@ -50,6 +52,7 @@ impl Unit {
             Self::Seconds => "s",
             Self::Nanoseconds => "ns",
             Self::Bytes => "B",
+            Self::Hertz => "Hz",
         }
     }
 }
@@ -197,6 +200,8 @@ mod tests {
         assert_eq!(known("ib:mlx5_0:1:port_xmit_data"), Some((Bytes, Growing, Some(Device))));
         assert_eq!(known("disk:sda:in_flight"), Some((Count, Gauge, Some(Device))));
         assert_eq!(known("cgroup:job_1:cpu.usage_usec"), Some((Seconds, Growing, Some(Machine))));
+        assert_eq!(known("cgroup:job_1:cpu.usage"), Some((Seconds, Growing, Some(Machine))));
+        assert_eq!(known("cgroup:io.rbytes"), Some((Bytes, Growing, Some(Machine))));
         assert_eq!(known("net:rx_bytes"), None);
         assert_eq!(known("net::"), None);
         assert_eq!(known("cycles:what"), None);
