@@ -45,24 +45,22 @@ export class Picture {
   }
 
   private listen(): void {
-    const object = (event: Event): number | null => {
-      const group = (event.target as Element).closest<SVGGElement>("g.o");
-      return group ? Number(group.dataset["o"]) : null;
-    };
+    const target = (event: Event): SVGGElement | null => (event.target as Element).closest<SVGGElement>("g.o");
     this.element.addEventListener("pointermove", (event) => {
-      const id = object(event);
-      if (id === null) hideTip();
-      else showTip(event.clientX, event.clientY, this.tip(id));
+      const group = target(event);
+      if (!group) hideTip();
+      else showTip(event.clientX, event.clientY, this.unfolded.tip(group) ?? this.tip(Number(group.dataset["o"])));
     });
     this.element.addEventListener("pointerleave", hideTip);
     this.element.addEventListener("click", (event) => {
-      const id = object(event);
-      if (id !== null && this.unfolded.toggle(id)) return;
+      const group = target(event);
+      if (group && this.unfolded.toggle(group)) return;
+      const id = group ? Number(group.dataset["o"]) : null;
       this.state.set({ object: id === this.state.view.object ? null : id });
     });
     this.element.addEventListener("keydown", (event) => {
-      const id = object(event);
-      if (id === null || (event.key !== "Enter" && event.key !== " ") || !this.unfolded.toggle(id)) return;
+      const group = target(event);
+      if (!group || (event.key !== "Enter" && event.key !== " ") || !this.unfolded.toggle(group)) return;
       // A blank would start the time too.
       event.preventDefault();
       event.stopPropagation();
@@ -91,7 +89,8 @@ export class Picture {
   update(view: View): void {
     this.unfolded.update(view);
     for (const all of [this.drawn, this.unfolded.cells]) {
-      for (const [id, one] of all) paint(one, this.at.get(id) ?? [], this.model, view);
+      // A mark of several devices must not look as if the first one's value were that of all.
+      for (const [id, one] of all) if (!one.group.dataset["folded"]) paint(one, this.at.get(id) ?? [], this.model, view);
     }
     this.place(view);
     this.outlineOf(view.object);

@@ -28,9 +28,21 @@ export class Unfolded {
     }
   }
 
-  /** Opens or closes a mark; false where the object is none. */
-  toggle(id: number): boolean {
-    if (!this.marks.has(id)) return false;
+  /** A mark's group has the number of its first device, as has that one's own cell. */
+  private id(group: SVGGElement): number | undefined {
+    return group.dataset["folded"] ? Number(group.dataset["o"]) : undefined;
+  }
+
+  /** What pointing at a mark says; undefined where the group is none. */
+  tip(group: SVGGElement): string[] | undefined {
+    const mark = this.marks.get(this.id(group) ?? -1);
+    return mark && [mark.name, "a click shows each"];
+  }
+
+  /** Opens or closes a mark; false where the group is none. */
+  toggle(group: SVGGElement): boolean {
+    const id = this.id(group);
+    if (id === undefined) return false;
     const { open } = this.state.view;
     this.state.set({ open: open.includes(id) ? open.filter((one) => one !== id) : [...open, id] });
     return true;

@@ -88,7 +88,9 @@ pub(super) fn write(
             ids[area.object.0 as usize],
             class(object.kind)
         );
-        let values = at.values.get(&area.object).map_or(&[][..], Vec::as_slice);
+        // A mark of several devices must not look as if the first one's value were that of all.
+        let values = at.values.get(&area.object).filter(|_| area.folded.is_empty());
+        let values = values.map_or(&[][..], Vec::as_slice);
         if let Some((monitor, value)) = values.first() {
             let _ = write!(out, " {}", monitor.class(*value));
         }

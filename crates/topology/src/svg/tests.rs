@@ -113,6 +113,21 @@ fn a_picture_fits_its_room_and_runs_nothing() {
 }
 
 #[test]
+fn a_shared_mark_has_nobodys_value() {
+    let mut topology = Topology::default();
+    let root = topology.add(crate::objects::Object::new(K::Machine), None);
+    for _ in 0..6 {
+        topology.add(crate::objects::Object::new(K::OsDevice), Some(root));
+    }
+    let monitors = vec![monitor(&topology, K::OsDevice, |_| Some(1e6))];
+    let shown = Shown { monitors, ..Shown::default() };
+    let svg = picture(&topology, &shown, &Options::default());
+    let mark = svg.lines().find(|line| line.contains("id=\"o-OSDev-0\"")).unwrap();
+    assert!(mark.contains("6 x ") && mark.contains("class=\"o io\""), "{mark}");
+    assert!(!mark.contains("MB/s"), "{mark}");
+}
+
+#[test]
 fn nothing_at_all() {
     check_xml(&picture(&Topology::default(), &Shown::default(), &Options::default()));
     check_xml(&fragment(&Topology::default(), &[]));
