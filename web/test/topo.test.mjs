@@ -115,6 +115,33 @@ test("a million iterations stay a small page that says so", async () => {
   await done();
 });
 
+test("devices that share a mark are shown one by one", async () => {
+  const { page, faults, done } = await show("small", { hash: "#t=15&monitor=written" });
+  const mark = page.locator("[data-folded]");
+  assert.equal(await page.locator(".unfolded svg").count(), 0);
+  assert.equal(await mark.locator(".v").textContent(), "", "no value is that of all");
+  await mark.click();
+  assert.equal(await page.locator(".unfolded svg").count(), 6);
+  assert.equal(await mark.getAttribute("aria-expanded"), "true");
+  assert.match(await page.locator(".unfolded g.o").first().getAttribute("class"), /\bq\d+\b/);
+  assert.match(await page.locator(".unfolded .v").first().textContent(), /B\/s$/);
+  await page.waitForFunction(() => location.hash.includes("open="));
+  const before = await page.locator(".clock").textContent();
+  await mark.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator(".unfolded svg").count(), 0);
+  await page.keyboard.press("Space");
+  assert.equal(await page.locator(".unfolded svg").count(), 6);
+  assert.equal(await page.locator(".clock").textContent(), before, "time stands still");
+  // The first device has the mark's number.
+  for (const cell of [2, 0]) {
+    await page.locator(".unfolded g.o").nth(cell).click();
+    assert.match(await page.locator(".unfolded g.o").nth(cell).getAttribute("class"), /\bpicked\b/);
+  }
+  assert.deepEqual(faults, []);
+  await done();
+});
+
 test("values are a table and a file", async () => {
   const { page, faults, done } = await show("small", { hash: "#t=15&monitor=busy" });
   await page.locator(".panel.values button", { hasText: "table" }).click();
@@ -128,7 +155,7 @@ test("values are a table and a file", async () => {
 });
 
 test("an address that names nothing shows the beginning", async () => {
-  const { page, faults, done } = await show("small", { hash: "#t=x&monitor=__proto__&with=nothing&object=99999&show=second&scale=7" });
+  const { page, faults, done } = await show("small", { hash: "#t=x&monitor=__proto__&with=nothing&object=99999&open=99999&open=x&show=second&scale=7" });
   assert.match(await page.locator(".clock").textContent(), /^0\.000/);
   assert.deepEqual(faults, []);
   await done();

@@ -18,12 +18,11 @@ fn main() {
     for (name, caches, cores) in [("small", 1, 2), ("large", 12, 8)] {
         let machine = topology::machine(caches, cores);
         let monitors = topology::monitors(&machine);
-        let infos: Vec<_> = monitors.iter().map(|one| one.info.clone()).collect();
         let placement = topology::placement(count);
         let frames = topology::frames(&monitors, count, 1.0);
         let second = topology::frames(&monitors, count, 0.7);
         let begin = std::time::Instant::now();
-        let found = hints(&machine, &infos, &frames, &placement);
+        let found = hints(&machine, &monitors, &frames, &placement);
         println!("{name}: {} findings, {:.0?}", found.len(), begin.elapsed());
         let recording = PageRecording {
             name: "lmp -in melt.in".into(),

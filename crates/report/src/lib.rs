@@ -9,6 +9,7 @@
 //! `cargo run -p talea-report --example samples -- DIR` writes reports of made-up runs to look at.
 
 pub mod data;
+mod document;
 mod graph_dot;
 mod graph_fold;
 mod graph_layout;

@@ -1,20 +1,19 @@
 //! One file of HTML that replays performance values on a node's objects: picture, time, table, findings.
 //!
-//! Owns the frame of the page and how values get into it. The picture is the one of `talea_topology::svg`; the program in
+//! Owns how values get into the page. The picture is the one of `talea_topology::svg`; the program in
 //! `web/src/topo` colours it, so that the page shows the machine even where JavaScript is off. Values keep 16 bits of their
 //! fraction (an error below 1 in 65,536): ten thousand frames of four hundred objects are 12 MB before packing. It refuses
 //! computing values or findings, and every request.
 
 use serde::Serialize;
 use talea_model::Nanos;
-use talea_topology::hints::{Hint, MonitorInfo, PlacementSample};
+use talea_topology::hints::{Hint, PlacementSample};
 use talea_topology::layout::{Options, layout};
-use talea_topology::svg::Shown;
 use talea_topology::phases::{Phase, PhaseKind, Phases};
-use talea_topology::{Frame, Topology, svg};
+use talea_topology::svg::Shown;
+use talea_topology::{Frame, MonitorInfo, Topology, svg};
 
-use crate::page::{base64, harmless};
-use crate::text;
+use crate::document::{Document, base64};
 
 const PROGRAM: &str = include_str!("../../../web/dist/topo.js");
 const STYLE: &str = include_str!("../../../web/dist/topo.css");
@@ -23,21 +22,6 @@ const PROGRAM_HASH: &str = include_str!("../../../web/dist/topo.sha256");
 
 /// Room for the objects on a page of 1,600 by 1,000 pixels, with time below and monitors beside.
 const ROOM: Options = Options { width: 1245.0, height: 640.0, fold_above: 4 };
-
-/// A monitor and how it wants to be shown.
-#[derive(Clone, Debug, Default)]
-pub struct PageMonitor {
-    /// Name, expression, unit, objects.
-    pub info: MonitorInfo,
-    /// Where it was measured, in words: `L3`.
-    pub level: String,
-    /// How values become those of larger objects: `sum`; empty where it does not matter.
-    pub aggregate: String,
-    /// The user wants a logarithmic scale.
-    pub log: bool,
-    /// The user's ends of the scale.
-    pub range: (Option<f64>, Option<f64>),
-}
 
 /// A recording of these monitors.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +123,7 @@ struct PlacementData {
 /// The page; the second recording, if any, is what the first is compared with.
 pub fn page(
     topology: &Topology,
-    monitors: &[PageMonitor],
+    monitors: &[MonitorInfo],
     recording: &PageRecording<'_>,
     second: Option<&PageRecording<'_>>,
 ) -> String {
@@ -165,42 +149,36 @@ pub fn page(
     let body = base64(&miniz_oxide::deflate::compress_to_vec_zlib(&bytes, 4));
     drop(bytes);
     let picture = svg::fragment(topology, &layout(topology, &ROOM), &Shown::default());
-    let title = text::xml(&recording.name, 120);
-    let hash = PROGRAM_HASH.trim();
-    let colours = svg::page_style();
-    let body = harmless(&body);
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
-         script-src 'sha256-{hash}'\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title} · talea topo</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{STYLE}{colours}</style>\n</head>\n<body>\n\
-         <noscript>Values are drawn with JavaScript, which is off here; below is the machine without them.</noscript>\n\
-         <div id=\"app\"><div id=\"picture\">{picture}</div></div>\n\
-         <script type=\"text/plain\" id=\"talea-data\" data-json=\"{json}\">{body}</script>\n\
-         <script>{PROGRAM}</script>\n</body>\n</html>\n"
-    )
+    Document {
+        title: &recording.name,
+        product: "talea topo",
+        styles: &[STYLE, &svg::page_style()],
+        without: "Values are drawn with JavaScript, which is off here; below is the machine without them.",
+        body: &format!("<div id=\"picture\">{picture}</div>"),
+        attribute: ("json", &json.to_string()),
+        data: &body,
+        program: PROGRAM,
+        hash: PROGRAM_HASH,
+    }
+    .html()
 }
 
-fn monitor(one: &PageMonitor) -> MonitorData<'_> {
+fn monitor(one: &MonitorInfo) -> MonitorData<'_> {
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
     MonitorData {
-        name: &one.info.name,
-        counter: &one.info.counter,
-        unit: &one.info.unit,
+        name: &one.name,
+        counter: &one.counter,
+        unit: &one.unit,
         level: &one.level,
         aggregate: &one.aggregate,
-        log: one.log,
-        min: finite(one.range.0),
-        max: finite(one.range.1),
-        objects: one.info.objects.iter().map(|id| id.0).collect(),
+        log: one.scale.log,
+        min: finite(one.scale.min),
+        max: finite(one.scale.max),
+        objects: one.objects.iter().map(|id| id.0).collect(),
     }
 }
 
-fn data<'a>(one: &'a PageRecording<'a>, monitors: &[PageMonitor]) -> RecordingData<'a> {
+fn data<'a>(one: &'a PageRecording<'a>, monitors: &[MonitorInfo]) -> RecordingData<'a> {
     let mut phase: Vec<(usize, u32)> = Vec::new();
     for (at, frame) in one.frames.iter().enumerate() {
         if phase.last().is_none_or(|last| last.1 != frame.phase) {
@@ -283,10 +261,10 @@ fn placed(samples: &[PlacementSample]) -> (Vec<&str>, Vec<PlacementData>) {
 
 /// Values of all monitors: for each object its frames one after the other, as the upper three bytes of 32-bit numbers, each byte
 /// in a plane of its own - upper bytes repeat, lower ones are noise.
-fn planes(out: &mut Vec<u8>, frames: &[Frame], monitors: &[PageMonitor]) {
+fn planes(out: &mut Vec<u8>, frames: &[Frame], monitors: &[MonitorInfo]) {
     for (number, monitor) in monitors.iter().enumerate() {
-        let mut rounded: Vec<u32> = Vec::with_capacity(frames.len() * monitor.info.objects.len());
-        for object in 0..monitor.info.objects.len() {
+        let mut rounded: Vec<u32> = Vec::with_capacity(frames.len() * monitor.objects.len());
+        for object in 0..monitor.objects.len() {
             rounded.extend(frames.iter().map(|frame| {
                 let value = frame.values.get(number).and_then(|all| all.get(object));
                 shortened(value.copied().unwrap_or(f64::NAN))
@@ -343,7 +321,7 @@ mod tests {
             gaps: vec![hostile.into()],
             ..PageRecording::default()
         };
-        let html = page(&topology, &[PageMonitor::default()], &recording, Some(&recording));
+        let html = page(&topology, &[MonitorInfo::default()], &recording, Some(&recording));
         assert_eq!(html.matches("<script").count(), 2);
         assert_eq!(html.to_ascii_lowercase().matches("</script").count(), 2);
         assert!(!PROGRAM.to_ascii_lowercase().contains("</script") && !PROGRAM.contains("<!--"));

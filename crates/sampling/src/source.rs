@@ -3,23 +3,9 @@
 //! Owns the trait that all sources implement, and the words between them and who asks: what is offered, for which target, at
 //! which places. Sources never sleep and never read a clock: who calls says what time it is.
 
+pub use talea_metric::Scope;
 use talea_model::{Gaps, Nanos};
 use talea_topology::Place;
-
-/// The sort of places at which a counter is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
-    /// One number a PU.
-    Pu,
-    /// One number a NUMA node.
-    Numa,
-    /// One number a package.
-    Package,
-    /// One number a device.
-    Device,
-    /// One number.
-    Machine,
-}
 
 /// What a source says of a counter that it has.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,21 +21,9 @@ mod threads;
 use talea_model::Nanos;
 
 use crate::cpuset::CpuSet;
+use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, Topology};
 use crate::values::Frame;
-
-/// What a monitor of the frames is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MonitorInfo {
-    /// The user's name.
-    pub name: String,
-    /// Its expression over counters.
-    pub counter: String,
-    /// Its unit; a unit that ends in `/s`, `%` and the empty one with a quotient are rates already, others are per frame.
-    pub unit: String,
-    /// Its objects, in the order of the frames' values.
-    pub objects: Vec<ObjectId>,
-}
 
 /// Which threads were where at one time.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -17,6 +17,8 @@ mod tests;
 pub(crate) use devices::class as device_class;
 pub(crate) use place::CHARACTER;
 
+use std::collections::BTreeSet;
+
 use crate::objects::{ObjectId, Topology};
 
 /// What the picture has to fit into.
@@ -104,6 +106,23 @@ pub struct Area {
     pub detail: Detail,
     /// All objects of a shared mark, else empty.
     pub folded: Vec<ObjectId>,
+}
+
+impl Area {
+    /// How many devices share the mark: a disk and the PCI device that it sits on are one.
+    pub fn devices(&self, topology: &Topology) -> usize {
+        let inside = |id: &&ObjectId| {
+            topology.get(**id).parent.is_some_and(|parent| self.folded.contains(&parent))
+        };
+        self.folded.len() - self.folded.iter().filter(inside).count()
+    }
+
+    /// What has values behind the mark: disks rather than the PCI devices that they sit on.
+    pub fn innermost(&self, topology: &Topology) -> impl Iterator<Item = ObjectId> {
+        let outer: BTreeSet<ObjectId> =
+            self.folded.iter().filter_map(|&id| topology.get(id).parent).collect();
+        self.folded.iter().copied().filter(move |id| !outer.contains(id))
+    }
 }
 
 /// Places all objects, each after the one around it; the first area, if there is any, is the whole picture.

@@ -32,12 +32,7 @@ pub(crate) fn arrange(objects: Vec<Object>, root: usize) -> (Vec<Object>, Vec<Op
     let place = |id: &ObjectId| places.get(id.0 as usize).copied().flatten();
     for object in &mut arranged {
         object.parent = object.parent.as_ref().and_then(place);
-        for list in [
-            &mut object.children,
-            &mut object.memory_children,
-            &mut object.io_children,
-            &mut object.misc_children,
-        ] {
+        for list in object.lists() {
             *list = list.iter().filter_map(place).collect();
         }
     }

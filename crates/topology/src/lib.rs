@@ -27,6 +27,6 @@ pub mod xml;
 pub use accumulate::Plan;
 pub use cpuset::CpuSet;
 pub use levels::levels;
-pub use monitors::{Monitor, ObjectsOf};
+pub use monitors::{Monitor, MonitorInfo, ObjectsOf};
 pub use objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 pub use values::{Frame, Place, Readings};

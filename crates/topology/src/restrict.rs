@@ -101,12 +101,7 @@ pub fn without_io(topology: &Topology) -> Topology {
 fn keep(topology: &Topology, stays: &[bool]) -> Topology {
     let mut objects = topology.objects.clone();
     for object in &mut objects {
-        for list in [
-            &mut object.children,
-            &mut object.memory_children,
-            &mut object.io_children,
-            &mut object.misc_children,
-        ] {
+        for list in object.lists() {
             list.retain(|id| stays[id.0 as usize]);
         }
     }

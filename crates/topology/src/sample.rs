@@ -82,7 +82,6 @@ struct Maker {
 
 impl Maker {
     fn add(&mut self, parent: Option<ObjectId>, kind: ObjectKind) -> ObjectId {
-        let id = ObjectId(self.topology.objects.len() as u32);
         let mut object = Object::new(kind);
         let number = self.counts.entry(kind).or_default();
         object.logical_index = *number;
@@ -93,7 +92,6 @@ impl Maker {
             object.os_index = Some(*number);
         }
         *number += 1;
-        object.parent = parent;
         object.attributes = match kind {
             ObjectKind::NumaNode => Attributes::Numa { memory: 64 << 30, pages: Vec::new() },
             ObjectKind::L3Cache => cache(32 << 20, 3),
@@ -114,19 +112,7 @@ impl Maker {
                 at = self.topology.get(id).parent;
             }
         }
-        if let Some(parent) = parent {
-            let outer = &mut self.topology.objects[parent.0 as usize];
-            let list = if kind.is_memory() {
-                &mut outer.memory_children
-            } else if kind.is_io() {
-                &mut outer.io_children
-            } else {
-                &mut outer.children
-            };
-            list.push(id);
-        }
-        self.topology.objects.push(object);
-        id
+        self.topology.add(object, parent)
     }
 
     fn memory(&mut self, at: ObjectId, memory: &[(ObjectKind, usize)]) {

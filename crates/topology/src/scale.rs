@@ -1,18 +1,41 @@
 //! From values to fractions of a scale: colours, bars.
 //!
-//! Owns linear and logarithmic scales whose ends are fixed, fit all values, or fit most of them. It refuses colours, and absent
-//! values: they have no fraction.
+//! Owns linear and logarithmic scales, and the choice of their ends: those that a monitor asks for, and others from the values -
+//! all of them, most of them, or round numbers around them. It refuses colours, and absent values: they have no fraction.
 
 use crate::monitors::Monitor;
 
-/// How the ends of a scale are found.
+/// The scale that a monitor asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wanted {
+    /// The lower end, unless it is taken from the values.
+    pub min: Option<f64>,
+    /// The upper end, unless it is taken from the values.
+    pub max: Option<f64>,
+    /// Logarithmic.
+    pub log: bool,
+}
+
+impl Wanted {
+    /// What a monitor's definition says. Ends that are equal are none: some write `MAX = 0; MIN = 0;` for them.
+    pub fn of(monitor: &Monitor) -> Self {
+        let (min, max) =
+            if monitor.min == monitor.max { (None, None) } else { (monitor.min, monitor.max) };
+        Self { min, max, log: monitor.log }
+    }
+}
+
+/// How ends that nobody asked for are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ends {
-    /// From the least to the greatest value.
+    /// The least and the greatest value.
     #[default]
     Auto,
-    /// From the 5th to the 95th percentile: single outliers do not flatten the rest.
+    /// The 5th and the 95th percentile: single outliers do not flatten the rest.
     Robust,
+    /// Zero, and round numbers beyond the values (decades on a logarithmic scale), always some way apart: they stay while values
+    /// move, and a part of a bar means a part of the value.
+    Round,
 }
 
 /// A scale.
@@ -26,56 +49,47 @@ pub struct Scale {
     pub log: bool,
 }
 
+impl Default for Scale {
+    fn default() -> Self {
+        Self { low: 0.0, high: 1.0, log: false }
+    }
+}
+
 impl Scale {
-    /// A scale for these values: the ends that are given stay, the others fit. None where there is nothing to fit.
+    /// A scale for these values: the ends that are wanted stay, the others fit. None where there is nothing to fit.
     ///
-    /// A logarithmic scale fits the values above zero; where there are none, and where a given end is not above zero, that end is
+    /// A logarithmic scale fits the values above zero; where there are none, and where a wanted end is not above zero, that end is
     /// the nearest value above zero, or the scale is linear.
-    pub fn new(
-        values: impl IntoIterator<Item = f64>,
-        ends: Ends,
-        min: Option<f64>,
-        max: Option<f64>,
-        log: bool,
-    ) -> Option<Self> {
+    pub fn new(values: impl IntoIterator<Item = f64>, ends: Ends, wanted: Wanted) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
-        let above_zero = |end: Option<f64>| end.filter(|&end| end > 0.0 && end.is_finite());
-        let log = log && max.is_none_or(|max| max > 0.0);
+        let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
+        let (min, max) = (finite(wanted.min), finite(wanted.max));
+        let above_zero = |end: Option<f64>| end.filter(|&end| end > 0.0);
+        let log = wanted.log && max.is_none_or(|max| max > 0.0);
         let log = log && (above_zero(max).is_some() || values.iter().any(|&value| value > 0.0));
         let (min, max) = if log { (above_zero(min), above_zero(max)) } else { (min, max) };
         if log {
             values.retain(|&value| value > 0.0);
         }
         values.sort_by(f64::total_cmp);
-        let (from, to) = match ends {
-            Ends::Auto => (0.0, 1.0),
-            Ends::Robust => (0.05, 0.95),
-        };
-        let low = min.or_else(|| quantile(&values, from)).or(max)?;
-        let high = max.or_else(|| quantile(&values, to)).or(min)?;
+        let (low, high) = fitted(&values, ends, log).unzip();
+        let low = min.or(low).or(max)?;
+        let high = max.or(high).or(min)?;
         // Less than a decade on a logarithmic scale would blow up what is nearly equal.
-        let low = if log && min.is_none() { low.min(high / 10.0) } else { low };
-        // A given end wins over a fitted one.
+        let decade = Some(high / 10.0).filter(|&decade| decade > 0.0).unwrap_or(high);
+        let low = if log && min.is_none() { low.min(decade) } else { low };
+        // A wanted end wins over a fitted one.
         let (low, high) = match (low <= high, min.is_some()) {
             (true, _) => (low, high),
             (false, true) => (low, low),
             (false, false) => (high, high),
         };
+        let high = if ends == Ends::Round && low >= high { low + low.abs().max(1.0) } else { high };
         (low.is_finite() && high.is_finite()).then_some(Self { low, high, log })
     }
 
-    /// The scale that a monitor asks for. Ends that are equal are none: some write `MAX = 0; MIN = 0;` for them.
-    pub fn of_monitor(
-        monitor: &Monitor,
-        values: impl IntoIterator<Item = f64>,
-        ends: Ends,
-    ) -> Option<Self> {
-        let given = monitor.min != monitor.max;
-        let (min, max) = (monitor.min.filter(|_| given), monitor.max.filter(|_| given));
-        Self::new(values, ends, min, max, monitor.log)
-    }
-
-    /// Where a value lies from 0 to 1, cut at the ends; none for an absent one. On a scale without extent equal values are in the middle.
+    /// Where a value lies from 0 to 1, cut at the ends; none for an absent one. On a scale without extent all
+    /// values are alike and in the middle: nothing is little or much, except nothing at all.
     pub fn fraction(&self, value: f64) -> Option<f64> {
         if value.is_nan() {
             return None;
@@ -84,7 +98,7 @@ impl Scale {
             return Some(if value < self.low { 0.0 } else { 1.0 });
         }
         if self.low >= self.high {
-            return Some(0.5);
+            return Some(if value == 0.0 { 0.0 } else { 0.5 });
         }
         // Halves keep the difference of the largest numbers finite.
         let fraction = if self.log {
@@ -95,10 +109,49 @@ impl Scale {
         Some(if fraction.is_nan() { 0.5 } else { fraction.clamp(0.0, 1.0) })
     }
 
-    /// Whether a value is beyond an end, which pictures mark.
-    pub fn is_cut(&self, value: f64) -> bool {
-        value < self.low || value > self.high
+    /// How many values are below and above the ends, which legends say. A zero has no place on a logarithmic scale, but nothing of it
+    /// is cut.
+    pub fn cut(&self, values: impl IntoIterator<Item = f64>) -> (usize, usize) {
+        let (mut below, mut above) = (0, 0);
+        for value in values {
+            below += usize::from(value < self.low && !(self.log && value == 0.0));
+            above += usize::from(value > self.high);
+        }
+        (below, above)
     }
+}
+
+/// The ends that sorted values ask for; none without values.
+fn fitted(sorted: &[f64], ends: Ends, log: bool) -> Option<(f64, f64)> {
+    let ((from, to), round) = match ends {
+        Ends::Auto => ((0.0, 1.0), false),
+        Ends::Robust => ((0.05, 0.95), false),
+        Ends::Round => ((0.0, 1.0), true),
+    };
+    let (low, high) = (quantile(sorted, from)?, quantile(sorted, to)?);
+    Some(match (round, log) {
+        (false, _) => (low, high),
+        (true, true) => (decade(low, f64::floor), decade(high, f64::ceil)),
+        (true, false) => (0.0 - round_up(-low), round_up(high)),
+    })
+}
+
+/// The next number of 1, 1.5, 2, 3, 5, 7.5 times a power of ten, so that an end does not move with each frame; zero for what is
+/// below it.
+fn round_up(value: f64) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let power = 10_f64.powf(value.log10().floor());
+    let steps = [1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0].into_iter();
+    // What is printed with three digits is not moved by the last bit.
+    let end = steps.map(|step| step * power).find(|end| value <= end * (1.0 + 1e-9));
+    end.filter(|end| end.is_finite()).unwrap_or(value)
+}
+
+fn decade(value: f64, round: impl Fn(f64) -> f64) -> f64 {
+    // The subnormal and the largest numbers have no decade beyond them.
+    10_f64.powf(round(value.log10())).clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
 /// Between the two nearest of sorted values, in proportion.
@@ -116,43 +169,77 @@ mod tests {
 
     use super::*;
 
+    fn scale<const N: usize>(
+        values: [f64; N],
+        min: Option<f64>,
+        max: Option<f64>,
+        log: bool,
+    ) -> Option<Scale> {
+        Scale::new(values, Ends::Auto, Wanted { min, max, log })
+    }
+
     #[test]
     fn ends_and_fractions() {
         let values = [4.0, f64::NAN, 2.0, 0.0, 8.0];
-        let auto = Scale::new(values, Ends::Auto, None, None, false).unwrap();
+        let auto = scale(values, None, None, false).unwrap();
         assert_eq!((auto.low, auto.high), (0.0, 8.0));
         assert_eq!(auto.fraction(2.0), Some(0.25));
         assert_eq!(auto.fraction(f64::NAN), None);
-        assert_eq!((auto.fraction(-1.0), auto.is_cut(-1.0)), (Some(0.0), true));
+        assert_eq!((auto.fraction(-1.0), auto.cut([-1.0, 9.0, 9.0])), (Some(0.0), (1, 2)));
+        assert_eq!(auto.fraction(f64::INFINITY), Some(1.0));
         let wide = [0.0, 2.0, 20.0, 200.0];
-        let log = Scale::new(wide, Ends::Auto, Some(0.0), None, true).unwrap();
+        let log = scale(wide, Some(0.0), None, true).unwrap();
         assert_eq!((log.low, log.high, log.log), (2.0, 200.0, true));
-        assert_eq!(log.fraction(0.0), Some(0.0));
+        assert_eq!((log.fraction(0.0), log.cut([0.0, 1.0])), (Some(0.0), (1, 0)));
         assert!(log.fraction(20.0).is_some_and(|part| (part - 0.5).abs() < 1e-9));
-        let narrow = Scale::new([135.0, 136.0], Ends::Auto, None, None, true).unwrap();
+        let narrow = scale([135.0, 136.0], None, None, true).unwrap();
         assert!((narrow.low - 13.6).abs() < 1e-9, "{narrow:?}");
-        let fixed = Scale::new([], Ends::Auto, Some(1.0), Some(100.0), true).unwrap();
+        let fixed = scale([], Some(1.0), Some(100.0), true).unwrap();
         assert_eq!(fixed.fraction(10.0), Some(0.5));
         let outlier = (0..=100).map(f64::from).chain([1e9]);
-        let robust = Scale::new(outlier, Ends::Robust, None, None, false).unwrap();
+        let robust = Scale::new(outlier, Ends::Robust, Wanted::default()).unwrap();
         assert!(robust.high < 100.0 && robust.low > 4.0, "{robust:?}");
-        assert_eq!(Scale::new([f64::NAN], Ends::Auto, None, None, false), None);
-        let same = Scale::new([3.0, 3.0], Ends::Auto, None, None, false).unwrap();
+        assert_eq!(scale([f64::NAN], None, None, false), None);
+        let same = scale([3.0, 3.0], None, None, false).unwrap();
         assert_eq!(same.fraction(3.0), Some(0.5));
-        let below = Scale::new([1.0, 2.0], Ends::Auto, Some(5.0), None, false).unwrap();
+        let nothing = scale([0.0, 0.0], None, None, false).unwrap();
+        assert_eq!((nothing.fraction(0.0), nothing.fraction(2.0)), (Some(0.0), Some(1.0)));
+        let below = scale([1.0, 2.0], Some(5.0), None, false).unwrap();
         assert_eq!((below.low, below.high), (5.0, 5.0));
+    }
+
+    #[test]
+    fn round_ends_hold_zero() {
+        let check = |values: &[f64], wanted: Wanted, expected: (f64, f64)| {
+            let scale = Scale::new(values.iter().copied(), Ends::Round, wanted).unwrap();
+            assert!((scale.low - expected.0).abs() <= 1e-12 * expected.0.abs(), "{scale:?}");
+            assert!((scale.high - expected.1).abs() <= 1e-12 * expected.1.abs(), "{scale:?}");
+        };
+        let linear = Wanted::default();
+        check(&[3.0, 6.2], linear, (0.0, 7.5));
+        check(&[-3.0, 6.2, f64::NAN, f64::INFINITY], linear, (-3.0, 7.5));
+        check(&[0.0], linear, (0.0, 1.0));
+        check(&[20.0, 3000.0, 0.0], Wanted { log: true, ..linear }, (10.0, 10_000.0));
+        check(&[2.0], Wanted { min: Some(5.0), ..linear }, (5.0, 10.0));
+    }
+
+    #[test]
+    fn equal_ends_of_a_monitor_are_none() {
+        let wanted = |text: &str| Wanted::of(&crate::monitors::parse(text).unwrap()[0]);
+        assert_eq!(wanted("A{ OBJ = PU; CTR = x; MIN = 0; MAX = 0; }"), Wanted::default());
+        let both = Wanted { min: Some(0.0), max: Some(2.0), log: true };
+        assert_eq!(wanted("A{ OBJ = PU; CTR = x; MIN = 0; MAX = 2; LOGSCALE = 1; }"), both);
     }
 
     proptest! {
         #[test]
         fn fractions_grow_with_values(
             mut values in prop::collection::vec(any::<f64>(), 0..20),
-            robust in any::<bool>(),
+            how in prop::sample::select(vec![Ends::Auto, Ends::Robust, Ends::Round]),
             ends in (prop::option::of(-1e3..1e3), prop::option::of(-1e3..1e3)),
             log in any::<bool>(),
         ) {
-            let how = if robust { Ends::Robust } else { Ends::Auto };
-            if let Some(scale) = Scale::new(values.iter().copied(), how, ends.0, ends.1, log) {
+            if let Some(scale) = Scale::new(values.iter().copied(), how, Wanted { min: ends.0, max: ends.1, log }) {
                 prop_assert!(scale.low <= scale.high && (!scale.log || scale.low > 0.0));
                 values.retain(|value| !value.is_nan());
                 values.sort_by(f64::total_cmp);

@@ -18,7 +18,7 @@ use std::fmt::Write;
 
 pub use colours::{CHANGES, STEPS};
 pub use objects::ids;
-pub use shown::{Placed, Range, Shown, ShownHint, ShownMonitor, ShownScale};
+pub use shown::{Placed, Range, Shown, ShownHint, ShownMonitor};
 pub use text::amount;
 
 use crate::layout::{Area, Options, layout};
@@ -102,7 +102,8 @@ pub fn picture_of(topology: &Topology, areas: &[Area], shown: &Shown) -> String 
 }
 
 /// The objects alone, and who runs on them, as an `<svg>` element for a page that colours them and writes values itself. Every object has
-/// `data-o`, its place in the topology, and every text for a value has `data-room`, the characters that fit.
+/// `data-o`, its place in the topology; a mark that devices share has `data-folded`, theirs; and every text for a value has `data-room`,
+/// the characters that fit.
 pub fn fragment(topology: &Topology, areas: &[Area], shown: &Shown) -> String {
     let room = areas.first().map(|area| area.rect).unwrap_or_default();
     let mut out = format!(

@@ -2,10 +2,11 @@
 
 import type { Model } from "./model";
 import type { State, View } from "./state";
+import type { Drawn } from "./drawn";
+import { drawn, paint } from "./drawn";
 import { hideTip, plain, s, showTip } from "../report/dom";
-import { amount, colour, fitting } from "./scale";
-
-interface Drawn { group: SVGGElement; value: SVGTextElement | null; room: number; colour: string; text: string; x: number; y: number; width: number; height: number }
+import { amount } from "./scale";
+import { Unfolded } from "./unfolded";
 
 export class Picture {
   readonly element: HTMLElement;
@@ -16,21 +17,18 @@ export class Picture {
   /** For each object the monitors that have it, with its place there. */
   private readonly at = new Map<number, [number, number][]>();
   private readonly pus = new Map<number, number>();
+  private readonly unfolded: Unfolded;
   private threadKey = "";
 
   constructor(private readonly model: Model, private readonly state: State) {
+    this.unfolded = new Unfolded(model, state);
     this.element = document.getElementById("picture") as HTMLElement;
     const svg = this.element.querySelector("svg");
     for (const title of this.element.querySelectorAll("title")) title.remove();
     for (const group of this.element.querySelectorAll<SVGGElement>("g.o")) {
-      const bar = group.querySelector("rect.b");
-      const read = (name: string): number => Number(bar?.getAttribute(name));
-      const value = group.querySelector<SVGTextElement>("text.v");
       const id = Number(group.dataset["o"]);
-      this.drawn.set(id, {
-        group, value, room: Number(value?.dataset["room"] ?? 0), colour: "", text: "",
-        x: read("x"), y: read("y"), width: read("width"), height: read("height"),
-      });
+      this.drawn.set(id, drawn(group));
+      if (group.dataset["folded"]) this.unfolded.add(id, group);
     }
     model.data.monitors.forEach((monitor, number) => monitor.objects.forEach((object, place) => {
       const list = this.at.get(object) ?? [];
@@ -42,23 +40,30 @@ export class Picture {
     });
     svg?.append(this.threads, this.marks, this.outline);
     svg?.classList.replace("plain", "valued");
+    this.element.append(this.unfolded.element);
     this.listen();
   }
 
   private listen(): void {
-    const object = (event: Event): number | null => {
-      const group = (event.target as Element).closest<SVGGElement>("g.o");
-      return group ? Number(group.dataset["o"]) : null;
-    };
+    const target = (event: Event): SVGGElement | null => (event.target as Element).closest<SVGGElement>("g.o");
     this.element.addEventListener("pointermove", (event) => {
-      const id = object(event);
-      if (id === null) hideTip();
-      else showTip(event.clientX, event.clientY, this.tip(id));
+      const group = target(event);
+      if (!group) hideTip();
+      else showTip(event.clientX, event.clientY, this.unfolded.tip(group) ?? this.tip(Number(group.dataset["o"])));
     });
     this.element.addEventListener("pointerleave", hideTip);
     this.element.addEventListener("click", (event) => {
-      const id = object(event);
+      const group = target(event);
+      if (group && this.unfolded.toggle(group)) return;
+      const id = group ? Number(group.dataset["o"]) : null;
       this.state.set({ object: id === this.state.view.object ? null : id });
+    });
+    this.element.addEventListener("keydown", (event) => {
+      const group = target(event);
+      if (!group || (event.key !== "Enter" && event.key !== " ") || !this.unfolded.toggle(group)) return;
+      // A blank would start the time too.
+      event.preventDefault();
+      event.stopPropagation();
     });
   }
 
@@ -82,27 +87,10 @@ export class Picture {
   }
 
   update(view: View): void {
-    const { data } = this.model;
-    const scales = new Map(view.shown.map((one) => [one, this.model.scale(one, view)]));
-    for (const [id, drawn] of this.drawn) {
-      const own = (this.at.get(id) ?? []).filter(([monitor]) => scales.has(monitor));
-      // Of two at one object the one of the time axis goes first.
-      const first = own.find(([monitor]) => monitor === view.monitor) ?? own[0];
-      let [name, text] = ["", ""];
-      if (first) {
-        const value = this.model.value(first[0], first[1], view);
-        name = colour(scales.get(first[0])!, value);
-        text = fitting(value, data.monitors[first[0]]!.unit, drawn.room);
-      }
-      if (name !== drawn.colour) {
-        if (drawn.colour) drawn.group.classList.remove(drawn.colour);
-        if (name) drawn.group.classList.add(name);
-        drawn.colour = name;
-      }
-      if (text !== drawn.text && drawn.value) {
-        drawn.value.textContent = text;
-        drawn.text = text;
-      }
+    this.unfolded.update(view);
+    for (const all of [this.drawn, this.unfolded.cells]) {
+      // A mark of several devices must not look as if the first one's value were that of all.
+      for (const [id, one] of all) if (!one.group.dataset["folded"]) paint(one, this.at.get(id) ?? [], this.model, view);
     }
     this.place(view);
     this.outlineOf(view.object);

@@ -1,4 +1,4 @@
-// From values to classes of colour. The rules are those of the SVG picture (svg/shown.rs), so that both look alike.
+// From values to classes of colour. The rules are those of the SVG picture (topology's scale.rs), so that both look alike.
 
 import { si } from "../report/units";
 

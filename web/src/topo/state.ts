@@ -15,6 +15,8 @@ export interface View {
   /** Means over the whole recording instead of a time. */
   mean: boolean;
   object: number | null;
+  /** Shared marks that are open, by their first device. */
+  open: number[];
 }
 
 export class State {
@@ -47,7 +49,7 @@ export class State {
   }
 
   private write(): string {
-    const { t, monitor, shown, scale, range, show, mean, object } = this.view;
+    const { t, monitor, shown, scale, range, show, mean, object, open } = this.view;
     const words = new URLSearchParams({ t: t.toFixed(3) });
     if (this.names[monitor] !== undefined) words.set("monitor", this.names[monitor]!);
     for (const one of shown) if (one !== monitor) words.append("with", this.names[one] ?? "");
@@ -56,6 +58,7 @@ export class State {
     if (show !== "first") words.set("show", show);
     if (mean) words.set("mean", "1");
     if (object !== null) words.set("object", String(object));
+    for (const one of open) words.append("open", String(one));
     return words.toString();
   }
 
@@ -67,7 +70,9 @@ export class State {
     const others = words.getAll("with").map((name) => this.names.indexOf(name)).filter((at) => at >= 0);
     const plain = named < 0 && !others.length ? this.first : others;
     const t = Number(words.get("t"));
+    const known = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < this.objects;
     const object = Number(words.get("object") ?? NaN);
+    const open = words.getAll("open").map(Number).filter(known);
     return {
       t: Number.isFinite(t) && t >= 0 ? t : 0,
       monitor,
@@ -76,7 +81,8 @@ export class State {
       range: one("range", ["auto", "robust", "fixed"]),
       show: this.second ? (one("show", ["first", "second", "difference"]) ?? "first") : "first",
       mean: words.get("mean") === "1",
-      object: Number.isInteger(object) && object >= 0 && object < this.objects ? object : null,
+      object: known(object) ? object : null,
+      open: [...new Set(open)],
     };
   }
 }

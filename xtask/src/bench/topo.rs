@@ -10,8 +10,9 @@ use talea_model::Nanos;
 use talea_sampling::{Scenario, Simulated, Sources, Target};
 use talea_topo::{About, Machine, Recording, Session, recording};
 use talea_topology::layout::Options;
-use talea_topology::svg::{Shown, ShownMonitor, ShownScale, picture};
-use talea_topology::{Topology, xml};
+use talea_topology::scale::Scale;
+use talea_topology::svg::{Shown, ShownMonitor, picture};
+use talea_topology::{MonitorInfo, Topology, xml};
 
 use super::{built, found, heading, median, scratch, spread};
 
@@ -95,11 +96,14 @@ fn objects() -> Result<(), String> {
     let shown = Shown {
         title: "benchmark".to_owned(),
         monitors: vec![ShownMonitor {
-            name: "MISSES".to_owned(),
-            level: "PU".to_owned(),
             values: (0..pus.len()).map(|at| Some((at * 37 % 101) as f64)).collect(),
-            objects: pus,
-            scale: ShownScale { max: 100.0, ..ShownScale::default() },
+            info: MonitorInfo {
+                name: "MISSES".to_owned(),
+                level: "PU".to_owned(),
+                objects: pus,
+                ..MonitorInfo::default()
+            },
+            scale: Scale { high: 100.0, ..Scale::default() },
             ..ShownMonitor::default()
         }],
         ..Shown::default()

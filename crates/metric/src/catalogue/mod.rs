@@ -21,8 +21,8 @@ pub struct CounterSpec {
     pub unit: Unit,
     /// Whether it only grows.
     pub kind: Kind,
-    /// At what places it is read.
-    pub scope: Scope,
+    /// At what places it is read; none where only a running source can say.
+    pub scope: Option<Scope>,
     /// One line for people, without a full stop.
     pub description: Cow<'static, str>,
 }
@@ -38,6 +38,8 @@ pub enum Unit {
     Nanoseconds,
     /// Bytes.
     Bytes,
+    /// Hertz.
+    Hertz,
     /// A part of a whole, without a unit.
     Ratio,
 }
@@ -50,6 +52,7 @@ impl Unit {
             Self::Seconds => "s",
             Self::Nanoseconds => "ns",
             Self::Bytes => "B",
+            Self::Hertz => "Hz",
         }
     }
 }
@@ -63,21 +66,19 @@ pub enum Kind {
     Gauge,
 }
 
-/// Where a counter is read.
+/// The sort of places at which a counter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// At each PU.
+    /// One number a PU.
     Pu,
-    /// At each NUMA node.
+    /// One number a NUMA node.
     Numa,
-    /// At each package.
+    /// One number a package.
     Package,
-    /// At one device, or at each device of a sort.
+    /// One number a device.
     Device,
-    /// Once.
+    /// One number.
     Machine,
-    /// The source says when it is running.
-    FoundAtRunTime,
 }
 
 /// A line of a table: name, unit, kind, scope, description.
@@ -93,7 +94,7 @@ pub fn spec(name: &str) -> Option<CounterSpec> {
         name: name.into(),
         unit,
         kind,
-        scope,
+        scope: Some(scope),
         description: description.into(),
     };
     if let Some(preset) = papi::preset(name) {
@@ -114,12 +115,16 @@ pub fn all() -> Vec<CounterSpec> {
 
 /// Expressions over other counters that give this one, the best first; it is for the caller to see which of those exist.
 ///
-/// PAPI's presets and `perf::` names become generic events of perf, and aliases of those each other.
+/// PAPI's presets and `perf::` names become generic events of perf, aliases of those each other, and a few events of perf presets
+/// that count the same: a plug-in may speak PAPI's language where perf has no counters.
 pub fn derived(name: &str) -> Vec<Expression> {
     let texts = papi::derived(name);
     let mut found: Vec<Expression> =
         texts.iter().filter_map(|text| Expression::parse(text).ok()).collect();
     found.extend(perf::aliases(name).into_iter().map(|alias| Expression::counter(&alias)));
+    if perf::is_plain(name) {
+        found.extend(papi::same_as(perf::canonical(name)).map(Expression::counter));
+    }
     found
 }
 
@@ -175,22 +180,28 @@ mod tests {
         assert_eq!(text("cycles").as_deref(), Some("\"cpu-cycles\""));
         assert_eq!(text("cs").as_deref(), Some("\"context-switches\""));
         assert_eq!(text("PAPI_FP_OPS"), None);
+        assert_eq!(text("instructions").as_deref(), Some("PAPI_TOT_INS"));
+        let all = |name| derived(name).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(all("cycles"), ["\"cpu-cycles\"", "PAPI_TOT_CYC"]);
+        assert_eq!(all("cycles:u"), ["\"cpu-cycles:u\""]);
     }
 
     #[test]
     fn families_and_modifiers() {
         use {Kind::*, Scope::*, Unit::*};
         let known = |name| spec(name).map(|spec| (spec.unit, spec.kind, spec.scope));
-        assert_eq!(known("net:eth0:rx_bytes"), Some((Bytes, Growing, Device)));
-        assert_eq!(known("net:eth0.7:rx_errors"), Some((Count, Growing, Device)));
-        assert_eq!(known("net:*:rx_bytes"), Some((Bytes, Growing, Device)));
-        assert_eq!(known("ib:mlx5_0:port_xmit_data"), Some((Bytes, Growing, Device)));
-        assert_eq!(known("cycles:u"), Some((Count, Growing, Pu)));
-        assert_eq!(known("mem:used"), Some((Bytes, Gauge, Numa)));
-        assert_eq!(known("plugin:power"), Some((Count, Growing, FoundAtRunTime)));
-        assert_eq!(known("ib:mlx5_0:1:port_xmit_data"), Some((Bytes, Growing, Device)));
-        assert_eq!(known("disk:sda:in_flight"), Some((Count, Gauge, Device)));
-        assert_eq!(known("cgroup:job_1:cpu.usage_usec"), Some((Seconds, Growing, Machine)));
+        assert_eq!(known("net:eth0:rx_bytes"), Some((Bytes, Growing, Some(Device))));
+        assert_eq!(known("net:eth0.7:rx_errors"), Some((Count, Growing, Some(Device))));
+        assert_eq!(known("net:*:rx_bytes"), Some((Bytes, Growing, Some(Device))));
+        assert_eq!(known("ib:mlx5_0:port_xmit_data"), Some((Bytes, Growing, Some(Device))));
+        assert_eq!(known("cycles:u"), Some((Count, Growing, Some(Pu))));
+        assert_eq!(known("mem:used"), Some((Bytes, Gauge, Some(Numa))));
+        assert_eq!(known("plugin:power"), Some((Count, Growing, None)));
+        assert_eq!(known("ib:mlx5_0:1:port_xmit_data"), Some((Bytes, Growing, Some(Device))));
+        assert_eq!(known("disk:sda:in_flight"), Some((Count, Gauge, Some(Device))));
+        assert_eq!(known("cgroup:job_1:cpu.usage_usec"), Some((Seconds, Growing, Some(Machine))));
+        assert_eq!(known("cgroup:job_1:cpu.usage"), Some((Seconds, Growing, Some(Machine))));
+        assert_eq!(known("cgroup:io.rbytes"), Some((Bytes, Growing, Some(Machine))));
         assert_eq!(known("net:rx_bytes"), None);
         assert_eq!(known("net::"), None);
         assert_eq!(known("cycles:what"), None);

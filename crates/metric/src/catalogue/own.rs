@@ -4,8 +4,8 @@
 //! source has converted: seconds for ticks, bytes for KiB and for InfiniBand's words of four bytes.
 
 use super::Kind::{Gauge, Growing};
-use super::Scope::{Device, FoundAtRunTime, Machine, Numa, Package, Pu};
-use super::Unit::{Bytes, Count, Seconds};
+use super::Scope::{Device, Machine, Numa, Package, Pu};
+use super::Unit::{Bytes, Count, Hertz, Seconds};
 use super::{CounterSpec, Line};
 
 /// Fixed names.
@@ -22,16 +22,20 @@ pub(super) const LINES: &[Line] = &[
     ("proc:busy", Seconds, Growing, Pu, "time with work, steal left out (/proc/stat)"),
     ("proc:interrupts", Count, Growing, Pu, "interrupts (/proc/interrupts)"),
     ("proc:context-switches", Count, Growing, Machine, "switches from a task to another (/proc/stat)"),
-    ("proc:forks", Count, Growing, Machine, "processes and threads begun (/proc/stat)"),
+    ("proc:processes", Count, Growing, Machine, "processes and threads begun (/proc/stat)"),
+    ("proc:softirqs", Count, Growing, Pu, "deferred interrupts (/proc/softirqs)"),
+    ("proc:page-faults", Count, Growing, Machine, "page faults (/proc/vmstat)"),
     ("proc:minor-faults", Count, Growing, Pu, "page faults without I/O, where tasks ran (/proc/PID/stat)"),
     ("proc:major-faults", Count, Growing, Pu, "page faults that needed I/O, where tasks ran (/proc/PID/stat)"),
     ("proc:running", Count, Gauge, Machine, "tasks that can run (/proc/stat)"),
     ("proc:blocked", Count, Gauge, Machine, "tasks that wait for I/O (/proc/stat)"),
+    ("cpu:frequency", Hertz, Gauge, Pu, "frequency of the core (cpufreq)"),
     ("mem:total", Bytes, Gauge, Numa, "memory of the node"),
     ("mem:used", Bytes, Gauge, Numa, "memory in use, caches of files included"),
     ("mem:free", Bytes, Gauge, Numa, "memory not in use"),
     ("mem:anon", Bytes, Gauge, Numa, "memory of programs"),
     ("mem:cached", Bytes, Gauge, Numa, "memory that holds files"),
+    ("mem:file", Bytes, Gauge, Numa, "memory that holds files"),
     ("mem:dirty", Bytes, Gauge, Numa, "memory that waits to be written to files"),
     ("mem:shmem", Bytes, Gauge, Numa, "memory shared between programs"),
     ("mem:active", Bytes, Gauge, Numa, "memory used lately"),
@@ -79,7 +83,7 @@ pub(super) fn family(name: &str) -> Option<CounterSpec> {
             let data = figure.ends_with("_bytes") || figure.ends_with("_data");
             let sort = if family == "net" { "network" } else { "InfiniBand" };
             let description = format!("{figure} of {sort} device {before}");
-            (if data { Bytes } else { Count }, Growing, Device, description)
+            (if data { Bytes } else { Count }, Growing, Some(Device), description)
         }
         "disk" => {
             let unit = match figure {
@@ -88,18 +92,22 @@ pub(super) fn family(name: &str) -> Option<CounterSpec> {
                 _ => Count,
             };
             let kind = if figure == "in_flight" { Gauge } else { Growing };
-            (unit, kind, Device, format!("{figure} of disk {before}"))
+            (unit, kind, Some(Device), format!("{figure} of disk {before}"))
         }
         "cgroup" => {
             let (unit, kind) = match figure {
+                "cpu.usage" | "cpu.user" | "cpu.system" | "cpu.throttled" => (Seconds, Growing),
                 _ if figure.ends_with("_usec") => (Seconds, Growing),
                 _ if figure.starts_with("memory.") => (Bytes, Gauge),
                 _ if figure.starts_with("cpu.") => (Count, Growing),
+                _ if figure.starts_with("io.") && figure.ends_with("bytes") => (Bytes, Growing),
+                _ if figure.starts_with("io.") => (Count, Growing),
                 _ => (Count, Gauge),
             };
-            (unit, kind, Machine, format!("{figure} of cgroup {before}").trim_end().to_owned())
+            let description = format!("{figure} of cgroup {before}").trim_end().to_owned();
+            (unit, kind, Some(Machine), description)
         }
-        "plugin" => (Count, Growing, FoundAtRunTime, format!("figure of plugin {rest}")),
+        "plugin" => (Count, Growing, None, format!("figure of plugin {rest}")),
         _ => return None,
     };
     let name = name.to_owned().into();

@@ -125,6 +125,20 @@ fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.0 == name)
 }
 
+/// Generic events of perf and the presets that count exactly the same, so that either stands for the other.
+const SAME: [(&str, &str); 5] = [
+    ("instructions", "PAPI_TOT_INS"),
+    ("cpu-cycles", "PAPI_TOT_CYC"),
+    ("ref-cycles", "PAPI_REF_CYC"),
+    ("branch-instructions", "PAPI_BR_INS"),
+    ("branch-misses", "PAPI_BR_MSP"),
+];
+
+/// The preset that counts what an event of perf does; `event` is a name of perf's table.
+pub(super) fn same_as(event: &str) -> Option<&'static str> {
+    SAME.iter().find(|same| same.0 == event).map(|same| same.1)
+}
+
 /// All names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.0)
@@ -137,7 +151,7 @@ pub(super) fn preset(name: &str) -> Option<CounterSpec> {
         name: name.into(),
         unit: Unit::Count,
         kind: Kind::Growing,
-        scope: Scope::Pu,
+        scope: Some(Scope::Pu),
         description: description.into(),
     })
 }

@@ -95,6 +95,11 @@ fn modifiers(name: &str) -> (&str, &str) {
     }
 }
 
+/// Whether a name has no modifiers.
+pub(super) fn is_plain(name: &str) -> bool {
+    modifiers(name).1.is_empty()
+}
+
 /// The name of the table, without modifiers.
 pub(super) fn canonical(name: &str) -> &str {
     let (plain, _) = modifiers(name);

@@ -3,12 +3,14 @@
 //! Owns nothing that a user sees. Values are waves over PUs, the same every time.
 
 use talea_model::Nanos;
-use talea_report::topo_page::PageMonitor;
-use talea_topology::hints::{MonitorInfo, PlacementSample, ThreadAt};
+use talea_topology::hints::{PlacementSample, ThreadAt};
 use talea_topology::phases::{Course, Phases};
-use talea_topology::{Attributes, CpuSet, Frame, Object, ObjectId, ObjectKind as K, Topology};
+use talea_topology::scale::Wanted;
+use talea_topology::{
+    Attributes, CpuSet, Frame, MonitorInfo, Object, ObjectId, ObjectKind as K, Topology,
+};
 
-/// Two packages with memory, `caches` L3 each for `cores` cores of two PUs, and two networks.
+/// Two packages with memory, `caches` L3 each for `cores` cores of two PUs, two networks, and six disks that share a mark.
 pub(crate) fn machine(caches: usize, cores: usize) -> Topology {
     let mut all = Topology::default();
     let root = add(&mut all, None, K::Machine);
@@ -25,20 +27,20 @@ pub(crate) fn machine(caches: usize, cores: usize) -> Topology {
             }
         }
     }
-    for name in ["eth0", "eth1"] {
+    let disks = (0..6).map(|disk| (format!("nvme{disk}n1"), "Block"));
+    let networks = (0..2).map(|network| (format!("eth{network}"), "Network"));
+    for (name, used) in networks.chain(disks) {
         let device = add(&mut all, Some(root), K::OsDevice);
         let device = &mut all.objects[device.0 as usize];
-        device.name = Some(name.into());
-        device.attributes = Attributes::Os { uses: vec!["Network".into()] };
+        device.name = Some(name);
+        device.attributes = Attributes::Os { uses: vec![used.into()] };
     }
     all
 }
 
 fn add(all: &mut Topology, parent: Option<ObjectId>, kind: K) -> ObjectId {
-    let id = ObjectId(all.objects.len() as u32);
     let number = all.of_kind(kind).count() as u32;
     let mut object = Object::new(kind);
-    object.parent = parent;
     object.logical_index = number;
     if !kind.is_cache() && kind != K::Machine {
         object.os_index = Some(number);
@@ -58,36 +60,24 @@ fn add(all: &mut Topology, parent: Option<ObjectId>, kind: K) -> ObjectId {
             at = outer.parent;
         }
     }
-    if let Some(parent) = parent {
-        let outer = &mut all.objects[parent.0 as usize];
-        match kind {
-            K::NumaNode => outer.memory_children.push(id),
-            K::OsDevice => outer.io_children.push(id),
-            _ => outer.children.push(id),
-        }
-    }
-    all.objects.push(object);
-    id
+    all.add(object, parent)
 }
 
 fn cache(size: u64, depth: u32) -> Attributes {
     Attributes::Cache { size, depth, line: 64, associativity: 16, data: true, instructions: true }
 }
 
-/// Monitors at PUs, L3, memory and networks.
-pub(crate) fn monitors(topology: &Topology) -> Vec<PageMonitor> {
+/// Monitors at PUs, L3, memory, networks and disks.
+pub(crate) fn monitors(topology: &Topology) -> Vec<MonitorInfo> {
     let one =
-        |name: &str, counter: &str, unit: &str, kind: K, log: bool, max: Option<f64>| PageMonitor {
-            info: MonitorInfo {
-                name: name.into(),
-                counter: counter.into(),
-                unit: unit.into(),
-                objects: topology.of_kind(kind).map(|(id, _)| id).collect(),
-            },
+        |name: &str, counter: &str, unit: &str, kind: K, log: bool, max: Option<f64>| MonitorInfo {
+            name: name.into(),
+            counter: counter.into(),
+            unit: unit.into(),
             level: kind.short().into(),
             aggregate: "sum".into(),
-            log,
-            range: (None, max),
+            objects: topology.of_kind(kind).map(|(id, _)| id).collect(),
+            scale: Wanted { min: None, max, log },
         };
     vec![
         one("busy", "100 * proc:busy", "%", K::Pu, false, Some(100.0)),
@@ -95,11 +85,12 @@ pub(crate) fn monitors(topology: &Topology) -> Vec<PageMonitor> {
         one("L3 misses", "PAPI_L3_TCM", "/s", K::L3Cache, true, None),
         one("memory traffic", "imc:read_bytes + imc:write_bytes", "B/s", K::NumaNode, false, None),
         one("received", "net:*:rx_bytes", "B/s", K::OsDevice, false, None),
+        one("written", "disk:*:write_bytes", "B/s", K::OsDevice, false, None),
     ]
 }
 
 /// Frames of a tenth of a second; phases of 1 to 3, a busy middle, the last network without any value.
-pub(crate) fn frames(monitors: &[PageMonitor], count: usize, faster: f64) -> Vec<Frame> {
+pub(crate) fn frames(monitors: &[MonitorInfo], count: usize, faster: f64) -> Vec<Frame> {
     let value = |monitor: usize, object: usize, objects: usize, frame: usize| {
         let part = frame as f64 / count as f64;
         let place = object as f64 / objects as f64;
@@ -113,7 +104,8 @@ pub(crate) fn frames(monitors: &[PageMonitor], count: usize, faster: f64) -> Vec
             1 => 2.4e9 * busy * (1.2 - 0.4 * place),
             2 => 10f64.powf(2.0 + 5.5 * busy),
             3 => 1.1e11 * busy,
-            _ if object == 1 => f64::NAN,
+            4 if object >= 1 => f64::NAN,
+            5 if object < 2 => f64::NAN,
             _ => 1.2e9 * wave * noise,
         }
     };
@@ -124,7 +116,7 @@ pub(crate) fn frames(monitors: &[PageMonitor], count: usize, faster: f64) -> Vec
             phase: [0, 1, 2, 2, 3][5 * frame / count],
             values: (monitors.iter().enumerate())
                 .map(|(number, one)| {
-                    let objects = one.info.objects.len();
+                    let objects = one.objects.len();
                     (0..objects).map(|object| value(number, object, objects, frame)).collect()
                 })
                 .collect(),

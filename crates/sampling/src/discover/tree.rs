@@ -119,27 +119,17 @@ impl Tree {
         let mut topology = Topology::default();
         let mut stack = vec![(Next::Normal(0), None::<ObjectId>)];
         while let Some((next, parent)) = stack.pop() {
-            let id = ObjectId(topology.objects.len() as u32);
             let blank = || Object::new(ObjectKind::Misc);
             let mut object = match next {
                 Next::Normal(at) => std::mem::replace(&mut self.normal[at], blank()),
                 Next::Memory(at) => std::mem::replace(&mut self.memory[at], blank()),
                 Next::Device(at) => std::mem::replace(&mut self.devices[at].0, blank()),
             };
-            object.parent = parent;
-            object.gp_index = Some(u64::from(id.0) + 1);
+            object.gp_index = Some(topology.objects.len() as u64 + 1);
             let kind = object.kind;
             let same = topology.objects.iter().filter(|other| other.kind == kind).count();
             object.logical_index = same as u32;
-            topology.objects.push(object);
-            if let Some(parent) = parent {
-                let parent = &mut topology.objects[parent.0 as usize];
-                match next {
-                    Next::Normal(_) => parent.children.push(id),
-                    Next::Memory(_) => parent.memory_children.push(id),
-                    Next::Device(_) => parent.io_children.push(id),
-                }
-            }
+            let id = topology.add(object, parent);
             if let Next::Normal(at) = next {
                 let link = &links[at];
                 let devices = link.devices.iter().map(|&at| Next::Device(at));

@@ -54,6 +54,25 @@ fn opened(source: &mut ProcSource, counters: &[&str]) -> (Vec<Vec<f64>>, Vec<Ope
 }
 
 #[test]
+fn the_catalogue_says_the_same() {
+    let (_folder, root) = machine();
+    let source = ProcSource::new(root);
+    for name in source.known() {
+        let Offer::Yes(offered) = source.offers(&name) else { panic!("{name} is not offered") };
+        let spec = talea_metric::catalogue::spec(&name).unwrap_or_else(|| panic!("no {name}"));
+        // Pages are events to the catalogue.
+        let unit = if offered.unit == "pages" { "" } else { &offered.unit };
+        let growing = spec.kind == talea_metric::Kind::Growing;
+        assert_eq!((spec.unit.symbol(), growing), (unit, offered.growing), "{name}");
+    }
+    let own = ["proc:", "cpu:", "mem:", "numa:", "net:", "disk:"];
+    for spec in talea_metric::catalogue::all() {
+        let is_own = own.iter().any(|prefix| spec.name.starts_with(prefix));
+        assert!(!is_own || !matches!(source.offers(&spec.name), Offer::No), "{}", spec.name);
+    }
+}
+
+#[test]
 fn growth_and_gauges_of_everything() {
     let (_folder, root) = machine();
     let mut source = ProcSource::new(root.clone());

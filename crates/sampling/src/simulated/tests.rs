@@ -8,9 +8,7 @@ use super::*;
 pub(crate) fn machine(packages: u32, cores: u32) -> Topology {
     let mut topology = Topology::default();
     let mut add = |kind, parent: Option<ObjectId>, size: u64| {
-        let id = ObjectId(topology.objects.len() as u32);
         let mut object = Object::new(kind);
-        object.parent = parent;
         if size > 0 {
             object.attributes = talea_topology::Attributes::Cache {
                 size,
@@ -21,11 +19,7 @@ pub(crate) fn machine(packages: u32, cores: u32) -> Topology {
                 instructions: false,
             };
         }
-        topology.objects.push(object);
-        if let Some(parent) = parent {
-            topology.objects[parent.0 as usize].children.push(id);
-        }
-        id
+        topology.add(object, parent)
     };
     let root = add(ObjectKind::Machine, None, 0);
     let mut pus = Vec::new();

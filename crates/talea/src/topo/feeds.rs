@@ -5,43 +5,22 @@ use std::time::{Duration, Instant};
 
 use talea_model::{Gaps, Nanos};
 use talea_topo::{Recording, Session, SessionError};
-use talea_topology::hints::PlacementSample;
-use talea_topology::{Frame, Monitor, ObjectId, Topology};
+use talea_topology::hints::ThreadAt;
+use talea_topology::{Frame, MonitorInfo, Topology};
 
-use super::screen::feed::{Feed, News, ShownMonitor, ThreadAt};
+use super::screen::feed::{Feed, News};
 use super::screen::history::{History, Replay};
-use super::screen::scale::Wanted;
-use super::shown::level;
+use super::shown::infos;
 
 /// Values that a live view keeps in memory to scrub back; what is older is in the recording.
 const MOST_VALUES: usize = 8 << 20;
 /// Phases that have names.
 const MOST_PHASES: usize = 1 << 16;
 
-fn shown(topology: &Topology, monitor: &Monitor, objects: &[ObjectId]) -> ShownMonitor {
-    ShownMonitor {
-        name: monitor.name.clone(),
-        unit: monitor.unit_text(),
-        objects: objects.to_vec(),
-        level: level(topology, monitor, objects),
-        scale: Wanted { min: monitor.min, max: monitor.max, log: monitor.log },
-    }
-}
-
-fn threads(sample: &PlacementSample) -> Vec<ThreadAt> {
-    let thread = |thread: &talea_topology::hints::ThreadAt| ThreadAt {
-        pu: thread.pu,
-        tid: thread.tid,
-        name: thread.label.clone(),
-        running: thread.running,
-    };
-    sample.threads.iter().map(thread).collect()
-}
-
 /// A session with the frames of late.
 pub(super) struct Live {
     session: Session,
-    monitors: Vec<ShownMonitor>,
+    monitors: Vec<MonitorInfo>,
     title: String,
     source: String,
     every: Duration,
@@ -56,11 +35,11 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new(session: Session, title: String, every: Nanos, simulated: bool) -> Self {
-        let monitors: Vec<ShownMonitor> = session
+        let monitors: Vec<MonitorInfo> = session
             .monitors()
             .iter()
             .enumerate()
-            .map(|(at, monitor)| shown(session.topology(), monitor, session.objects(at)))
+            .map(|(at, monitor)| MonitorInfo::new(session.topology(), monitor, session.objects(at)))
             .collect();
         Self {
             source: session.source().to_owned(),
@@ -92,7 +71,7 @@ impl Feed for Live {
         self.session.topology()
     }
 
-    fn monitors(&self) -> &[ShownMonitor] {
+    fn monitors(&self) -> &[MonitorInfo] {
         &self.monitors
     }
 
@@ -125,7 +104,7 @@ impl Feed for Live {
             Err(error) => self.failed = Some(error),
         }
         if let Some(places) = self.session.places() {
-            self.threads = threads(places);
+            self.threads.clone_from(&places.threads);
         }
         self.gaps = self.session.gaps();
         // Where the machine was too busy, what was missed is not made up for.
@@ -152,11 +131,6 @@ impl Feed for Live {
 
 /// The feed of a recording.
 pub(super) fn replay(recording: Recording) -> Replay {
-    let shown = recording
-        .monitors
-        .iter()
-        .zip(&recording.objects)
-        .map(|(monitor, objects)| shown(&recording.topology, monitor, objects));
     let about = &recording.about;
     let title = [&about.host, &about.command].map(String::as_str);
     let title: Vec<&str> = title.into_iter().filter(|text| !text.is_empty()).collect();
@@ -170,10 +144,10 @@ pub(super) fn replay(recording: Recording) -> Replay {
         }
     }
     Replay {
-        monitors: shown.collect(),
+        monitors: infos(&recording),
         title: if title.is_empty() { path } else { title.join(" · ") },
         source: about.source.clone(),
-        threads: recording.placement.iter().map(|s| (from(s.at), threads(s))).collect(),
+        threads: recording.placement.into_iter().map(|s| (from(s.at), s.threads)).collect(),
         phases,
         run: recording.run,
         topology: recording.topology,

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use talea_report::topo_page::{PageMonitor, PageRecording, page};
+use talea_report::topo_page::{PageRecording, page};
 use talea_topo::recording::to_paje;
 use talea_topo::{Machine, Recording};
 use talea_topology::accumulate::imbalance;
@@ -109,8 +109,7 @@ fn pictures(svg: &str, options: &Options) -> Result<(), TopoError> {
 }
 
 fn html(recording: &Recording, other: Option<&Recording>) -> String {
-    let monitors: Vec<PageMonitor> =
-        (0..recording.monitors.len()).map(|at| shown::page_monitor(recording, at)).collect();
+    let monitors = shown::infos(recording);
     let hints = findings(recording);
     let of = |recording: &Recording| (facts(recording, None), sentences(&recording.gaps));
     let name = |recording: &Recording| match recording.about.command.as_str() {
@@ -210,17 +209,19 @@ fn recording_json(recording: &Recording, options: &Options) -> Result<Value, Top
     let topology = &recording.topology;
     let values = shown::values(recording, options.at)?;
     let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+    let infos = shown::infos(recording);
     let monitors: Vec<Value> = shown::visible(recording)
         .map(|(at, monitor)| {
+            let info = &infos[at];
             let objects = recording.objects[at].iter().zip(&values[at]);
             let of = |(id, &value): (&talea_topology::ObjectId, &f64)| {
                 json!({ "object": id.0, "label": topology.label(*id), "value": number(value) })
             };
             json!({
-                "name": monitor.name,
-                "expression": monitor.expression.to_string(),
-                "unit": monitor.unit_text(),
-                "level": shown::level(topology, monitor, &recording.objects[at]),
+                "name": info.name,
+                "expression": info.counter,
+                "unit": info.unit,
+                "level": info.level,
                 "min": monitor.min,
                 "max": monitor.max,
                 "log": monitor.log,

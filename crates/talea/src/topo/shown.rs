@@ -3,61 +3,32 @@
 //! Owns which values a picture has: those at a time, the means over all of it, or how these differ from another recording's.
 
 use talea_model::{Gaps, Nanos};
-use talea_report::topo_page::PageMonitor;
 use talea_topo::Recording;
-use talea_topology::hints::{Hint, MonitorInfo, hints};
+use talea_topology::hints::{Hint, hints};
 use talea_topology::phases::Phases;
 use talea_topology::scale::{Ends, Scale};
-use talea_topology::svg::{Placed, Range, Shown, ShownHint, ShownMonitor, ShownScale};
-use talea_topology::{Monitor, ObjectId, ObjectsOf, Topology};
+use talea_topology::svg::{Placed, Range, Shown, ShownHint, ShownMonitor};
+use talea_topology::{Monitor, MonitorInfo, ObjectId};
 
 use super::TopoError;
 
 /// Most threads that are marked on a picture.
 const MOST_PLACED: usize = 4096;
 
-/// What the kind of a monitor's objects is called.
-pub(super) fn level(topology: &Topology, monitor: &Monitor, objects: &[ObjectId]) -> String {
-    match monitor.objects {
-        ObjectsOf::Kind(kind) => kind.short().to_owned(),
-        other => objects
-            .first()
-            .map_or_else(|| other.to_string(), |&id| topology.get(id).kind.short().to_owned()),
-    }
-}
-
 /// The monitors that are meant to be seen.
 pub(super) fn visible(recording: &Recording) -> impl Iterator<Item = (usize, &Monitor)> {
     recording.monitors.iter().enumerate().filter(|(_, monitor)| !monitor.silent)
 }
 
-/// A monitor for hints and pages.
-pub(super) fn info(recording: &Recording, at: usize) -> MonitorInfo {
-    let monitor = &recording.monitors[at];
-    MonitorInfo {
-        name: monitor.name.clone(),
-        counter: monitor.expression.to_string(),
-        unit: monitor.unit_text(),
-        objects: recording.objects[at].clone(),
-    }
-}
-
-/// A monitor for pages.
-pub(super) fn page_monitor(recording: &Recording, at: usize) -> PageMonitor {
-    let monitor = &recording.monitors[at];
-    PageMonitor {
-        info: info(recording, at),
-        level: level(&recording.topology, monitor, &recording.objects[at]),
-        aggregate: monitor.aggregate.name().to_owned(),
-        log: monitor.log,
-        range: (monitor.min, monitor.max),
-    }
+/// All monitors, for findings and pages.
+pub(super) fn infos(recording: &Recording) -> Vec<MonitorInfo> {
+    let all = recording.monitors.iter().zip(&recording.objects);
+    all.map(|(monitor, objects)| MonitorInfo::new(&recording.topology, monitor, objects)).collect()
 }
 
 /// Findings in a recording.
 pub(super) fn findings(recording: &Recording) -> Vec<Hint> {
-    let infos: Vec<MonitorInfo> =
-        (0..recording.monitors.len()).map(|at| info(recording, at)).collect();
+    let infos = infos(recording);
     let mut found = hints(&recording.topology, &infos, &recording.frames, &recording.placement);
     if let Some(run) = &recording.run {
         for hint in &mut found {
@@ -160,32 +131,22 @@ fn shown_monitor(
     values: Vec<f64>,
     difference: bool,
 ) -> ShownMonitor {
-    let monitor = &recording.monitors[number];
-    let scale = if difference {
+    let info = MonitorInfo::new(
+        &recording.topology,
+        &recording.monitors[number],
+        &recording.objects[number],
+    );
+    let (scale, range) = if difference {
         let most =
             values.iter().filter(|value| value.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
-        ShownScale { log: false, min: -most, max: most, range: Range::Auto }
+        (Scale { low: -most, high: most, log: false }, Range::Auto)
     } else {
-        let fixed = monitor.min.is_some() && monitor.max.is_some();
-        let found = Scale::of_monitor(monitor, values.iter().copied(), Ends::Auto);
-        found.map_or_else(ShownScale::default, |scale| ShownScale {
-            log: scale.log,
-            min: scale.low,
-            max: scale.high,
-            range: if fixed { Range::Fixed } else { Range::Auto },
-        })
+        let fixed = info.scale.min.is_some() && info.scale.max.is_some();
+        let found = Scale::new(values.iter().copied(), Ends::Auto, info.scale);
+        (found.unwrap_or_default(), if fixed { Range::Fixed } else { Range::Auto })
     };
-    ShownMonitor {
-        name: monitor.name.clone(),
-        counter: monitor.expression.to_string(),
-        unit: monitor.unit_text(),
-        level: level(&recording.topology, monitor, &recording.objects[number]),
-        aggregate: monitor.aggregate.name().to_owned(),
-        objects: recording.objects[number].clone(),
-        values: values.into_iter().map(Some).collect(),
-        scale,
-        difference,
-    }
+    let values = values.into_iter().map(Some).collect();
+    ShownMonitor { info, values, scale, range, difference }
 }
 
 /// What ran.

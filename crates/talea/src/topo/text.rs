@@ -83,15 +83,14 @@ pub(super) fn recording(
         let numbers: Vec<f64> = monitor.values.iter().flatten().copied().collect();
         let unequal = imbalance(&numbers).filter(|_| !monitor.difference && numbers.len() > 1);
         let unequal = unequal.map(|ratio| format!(", max/mean {ratio:.2}")).unwrap_or_default();
-        let head = format!("{} at {}: {}{unequal}", monitor.name, monitor.level, monitor.counter);
+        let info = &monitor.info;
+        let head = format!("{} at {}: {}{unequal}", info.name, info.level, info.counter);
         writeln!(out, "\n{}", clean(&head, WIDTH))?;
         let most = numbers.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
-        for (&id, value) in monitor.objects.iter().zip(&monitor.values).take(MOST_ROWS) {
+        for (&id, value) in info.objects.iter().zip(&monitor.values).take(MOST_ROWS) {
             let label = clean(&recording.topology.label(id), 24);
             let (text, part) = match value {
-                Some(value) if !value.is_nan() => {
-                    (amount(*value, &monitor.unit), value.abs() / most)
-                }
+                Some(value) if !value.is_nan() => (amount(*value, &info.unit), value.abs() / most),
                 _ => ("absent".to_owned(), 0.0),
             };
             writeln!(
@@ -100,7 +99,7 @@ pub(super) fn recording(
                 bar(if part.is_finite() { part } else { 0.0 }, 40)
             )?;
         }
-        if let more @ 1.. = monitor.objects.len().saturating_sub(MOST_ROWS) {
+        if let more @ 1.. = info.objects.len().saturating_sub(MOST_ROWS) {
             writeln!(out, "  ... and {more} more; --json has all, --svg draws them")?;
         }
     }

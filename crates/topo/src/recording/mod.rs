@@ -15,8 +15,6 @@
 mod frames;
 mod paje;
 mod read;
-#[cfg(test)]
-mod tests;
 mod write;
 
 use std::path::PathBuf;

@@ -9,6 +9,7 @@
 //! beyond the frame.
 
 mod contain;
+mod coverage;
 mod history;
 mod plan;
 #[cfg(test)]

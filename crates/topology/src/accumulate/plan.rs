@@ -10,10 +10,11 @@ use talea_metric::expression::Expression;
 use talea_model::gaps::{Gap, GapKind, Gaps};
 
 use super::contain::{Members, objects_in, objects_of, places_in};
+use super::coverage::Asked;
 use super::history::History;
 use super::{Column, MOST_HISTORY, Plan, Planned, Work};
 use crate::monitors::{Aggregate, Monitor, Per, When};
-use crate::objects::{ObjectId, ObjectKind, Topology};
+use crate::objects::{ObjectId, Topology};
 use crate::values::Place;
 
 /// Where expressions are evaluated.
@@ -102,6 +103,7 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
     fn work(&mut self, monitor: &Monitor, objects: &[ObjectId]) -> Result<Work, String> {
         let whole = match monitor.per.expression() {
             Some(divisor) => {
+                self.divides(&monitor.per, &divisor)?;
                 monitor.expression.over(&divisor).map_err(|wrong| wrong.to_string())?
             }
             None => monitor.expression.clone(),
@@ -146,6 +148,27 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
             fold: fold.map(|members| (members, monitor.aggregate)),
             history,
         })
+    }
+
+    /// Whether what `PER` names is counted here; the user wrote no counter that the reason could speak of.
+    fn divides(&mut self, per: &Per, divisor: &Expression) -> Result<(), String> {
+        let what = match per {
+            Per::Instruction => "instruction",
+            Per::Cycle => "cycle",
+            _ => return Ok(()),
+        };
+        if self.readable(divisor).is_ok() {
+            return Ok(());
+        }
+        let others = divisor.counters().iter().flat_map(|name| catalogue::derived(name));
+        let names: Vec<String> = std::iter::once(divisor.clone())
+            .chain(others)
+            .map(|expression| format!("`{}`", expression.counters().join("`, `")))
+            .collect();
+        Err(format!(
+            "PER = {what} needs one of {}, none of them can be read here",
+            names.join(", ")
+        ))
     }
 
     fn asked(&mut self, counter: &str) -> Option<&Vec<Place>> {
@@ -245,43 +268,13 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
         members: usize,
     ) -> Result<(), String> {
         let Rows::Objects(objects) = rows else { return Ok(()) };
-        let members = &self.plan.members[members];
-        let empty = members.rows().filter(|columns| columns.is_empty()).count();
         let at = match monitor.when {
             When::At(inner) => inner.to_string(),
             _ => monitor.objects.to_string(),
         };
-        if empty == objects.len() {
-            let read = match places.first() {
-                Some(Place::Pu(_)) => "at PUs that it does not have",
-                Some(Place::Numa(_)) => "per NUMA node",
-                Some(Place::Package(_)) => "per package",
-                Some(Place::Device(_)) => "per device",
-                _ => "for the whole machine",
-            };
-            return Err(format!("`{counter}` is read {read}, which says nothing of each {at}"));
-        }
-        let all_pus = places.iter().all(|place| matches!(place, Place::Pu(_)));
-        let pus: Vec<usize> = self
-            .topology
-            .of_kind(ObjectKind::Pu)
-            .filter_map(|(_, pu)| pu.os_index.map(|n| n as usize))
-            .collect();
-        let lacking = |(&id, columns): (&ObjectId, &[u32])| {
-            let cpuset = &self.topology.get(id).cpuset;
-            let has = pus.iter().filter(|&&pu| cpuset.contains(pu)).count();
-            all_pus && !columns.is_empty() && columns.len() < has
-        };
-        let partial =
-            objects.iter().zip(members.rows()).filter(|&(id, columns)| lacking((id, columns)));
-        let (partial, total) = (partial.count(), objects.len());
-        if empty > 0 {
-            let why = format!("`{counter}` is not read at {empty} of {total} {at}");
-            self.note(GapKind::Missing, &monitor.name, &why, empty as u64);
-        }
-        if partial > 0 {
-            let why = format!("`{counter}` is read at some PUs only of {partial} of {total} {at}");
-            self.note(GapKind::Missing, &monitor.name, &why, partial as u64);
+        let asked = Asked { counter, places, objects, at: &at };
+        for lack in asked.lacks(self.topology, &self.plan.members[members])? {
+            self.note(GapKind::Missing, &monitor.name, &lack.why, lack.count);
         }
         Ok(())
     }

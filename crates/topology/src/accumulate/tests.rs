@@ -15,21 +15,11 @@ fn machine(packages: u32, caches: u32, cores: u32, pus: u32) -> Topology {
     let total = packages * caches * cores * pus;
     let mut next_pu = total;
     let add = |topology: &mut Topology, kind, parent: Option<ObjectId>, pus: CpuSet| {
-        let id = ObjectId(topology.objects.len() as u32);
         let mut object = Object::new(kind);
         object.logical_index = topology.of_kind(kind).count() as u32;
         object.os_index = Some(object.logical_index);
-        (object.parent, object.cpuset) = (parent, pus);
-        topology.objects.push(object);
-        if let Some(parent) = parent {
-            let parent = &mut topology.objects[parent.0 as usize];
-            match kind {
-                ObjectKind::NumaNode => parent.memory_children.push(id),
-                ObjectKind::OsDevice => parent.io_children.push(id),
-                _ => parent.children.push(id),
-            }
-        }
-        id
+        object.cpuset = pus;
+        topology.add(object, parent)
     };
     // The PUs from the next one downwards.
     let some =
@@ -173,6 +163,46 @@ fn why_values_are_absent() {
 }
 
 #[test]
+fn presets_of_papi_divide_too() {
+    let topology = machine(1, 1, 1, 2);
+    let text =
+        "A{ OBJ = Core; CTR = pu.a; PER = instruction; } B{ OBJ = Core; CTR = pu.a; PER = cycle; }";
+    let monitors = parse(text).unwrap();
+    let pus = || Some(vec![Place::Pu(0), Place::Pu(1)]);
+    let mut plan = Plan::new(&topology, &monitors, |counter| match counter {
+        "pu.a" | "PAPI_TOT_INS" => pus(),
+        _ => None,
+    });
+    assert_eq!(plan.counters(), ["pu.a", "PAPI_TOT_INS"]);
+    let frame = frame(&mut plan, &[&[3.0, 5.0], &[2.0, 2.0]]);
+    assert_eq!(frame.values[0], [2.0]);
+    let gaps: Vec<String> = plan.gaps().iter().map(|gap| gap.detail.clone()).collect();
+    let why = "PER = cycle needs one of `cycles`, `cpu-cycles`, `PAPI_TOT_CYC`, none of them can be read here";
+    assert_eq!(gaps, [format!("B: {why}")]);
+}
+
+#[test]
+fn devices_for_something_else_are_no_gap() {
+    let mut topology = machine(1, 1, 1, 1);
+    for (name, used) in
+        [("eth1", "Network"), ("eth2", "Network"), ("sda", "Block"), ("sdb", "Block")]
+    {
+        let mut device = Object::new(ObjectKind::OsDevice);
+        device.name = Some(name.into());
+        device.attributes = crate::objects::Attributes::Os { uses: vec![used.into()] };
+        topology.add(device, Some(ObjectId(0)));
+    }
+    let gaps = |read: &[&str]| {
+        let places: Vec<Place> = read.iter().map(|name| Place::Device((*name).into())).collect();
+        let monitors = parse("NET{ OBJ = OSDev; CTR = net:*:rx_bytes; }").unwrap();
+        let plan = Plan::new(&topology, &monitors, |_| Some(places.clone()));
+        plan.gaps().iter().map(|gap| gap.detail.clone()).collect::<Vec<_>>()
+    };
+    assert!(gaps(&["eth0", "eth1", "eth2"]).is_empty());
+    assert_eq!(gaps(&["eth0", "eth2"]), ["NET: `net:*:rx_bytes` is not read at 1 of 3 OSDev"]);
+}
+
+#[test]
 fn sums_and_windows() {
     let topology = machine(1, 1, 1, 1);
     let text = "A{ OBJ = PU; CTR = pu.a / pu.b; ACCUMULATE = 1; } B{ OBJ = PU; CTR = pu.a; WINDOW = 2; PER = second; }
@@ -198,9 +228,7 @@ fn memory_of_the_same_pus_does_not_take_what_is_of_the_package() {
     let mut second = topology.get(ObjectId(2)).clone();
     assert_eq!(second.kind, ObjectKind::NumaNode);
     (second.os_index, second.logical_index) = (Some(1), 1);
-    let id = ObjectId(topology.objects.len() as u32);
-    topology.objects.push(second);
-    topology.objects[1].memory_children.push(id);
+    topology.add(second, Some(ObjectId(1)));
     let mut plan = plan(
         &topology,
         "A{ OBJ = NUMANode; CTR = package.x; } B{ OBJ = NUMANode; CTR = numa.x; } C{ OBJ = NUMANode; CTR = pu.a; }",

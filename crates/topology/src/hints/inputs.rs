@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use talea_model::Nanos;
 
-use super::{Hint, HintKind, MonitorInfo, PlacementSample, spans::Span};
+use super::{Hint, HintKind, PlacementSample, spans::Span};
+use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, ObjectKind, Topology};
 use crate::values::Frame;
 

@@ -5,7 +5,8 @@
 
 use super::inputs::{Input, mentions, percent};
 use super::spans::{longest, together};
-use super::{Hint, HintKind, MonitorInfo};
+use super::{Hint, HintKind};
+use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, ObjectKind};
 use crate::svg::amount;
 

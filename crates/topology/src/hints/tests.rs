@@ -6,7 +6,8 @@ const STEP: u64 = 100_000_000;
 
 fn info(topology: &Topology, name: &str, counter: &str, unit: &str, kind: K) -> MonitorInfo {
     let objects = topology.of_kind(kind).map(|(id, _)| id).collect();
-    MonitorInfo { name: name.into(), counter: counter.into(), unit: unit.into(), objects }
+    let (name, counter, unit) = (name.into(), counter.into(), unit.into());
+    MonitorInfo { name, counter, unit, objects, ..MonitorInfo::default() }
 }
 
 /// A hundred frames of a tenth of a second; `value` of monitor, frame, object.

@@ -94,10 +94,11 @@ fn names_of_384_pus_have_room_on_one_screen() {
 fn too_many_disks_share_a_mark() {
     let topology = sample::large();
     let areas = layout(&topology, &Options::default());
-    let folded: Vec<usize> =
-        areas.iter().map(|area| area.folded.len()).filter(|&n| n > 0).collect();
+    let folded: Vec<_> = areas.iter().filter(|area| !area.folded.is_empty()).collect();
     // Twelve disks, each with its PCI device.
-    assert_eq!(folded, [24]);
+    assert_eq!((folded.len(), folded[0].folded.len(), folded[0].devices(&topology)), (1, 24, 12));
+    let names: Vec<String> = folded[0].innermost(&topology).map(|id| topology.label(id)).collect();
+    assert_eq!((names.len(), names[0].as_str()), (12, "OS nvme0n1"));
     let networks = areas.iter().filter(|area| topology.label(area.object).starts_with("OS eth"));
     assert_eq!(networks.count(), 2);
 }
@@ -157,7 +158,6 @@ fn any_topology() -> impl Strategy<Value = Topology> {
             topology.objects.push(Object::new(K::Machine));
             for (kind, parent) in list {
                 let kind = KINDS[kind];
-                let id = ObjectId(topology.objects.len() as u32);
                 let of: Vec<ObjectId> = topology
                     .iter()
                     .filter(|(_, object)| match (object.kind, kind) {
@@ -170,18 +170,7 @@ fn any_topology() -> impl Strategy<Value = Topology> {
                     .map(|(id, _)| id)
                     .collect();
                 let parent = of[parent.index(of.len())];
-                let mut object = Object::new(kind);
-                object.parent = Some(parent);
-                topology.objects.push(object);
-                let outer = &mut topology.objects[parent.0 as usize];
-                let list = if kind.is_memory() {
-                    &mut outer.memory_children
-                } else if kind.is_io() {
-                    &mut outer.io_children
-                } else {
-                    &mut outer.children
-                };
-                list.push(id);
+                topology.add(Object::new(kind), Some(parent));
             }
             topology
         },

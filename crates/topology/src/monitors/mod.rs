@@ -30,6 +30,7 @@
 mod blocks;
 mod defaults;
 mod fields;
+mod info;
 mod link;
 mod mistakes;
 mod sets;
@@ -42,6 +43,7 @@ use talea_metric::catalogue::{Unit, spec};
 use talea_metric::expression::Expression;
 
 pub use self::defaults::defaults;
+pub use self::info::MonitorInfo;
 pub use self::link::Known;
 pub use self::mistakes::{Mistake, Mistakes};
 use crate::objects::ObjectKind;
@@ -138,9 +140,9 @@ pub enum Per {
     Frame,
     /// Seconds.
     Second,
-    /// The counter `instructions`.
+    /// The counter `instructions`, or `PAPI_TOT_INS` where that alone is there.
     Instruction,
-    /// The counter `cycles`.
+    /// The counter `cycles`, or `PAPI_TOT_CYC` where that alone is there.
     Cycle,
     /// Anything.
     Expression(Expression),

@@ -6,10 +6,11 @@ use std::fmt::Write;
 
 use super::LEGEND;
 use super::colours::{CHANGES, STEPS};
-use super::shown::{Shown, ShownMonitor, ShownScale};
+use super::shown::{Shown, ShownMonitor};
 use super::text::{amount, capacity, lines, lines_between, xml};
 use crate::layout::Area;
 use crate::objects::{Attributes, ObjectKind, Topology};
+use crate::scale::Scale;
 
 /// Characters in a line of the legend's sans and of its monospace.
 const WORDS: usize = 42;
@@ -95,34 +96,29 @@ pub(super) fn side(topology: &Topology, areas: &[Area], shown: &Shown) -> (Strin
 }
 
 fn one(all: &mut Lines, topology: &Topology, monitor: &ShownMonitor) {
+    let info = &monitor.info;
     let change = if monitor.difference { " (change)" } else { "" };
-    all.line("name", 12.0, &format!("{}{change}", lines(&monitor.name, 36, 1).concat()));
-    for (at, line) in lines(&monitor.counter, CODE, 3).iter().enumerate() {
+    all.line("name", 12.0, &format!("{}{change}", lines(&info.name, 36, 1).concat()));
+    for (at, line) in lines(&info.counter, CODE, 3).iter().enumerate() {
         all.line("dim", if at == 0 { 15.0 } else { 12.0 }, line);
     }
-    let unit = if monitor.unit.is_empty() { "no unit" } else { &monitor.unit };
-    let how = if monitor.aggregate.is_empty() {
-        String::new()
-    } else {
-        format!(" · {}", monitor.aggregate)
-    };
-    let place = format!("{unit} · measured at {} ({}){how}", monitor.level, monitor.objects.len());
+    let unit = if info.unit.is_empty() { "no unit" } else { &info.unit };
+    let how =
+        if info.aggregate.is_empty() { String::new() } else { format!(" · {}", info.aggregate) };
+    let place = format!("{unit} · measured at {} ({}){how}", info.level, info.objects.len());
     for line in lines(&place, WORDS, 2) {
         all.line("dim", 14.0, &line);
     }
     let numbers: Vec<_> = monitor.numbers().collect();
-    let absent = monitor.objects.len() - numbers.len();
+    let absent = info.objects.len() - numbers.len();
     if !numbers.is_empty() {
         ramp(all, monitor);
-        let ShownScale { log, min, max, range } = monitor.scale;
-        let below = numbers.iter().filter(|(_, value)| *value < min).count();
-        let above = numbers.iter().filter(|(_, value)| *value > max).count();
-        let cut = match (below, above) {
+        let cut = match monitor.scale.cut(numbers.iter().map(|&(_, value)| value)) {
             (0, 0) => "nothing cut".to_owned(),
-            _ => format!("cut: {below} below, {above} above"),
+            (below, above) => format!("cut: {below} below, {above} above"),
         };
-        let kind = if log { "logarithmic" } else { "linear" };
-        all.line("dim", 14.0, &format!("{kind}, {} ends, {cut}", range.word()));
+        let kind = if monitor.scale.log { "logarithmic" } else { "linear" };
+        all.line("dim", 14.0, &format!("{kind}, {} ends, {cut}", monitor.range.word()));
         figures(all, topology, monitor, &numbers);
     }
     if absent > 0 {
@@ -162,18 +158,16 @@ fn ramp(all: &mut Lines, monitor: &ShownMonitor) {
         );
     }
     all.space(12.0);
-    let ShownScale { log, min, max, .. } = monitor.scale;
-    let least = if log && min <= 0.0 { max / 1e6 } else { min };
-    let middle =
-        if log { (least.max(f64::MIN_POSITIVE) * max).sqrt() } else { f64::midpoint(min, max) };
-    for (part, value, anchor) in [(0.0, least, "start"), (0.5, middle, "middle"), (1.0, max, "end")]
+    let Scale { low, high, log } = monitor.scale;
+    let middle = if log { low.sqrt() * high.sqrt() } else { f64::midpoint(low, high) };
+    for (part, value, anchor) in [(0.0, low, "start"), (0.5, middle, "middle"), (1.0, high, "end")]
     {
         let x = part * LEGEND;
         let text = match value {
             value if monitor.difference && value > 0.0 => {
-                format!("+{}", amount(value, &monitor.unit))
+                format!("+{}", amount(value, &monitor.info.unit))
             }
-            value => amount(value, &monitor.unit),
+            value => amount(value, &monitor.info.unit),
         };
         let _ = writeln!(
             all.out,
@@ -200,7 +194,7 @@ fn figures(
     else {
         return;
     };
-    let unit = &monitor.unit;
+    let unit = &monitor.info.unit;
     all.line("", 15.0, &format!("max  {}  {}", amount(max, unit), topology.label(most)));
     all.line("", 13.0, &format!("mean {}", amount(mean, unit)));
     if !monitor.difference && mean > 0.0 && numbers.len() > 1 {
@@ -256,7 +250,7 @@ fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
     for line in lines_between(&counts, " · ", CODE) {
         all.line("dim", 14.0, &line);
     }
-    let folded: usize = areas.iter().map(|area| area.folded.len().saturating_sub(1)).sum();
+    let folded: usize = areas.iter().map(|area| area.devices(topology).saturating_sub(1)).sum();
     if folded > 0 {
         all.line("dim", 13.0, &format!("{folded} devices share a mark with others"));
     }

@@ -18,7 +18,7 @@ pub(super) fn caption(topology: &Topology, area: &Area, room: usize) -> String {
             Attributes::Pci(pci) => device_class(pci.class),
             _ => object.subtype.as_deref().unwrap_or("device"),
         };
-        return format!("{} x {sort}", area.folded.len());
+        return format!("{} x {sort}", area.devices(topology));
     }
     let name = match (&object.attributes, &object.name) {
         (Attributes::Os { .. }, Some(name)) => name.clone(),
@@ -65,7 +65,7 @@ pub(super) fn tip(
         let _ = write!(out, " (L#{})", object.logical_index);
     }
     for (monitor, value) in values {
-        let _ = write!(out, "\n{}: ", xml(&monitor.name, 80));
+        let _ = write!(out, "\n{}: ", xml(&monitor.info.name, 80));
         let _ = match value {
             None => write!(out, "cannot be measured here"),
             Some(value) if value.is_nan() => write!(out, "absent at this time"),
@@ -73,8 +73,8 @@ pub(super) fn tip(
                 write!(
                     out,
                     "{} ({value} {})",
-                    xml(&amount(*value, &monitor.unit), 40),
-                    xml(&monitor.unit, 40)
+                    xml(&amount(*value, &monitor.info.unit), 40),
+                    xml(&monitor.info.unit, 40)
                 )
             }
         };

@@ -47,7 +47,7 @@ impl<'a> At<'a> {
         let (values, threads, hints) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut at = Self { values, threads, hints, longest };
         for monitor in &shown.monitors {
-            for (&id, &value) in monitor.objects.iter().zip(&monitor.values) {
+            for (&id, &value) in monitor.info.objects.iter().zip(&monitor.values) {
                 at.values.entry(id).or_default().push((monitor, value));
             }
         }
@@ -88,13 +88,19 @@ pub(super) fn write(
             ids[area.object.0 as usize],
             class(object.kind)
         );
-        let values = at.values.get(&area.object).map_or(&[][..], Vec::as_slice);
+        // A mark of several devices must not look as if the first one's value were that of all.
+        let values = at.values.get(&area.object).filter(|_| area.folded.is_empty());
+        let values = values.map_or(&[][..], Vec::as_slice);
         if let Some((monitor, value)) = values.first() {
             let _ = write!(out, " {}", monitor.class(*value));
         }
         out.push('"');
         if live {
             let _ = write!(out, " data-o=\"{}\"", area.object.0);
+            let folded: Vec<String> = area.innermost(topology).map(|id| id.0.to_string()).collect();
+            if !folded.is_empty() {
+                let _ = write!(out, " data-folded=\"{}\"", folded.join(" "));
+            }
         }
         out.push('>');
         if framed {
@@ -202,7 +208,7 @@ fn words(
             "<text class=\"v\" x=\"{right:.1}\" y=\"{value_y:.1}\" data-room=\"{room}\"/>"
         );
     } else if let Some(text) =
-        value.and_then(|(monitor, value)| fitting(value, &monitor.unit, room))
+        value.and_then(|(monitor, value)| fitting(value, &monitor.info.unit, room))
     {
         let _ = write!(
             out,

@@ -5,7 +5,9 @@
 use talea_model::Nanos;
 
 use super::colours::{CHANGES, STEPS};
+use crate::monitors::MonitorInfo;
 use crate::objects::ObjectId;
+use crate::scale::Scale;
 
 /// Everything beside the objects themselves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,43 +29,16 @@ pub struct Shown {
 /// A monitor's values at one time, or their change between two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShownMonitor {
-    /// The user's name for it.
-    pub name: String,
-    /// The expression over counters.
-    pub counter: String,
-    /// SI unit; empty for plain numbers.
-    pub unit: String,
-    /// Where it was measured, in words: `L3`, `PU`.
-    pub level: String,
-    /// How values become those of larger objects, in words: `sum`, `max`; empty where it does not matter.
-    pub aggregate: String,
-    /// The objects.
-    pub objects: Vec<ObjectId>,
-    /// A value for each: `NaN` where it is absent at this time, None where it cannot be measured.
+    /// What it is.
+    pub info: MonitorInfo,
+    /// A value for each object: `NaN` where it is absent at this time, None where it cannot be measured.
     pub values: Vec<Option<f64>>,
-    /// How values become colours.
-    pub scale: ShownScale,
+    /// From values to colours.
+    pub scale: Scale,
+    /// Where the scale's ends are from.
+    pub range: Range,
     /// Values are changes: the scale has zero in its middle.
     pub difference: bool,
-}
-
-/// From values to colours.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ShownScale {
-    /// Logarithmic; values that are not positive then have the lowest colour.
-    pub log: bool,
-    /// Value of the lowest colour.
-    pub min: f64,
-    /// Value of the highest colour.
-    pub max: f64,
-    /// Where min and max are from.
-    pub range: Range,
-}
-
-impl Default for ShownScale {
-    fn default() -> Self {
-        Self { log: false, min: 0.0, max: 1.0, range: Range::Auto }
-    }
 }
 
 /// Where the ends of a scale are from.
@@ -109,35 +84,6 @@ pub struct ShownHint {
     pub from_to: Option<(Nanos, Nanos)>,
 }
 
-impl ShownScale {
-    /// Place between the ends, from 0 to 1; None for what is no number. What lies outside is cut.
-    pub fn fraction(&self, value: f64) -> Option<f64> {
-        if value.is_nan() {
-            return None;
-        }
-        let (low, high, at) = if self.log {
-            // Without a positive lower end, six decades are shown.
-            let most = self.max.max(f64::MIN_POSITIVE);
-            let least = if self.min > 0.0 { self.min } else { most / 1e6 };
-            (least.ln(), most.ln(), if value > 0.0 { value.ln() } else { least.ln() })
-        } else {
-            (self.min, self.max, value)
-        };
-        let span = high - low;
-        if span.is_nan() || span <= 0.0 {
-            // All alike: nothing is little or much, except nothing at all.
-            return Some(if at > high {
-                1.0
-            } else if at == 0.0 || at < low {
-                0.0
-            } else {
-                0.5
-            });
-        }
-        Some(((at - low) / span).clamp(0.0, 1.0))
-    }
-}
-
 impl ShownMonitor {
     /// The class of a value's colour.
     pub(super) fn class(&self, value: Option<f64>) -> String {
@@ -150,7 +96,7 @@ impl ShownMonitor {
 
     /// All values that are numbers.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (ObjectId, f64)> {
-        let pairs = self.objects.iter().copied().zip(&self.values);
+        let pairs = self.info.objects.iter().copied().zip(&self.values);
         pairs.filter_map(|(id, value)| {
             value.filter(|value| !value.is_nan()).map(|value| (id, value))
         })

@@ -1,20 +1,26 @@
 use talea_model::Nanos;
 
 use super::*;
+use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, ObjectKind as K};
 use crate::sample;
+use crate::scale::Scale;
 
 fn monitor(topology: &Topology, kind: K, value: impl Fn(usize) -> Option<f64>) -> ShownMonitor {
     let objects: Vec<ObjectId> = topology.of_kind(kind).map(|(id, _)| id).collect();
     ShownMonitor {
-        name: format!("{} <things>", kind.short()),
-        counter: "A & B / \"c\"".into(),
-        unit: "B/s".into(),
-        level: kind.short().into(),
-        aggregate: "sum".into(),
         values: (0..objects.len()).map(value).collect(),
-        objects,
-        scale: ShownScale { log: false, min: 0.0, max: 16e6, range: Range::Fixed },
+        info: MonitorInfo {
+            name: format!("{} <things>", kind.short()),
+            counter: "A & B / \"c\"".into(),
+            unit: "B/s".into(),
+            level: kind.short().into(),
+            aggregate: "sum".into(),
+            objects,
+            ..MonitorInfo::default()
+        },
+        scale: Scale { high: 16e6, ..Scale::default() },
+        range: Range::Fixed,
         difference: false,
     }
 }
@@ -51,9 +57,9 @@ fn a_small_machine() {
     let shown = Shown {
         title: "app <b>".into(),
         subtitle: vec!["node01".into(), "simulated".into()],
-        placement: vec![Placed { pu: pus.objects[2], label: "app r0 t1".into() }],
+        placement: vec![Placed { pu: pus.info.objects[2], label: "app r0 t1".into() }],
         hints: vec![ShownHint {
-            objects: vec![pus.objects[3]],
+            objects: vec![pus.info.objects[3]],
             sentence: "PU P#3 is alone.".into(),
             from_to: Some((Nanos(0), Nanos(2_000_000_000))),
         }],
@@ -107,29 +113,22 @@ fn a_picture_fits_its_room_and_runs_nothing() {
 }
 
 #[test]
-fn nothing_at_all() {
-    check_xml(&picture(&Topology::default(), &Shown::default(), &Options::default()));
-    check_xml(&fragment(&Topology::default(), &[], &Shown::default()));
+fn a_shared_mark_has_nobodys_value() {
+    let mut topology = Topology::default();
+    let root = topology.add(crate::objects::Object::new(K::Machine), None);
+    for _ in 0..6 {
+        topology.add(crate::objects::Object::new(K::OsDevice), Some(root));
+    }
+    let monitors = vec![monitor(&topology, K::OsDevice, |_| Some(1e6))];
+    let shown = Shown { monitors, ..Shown::default() };
+    let svg = picture(&topology, &shown, &Options::default());
+    let mark = svg.lines().find(|line| line.contains("id=\"o-OSDev-0\"")).unwrap();
+    assert!(mark.contains("6 x ") && mark.contains("class=\"o io\""), "{mark}");
+    assert!(!mark.contains("MB/s"), "{mark}");
 }
 
 #[test]
-fn parts_of_scales() {
-    let linear = ShownScale { log: false, min: 10.0, max: 20.0, range: Range::Auto };
-    let check = |scale: ShownScale, value: f64, expected: Option<f64>| {
-        let found = scale.fraction(value);
-        let near = match (found, expected) {
-            (Some(a), Some(b)) => (a - b).abs() < 1e-9,
-            (a, b) => a == b,
-        };
-        assert!(near, "{value}: {found:?}, expected {expected:?}");
-    };
-    check(linear, 15.0, Some(0.5));
-    check(linear, 25.0, Some(1.0));
-    check(linear, f64::NAN, None);
-    let log = ShownScale { log: true, min: 1.0, max: 100.0, ..linear };
-    check(log, 10.0, Some(0.5));
-    check(log, 0.0, Some(0.0));
-    check(log, f64::INFINITY, Some(1.0));
-    check(ShownScale { log: false, min: 0.0, max: 0.0, ..linear }, 0.0, Some(0.0));
-    check(ShownScale { log: true, min: 0.0, max: 0.0, ..linear }, 0.0, Some(0.0));
+fn nothing_at_all() {
+    check_xml(&picture(&Topology::default(), &Shown::default(), &Options::default()));
+    check_xml(&fragment(&Topology::default(), &[], &Shown::default()));
 }

@@ -193,19 +193,8 @@ fn holder(rows: &mut Vec<Row>, width: u64) -> usize {
 
 /// All objects, parents before children, linked.
 fn make(rows: &[Row], pus: u64) -> Vec<Object> {
-    let mut objects: Vec<Object> = Vec::new();
+    let mut made = Topology::default();
     let mut open: Vec<ObjectId> = vec![ObjectId(0); rows.len()];
-    let add = |objects: &mut Vec<Object>, object: Object, parent: Option<ObjectId>| {
-        let id = ObjectId(objects.len() as u32);
-        let is_memory = object.kind.is_memory();
-        objects.push(Object { parent, ..object });
-        if let Some(parent) = parent {
-            let parent = &mut objects[parent.0 as usize];
-            let list = if is_memory { &mut parent.memory_children } else { &mut parent.children };
-            list.push(id);
-        }
-        id
-    };
     for pu in 0..pus {
         for (at, row) in rows.iter().enumerate() {
             let span = (pus / row.width).max(1);
@@ -221,7 +210,7 @@ fn make(rows: &[Row], pus: u64) -> Vec<Object> {
                 None => counts.then_some(index as u32),
             };
             let parent = at.checked_sub(1).map(|above| open[above]);
-            open[at] = add(&mut objects, object, parent);
+            open[at] = made.add(object, parent);
             for (memory, side_cache, numbers) in &row.nodes {
                 let mut beside = open[at];
                 if *side_cache > 0 {
@@ -234,17 +223,17 @@ fn make(rows: &[Row], pus: u64) -> Vec<Object> {
                         data: true,
                         instructions: true,
                     };
-                    beside = add(&mut objects, cache, Some(beside));
+                    beside = made.add(cache, Some(beside));
                 }
                 let mut node = Object::new(ObjectKind::NumaNode);
                 node.os_index = numbers.get(index).copied();
                 node.attributes =
                     Facts::Numa { memory: *memory, pages: vec![(4096, memory / 4096)] };
-                add(&mut objects, node, Some(beside));
+                made.add(node, Some(beside));
             }
         }
     }
-    objects
+    made.objects
 }
 
 fn facts(row: &Row) -> Facts {

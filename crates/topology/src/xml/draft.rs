@@ -104,14 +104,7 @@ impl Draft {
             let id = ObjectId(at as u32);
             let kind = objects[at].kind;
             objects[at].parent = Some(ObjectId(above as u32));
-            let parent = &mut objects[above];
-            let list = match kind {
-                ObjectKind::Misc => &mut parent.misc_children,
-                _ if kind.is_memory() => &mut parent.memory_children,
-                _ if kind.is_io() => &mut parent.io_children,
-                _ => &mut parent.children,
-            };
-            list.push(id);
+            objects[above].list_of(kind).push(id);
         }
         let root =
             self.above.iter().zip(&self.dead).position(|(above, &dead)| above.is_none() && !dead);

@@ -1,44 +1,15 @@
 //! What the screen needs of whatever gives it frames: a running measurement or a recording.
 //!
-//! Owns the trait [`Feed`] and its records. It refuses to know where values are from: who implements it reads counters or
+//! Owns the trait [`Feed`]. It refuses to know where values are from: who implements it reads counters or
 //! files; the screen only asks for frames by number, so that one can scrub back while a measurement goes on.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use talea_model::Gaps;
+use talea_topology::hints::ThreadAt;
 use talea_topology::phases::Phases;
-use talea_topology::{Frame, ObjectId, Topology};
-
-use super::scale::Wanted;
-
-/// A monitor as the screen shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ShownMonitor {
-    /// Its name. Monitors of the same name are one monitor at several levels.
-    pub(crate) name: String,
-    /// The unit of its values after any SI prefix, for example `B/s`; empty for ratios.
-    pub(crate) unit: String,
-    /// The objects that it has values for, in the order of the frame's values.
-    pub(crate) objects: Vec<ObjectId>,
-    /// What these objects are: `PU`, `L3`, `NUMANode`.
-    pub(crate) level: String,
-    /// The scale that its definition asks for.
-    pub(crate) scale: Wanted,
-}
-
-/// A thread at the time of a frame.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ThreadAt {
-    /// The operating system's number of the PU on which it ran last.
-    pub(crate) pu: u32,
-    /// The operating system's number of the thread.
-    pub(crate) tid: u32,
-    /// Its name; a rank belongs in it where there is one.
-    pub(crate) name: String,
-    /// It ran or was ready to.
-    pub(crate) running: bool,
-}
+use talea_topology::{Frame, MonitorInfo, Topology};
 
 /// What a feed says when asked for news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +26,7 @@ pub(crate) trait Feed {
     fn topology(&self) -> &Topology;
 
     /// The monitors, in the order of [`Frame::values`]; they stay the same.
-    fn monitors(&self) -> &[ShownMonitor];
+    fn monitors(&self) -> &[MonitorInfo];
 
     /// The host and what is watched on it: `node01 · lmp (4242)`.
     fn title(&self) -> &str;

@@ -7,10 +7,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use talea_model::Gaps;
+use talea_topology::hints::ThreadAt;
 use talea_topology::phases::Phases;
-use talea_topology::{Frame, Topology};
+use talea_topology::{Frame, MonitorInfo, Topology};
 
-use super::feed::{Feed, News, ShownMonitor, ThreadAt};
+use super::feed::{Feed, News};
 
 /// The newest frames, as many as fit into a bound.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ pub(crate) struct Replay {
     /// The node.
     pub(crate) topology: Topology,
     /// The monitors.
-    pub(crate) monitors: Vec<ShownMonitor>,
+    pub(crate) monitors: Vec<MonitorInfo>,
     /// The host and what was watched on it.
     pub(crate) title: String,
     /// Where the values were from.
@@ -81,7 +82,7 @@ impl Feed for Replay {
     fn topology(&self) -> &Topology {
         &self.topology
     }
-    fn monitors(&self) -> &[ShownMonitor] {
+    fn monitors(&self) -> &[MonitorInfo] {
         &self.monitors
     }
     fn title(&self) -> &str {

@@ -6,11 +6,12 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use talea_model::{Gaps, Nanos};
-use talea_topology::{CpuSet, Frame, Object, ObjectId, ObjectKind, Topology};
+use talea_topology::hints::ThreadAt;
+use talea_topology::scale::Wanted;
+use talea_topology::{CpuSet, Frame, MonitorInfo, Object, ObjectId, ObjectKind, Topology};
 
-use super::feed::{Feed, News, ShownMonitor, ThreadAt};
+use super::feed::{Feed, News};
 use super::history::{History, Replay};
-use super::scale::Wanted;
 
 /// A machine of packages, NUMA nodes in each, L3 in each of those, cores in each of those, PUs in each of those.
 pub(super) fn node(
@@ -23,7 +24,6 @@ pub(super) fn node(
     let mut topology = Topology::default();
     let mut counts = std::collections::BTreeMap::new();
     let mut add = |kind: ObjectKind, parent: Option<ObjectId>, first: usize, count: usize| {
-        let id = ObjectId(topology.objects.len() as u32);
         let mut object = Object::new(kind);
         let number = counts.entry(kind).or_insert(0);
         object.logical_index = *number;
@@ -32,15 +32,7 @@ pub(super) fn node(
             [ObjectKind::Package, ObjectKind::NumaNode, ObjectKind::Core, ObjectKind::Pu];
         object.os_index = numbered.contains(&kind).then_some(object.logical_index);
         object.cpuset = (first..first + count).collect::<CpuSet>();
-        object.parent = parent;
-        topology.objects.push(object);
-        if let Some(parent) = parent {
-            let parent = &mut topology.objects[parent.0 as usize];
-            let list =
-                if kind.is_memory() { &mut parent.memory_children } else { &mut parent.children };
-            list.push(id);
-        }
-        id
+        topology.add(object, parent)
     };
     let in_l3 = cores * pus;
     let in_numa = l3s * in_l3;
@@ -73,13 +65,14 @@ pub(super) fn node(
 }
 
 /// Misses at PUs, L3, packages and the machine; instructions per cycle at cores; traffic at NUMA nodes.
-pub(super) fn monitors(topology: &Topology) -> Vec<ShownMonitor> {
-    let at = |name: &str, unit: &str, kind: ObjectKind, scale: Wanted| ShownMonitor {
+pub(super) fn monitors(topology: &Topology) -> Vec<MonitorInfo> {
+    let at = |name: &str, unit: &str, kind: ObjectKind, scale: Wanted| MonitorInfo {
         name: name.to_owned(),
         unit: unit.to_owned(),
         objects: topology.of_kind(kind).map(|(id, _)| id).collect(),
         level: kind.short().to_owned(),
         scale,
+        ..MonitorInfo::default()
     };
     let auto = Wanted::default();
     let fixed = Wanted { min: Some(0.0), max: Some(4.0), log: false };
@@ -94,7 +87,7 @@ pub(super) fn monitors(topology: &Topology) -> Vec<ShownMonitor> {
 }
 
 /// A frame: waves over the PUs that move with time, and sums of them above.
-pub(super) fn frame(topology: &Topology, monitors: &[ShownMonitor], number: u64) -> Frame {
+pub(super) fn frame(topology: &Topology, monitors: &[MonitorInfo], number: u64) -> Frame {
     let time = number as f64 / 10.0;
     let misses = |pu: usize| {
         let wave = (pu as f64 * 0.21 + time).sin() * 0.5 + 0.5;
@@ -134,8 +127,9 @@ pub(super) fn recording(topology: Topology, frames: u64) -> Replay {
     let threads = threads.into_iter().zip(4242..).map(|((pu, name, running), tid)| ThreadAt {
         pu,
         tid,
-        name: name.to_owned(),
+        label: name.to_owned(),
         running,
+        ..ThreadAt::default()
     });
     Replay {
         monitors,
@@ -183,7 +177,7 @@ impl Feed for Live {
     fn topology(&self) -> &Topology {
         &self.replay.topology
     }
-    fn monitors(&self) -> &[ShownMonitor] {
+    fn monitors(&self) -> &[MonitorInfo] {
         &self.replay.monitors
     }
     fn title(&self) -> &str {

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::KeyEvent;
 use talea_model::Nanos;
-use talea_topology::Frame;
+use talea_topology::scale::Wanted;
+use talea_topology::{Frame, MonitorInfo};
 
-use super::feed::{Feed, ShownMonitor};
+use super::feed::Feed;
 use super::groups::Groups;
 use super::keys::{self, Command};
 use super::scale::{Seen, Shown};
@@ -129,10 +130,11 @@ impl State {
     }
 
     /// The scale of the chosen monitor's values.
-    pub(crate) fn scale(&self, monitor: &ShownMonitor) -> Shown {
+    pub(crate) fn scale(&self, monitor: &MonitorInfo) -> Shown {
         let (log, fixed) = self.scales.get(self.monitor).copied().unwrap_or((false, true));
         let seen = self.seen.get(self.monitor).copied().unwrap_or_default();
-        Shown::new(&monitor.scale, &seen, log, fixed)
+        let wanted = if fixed { monitor.scale } else { Wanted::default() };
+        Shown::new(Wanted { log, ..wanted }, &seen)
     }
 
     /// Takes in the ranges of frames that have arrived.
@@ -314,7 +316,7 @@ impl State {
 }
 
 /// The monitors by name, in the order in which names first occur; of each, its levels.
-pub(crate) fn names(monitors: &[ShownMonitor]) -> Vec<Vec<usize>> {
+pub(crate) fn names(monitors: &[MonitorInfo]) -> Vec<Vec<usize>> {
     let mut names: Vec<Vec<usize>> = Vec::new();
     for (place, monitor) in monitors.iter().enumerate() {
         match names.iter_mut().find(|levels| monitors[levels[0]].name == monitor.name) {

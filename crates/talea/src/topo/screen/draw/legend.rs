@@ -47,7 +47,7 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         if scale.scale.log { "logarithmic" } else { "linear" },
         if scale.fixed { "fixed" } else { "auto" },
     ];
-    let (below, above) = scale.cut(&view.values);
+    let (below, above) = scale.scale.cut(view.values.iter().copied());
     let cut = match (below, above) {
         (0, 0) => String::new(),
         (0, above) => format!(" · cut: {above} above"),

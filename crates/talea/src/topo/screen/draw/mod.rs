@@ -19,10 +19,10 @@ mod selected;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use talea_topology::Frame;
+use talea_topology::{Frame, MonitorInfo};
 
 use super::colour::Colours;
-use super::feed::{Feed, ShownMonitor};
+use super::feed::Feed;
 use super::scale::Shown;
 use super::state::State;
 use pen::Pen;
@@ -34,7 +34,7 @@ pub(crate) const SMALLEST: (u16, u16) = (60, 16);
 struct View<'a> {
     feed: &'a dyn Feed,
     state: &'a State,
-    monitor: &'a ShownMonitor,
+    monitor: &'a MonitorInfo,
     frame: Option<&'a Frame>,
     /// One for each object; differences if `difference`.
     values: Vec<f64>,

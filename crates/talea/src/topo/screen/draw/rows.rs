@@ -72,7 +72,7 @@ pub(super) fn threads(view: &View<'_>, object: ObjectId) -> String {
     here.sort_by_key(|thread| (!thread.running, thread.pu, thread.tid));
     let names = here.iter().map(|thread| {
         let asleep = if thread.running { "" } else { " (asleep)" };
-        format!("{} {}{asleep}", thread.name, thread.tid)
+        format!("{} {}{asleep}", thread.label, thread.tid)
     });
     names.collect::<Vec<_>>().join(", ")
 }

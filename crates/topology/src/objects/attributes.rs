@@ -1,0 +1,71 @@
+//! What objects of one kind have and others lack: capacities, places on buses, uses.
+
+/// What kinds of objects have of their own. Sizes are in bytes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Attributes {
+    /// Nothing.
+    #[default]
+    None,
+    /// A cache, of the CPU or of memory.
+    Cache {
+        /// Capacity in bytes; 0 where unknown.
+        size: u64,
+        /// Level: 1, 2, 3 ...
+        depth: u32,
+        /// Line in bytes; 0 where unknown.
+        line: u32,
+        /// Ways; -1 for a fully associative one, 0 where unknown.
+        associativity: i32,
+        /// Holds data (also a unified one).
+        data: bool,
+        /// Holds instructions (also a unified one).
+        instructions: bool,
+    },
+    /// A NUMA node.
+    Numa {
+        /// Its memory in bytes.
+        memory: u64,
+        /// Sizes of pages in bytes, and how many of each.
+        pages: Vec<(u64, u64)>,
+    },
+    /// A group.
+    Group {
+        /// hwloc's number for what made it.
+        kind: u32,
+        /// Its kind within that.
+        subkind: u32,
+    },
+    /// A bridge.
+    Bridge {
+        /// A host bridge: it starts a PCI hierarchy.
+        host: bool,
+        /// Domain, first and last bus below it.
+        buses: Option<(u32, u8, u8)>,
+        /// Its own place on the bus above, unless it is a host bridge.
+        pci: Option<Pci>,
+    },
+    /// A PCI device.
+    Pci(Pci),
+    /// An operating system's device.
+    Os {
+        /// What it is for: `Block`, `GPU`, `Network`, `OpenFabrics`, `DMA`, `CoProc`, `Memory`; more than one since version 3.
+        uses: Vec<String>,
+    },
+}
+
+/// A place on a PCI bus and what sits there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pci {
+    /// Domain, bus, device, function.
+    pub place: (u32, u8, u8, u8),
+    /// Class, for example 0x0200 for Ethernet.
+    pub class: u16,
+    /// Vendor and device.
+    pub ids: (u16, u16),
+    /// Of the subsystem.
+    pub subsystem: (u16, u16),
+    /// Revision.
+    pub revision: u8,
+    /// GB/s; 0 where unknown.
+    pub link_speed: f64,
+}

@@ -1,0 +1,48 @@
+//! What a topology says of several objects at once: distances, memory attributes, kinds of PUs, sorts of memory.
+
+use super::ObjectId;
+use crate::cpuset::CpuSet;
+
+/// Distances between objects: `values[from * objects.len() + to]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Distances {
+    /// `NUMALatency`, `XGMIBandwidth` ...
+    pub name: String,
+    /// hwloc's bits: where they are from, and whether they are latencies or bandwidths.
+    pub kind: u64,
+    /// The objects, by place in the topology.
+    pub objects: Vec<ObjectId>,
+    /// Row by row.
+    pub values: Vec<u64>,
+}
+
+/// A memory attribute: capacity, bandwidth, latency ... of NUMA nodes, seen from initiators.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryAttribute {
+    /// `Bandwidth`, `Latency` ... (MB/s, ns).
+    pub name: String,
+    /// hwloc's bits: higher or lower is better, needs an initiator.
+    pub flags: u64,
+    /// The node, from where it is seen if that matters, and the value.
+    pub values: Vec<(ObjectId, Option<CpuSet>, u64)>,
+}
+
+/// PUs of one kind in a machine that has several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CpuKind {
+    /// The PUs.
+    pub cpuset: CpuSet,
+    /// Higher is faster and less efficient; -1 where unknown.
+    pub efficiency: i32,
+    /// `CoreType`, `FrequencyMaxMHz` ...
+    pub infos: Vec<(String, String)>,
+}
+
+/// NUMA nodes of memory of one sort.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryTier {
+    /// hwloc's bits: 1 is memory of high bandwidth, 2 normal memory, others see its manual.
+    pub kinds: u64,
+    /// The NUMA nodes.
+    pub nodeset: CpuSet,
+}
