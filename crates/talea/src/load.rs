@@ -5,12 +5,13 @@
 
 use std::path::Path;
 
-use talea_model::{Gap, GapKind};
+use talea_model::{Gap, GapKind, Gaps, Rank};
 use talea_run::directory::{JsonError, OpenError};
 use talea_run::recording::Recording;
 use talea_run::{Metadata, RunDirectory, SiteTable, trace};
 
 use crate::exit::{Exit, Expected};
+use crate::terminal::{clean, say};
 
 /// A run and everything that is known of it.
 #[derive(Debug)]
@@ -85,4 +86,17 @@ pub(crate) fn recording(directory: &RunDirectory) -> Result<Recording, LoadError
 pub(crate) fn resolve(recording: &Recording) -> SiteTable {
     let frames = recording.paths.iter().flatten().copied();
     SiteTable::resolve(&recording.modules, frames, &mut talea_run::Resolver::new())
+}
+
+/// What is missing, on standard error: for outputs whose form has no place for it. With a rank, what concerns it.
+pub(crate) fn say_gaps(gaps: &Gaps, rank: Option<Rank>) {
+    let mut found =
+        gaps.iter().filter(|gap| rank.is_none() || gap.rank.is_none_or(|of| Some(of) == rank));
+    if let Some(first) = found.next() {
+        let more = match found.count() {
+            0 => String::new(),
+            more => format!(" (and {more} more, see `talea show RUN stats`)"),
+        };
+        say(&format!("gap: {}{more}", clean(&first.detail, 200)));
+    }
 }

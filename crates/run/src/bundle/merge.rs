@@ -3,6 +3,14 @@
 use super::type_lists::datatypes_of;
 use super::{Body, Bundle, Column, Graph, Node, Place, Process, Thread};
 
+impl Place {
+    /// With texts by their numbers in another bundle.
+    fn renumbered(&self, texts: &[u32]) -> Self {
+        let of = |id: u32| texts.get(id as usize).copied().unwrap_or(u32::MAX);
+        Self { name: of(self.name), allowed: of(self.allowed), ..*self }
+    }
+}
+
 impl Bundle {
     /// Adds all processes of `other`. Both come from one run, so their settings are the same.
     pub fn merge(&mut self, other: &Self) {
@@ -97,15 +105,7 @@ impl Bundle {
                     ]
                 }),
                 threads,
-                places: process
-                    .places
-                    .iter()
-                    .map(|place| Place {
-                        name: of(&texts, place.name),
-                        allowed: of(&texts, place.allowed),
-                        ..*place
-                    })
-                    .collect(),
+                places: process.places.iter().map(|place| place.renumbered(&texts)).collect(),
                 ..process.clone()
             });
         }

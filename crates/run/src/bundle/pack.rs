@@ -18,6 +18,7 @@ use crate::live::layout::{PathFrame, state};
 use crate::live::numbers::put_number;
 use crate::live::read::{LiveProcess, LiveThread};
 use crate::live::record::{CommSymbol, Members};
+use crate::places::ThreadPlace;
 
 impl Bundle {
     /// The bundle of one process.
@@ -61,18 +62,7 @@ impl Bundle {
             let ticks = ticks.saturating_sub(header.start_ticks);
             ((u128::from(ticks) * u128::from(header.tick_mult)) >> 32) as u64
         };
-        let clock = Clock {
-            start_realtime: header.start_realtime,
-            start_nanos: header.start_nanos,
-            offset: [header.offset_start, header.offset_end, header.offset_error as i64],
-            readings: live
-                .syncs
-                .iter()
-                .flat_map(|s| {
-                    [nominal(s.ticks) as i64, s.nanos.saturating_sub(header.start_nanos) as i64]
-                })
-                .collect(),
-        };
+        let clock = clock_of(live, nominal);
         let mut all_times = Vec::new();
         clock.put(&mut all_times);
         let mut threads = Vec::new();
@@ -98,17 +88,7 @@ impl Bundle {
             let path = paths.get(signature.path.0 as usize).copied().unwrap_or(0);
             [u64::from(procedure), u64::from(path), nominal(ticks), polls]
         });
-        let places = live
-            .places
-            .iter()
-            .map(|place| Place {
-                tid: place.tid,
-                name: bundle.texts.id(place.name.clone()),
-                allowed: bundle.texts.id(place.allowed.clone()),
-                last: place.last,
-                busy: place.steps(),
-            })
-            .collect();
+        let places = bundle.add_places(live);
         let process = Process {
             world: header.world,
             rank: header.rank,
@@ -132,6 +112,17 @@ impl Bundle {
         };
         bundle.processes.push(process);
         bundle
+    }
+
+    fn add_places(&mut self, live: &LiveProcess) -> Vec<Place> {
+        let place = |place: &ThreadPlace| Place {
+            tid: place.tid,
+            name: self.texts.id(place.name.clone()),
+            allowed: self.texts.id(place.allowed.clone()),
+            last: place.last,
+            busy: place.steps(),
+        };
+        live.places.iter().map(place).collect()
     }
 
     fn add_thread(
@@ -220,6 +211,23 @@ impl Bundle {
             bodies: Table::default(),
             processes: Vec::new(),
         }
+    }
+}
+
+/// The clocks of a process; `nominal` gives nanoseconds of ticks.
+fn clock_of(live: &LiveProcess, nominal: impl Fn(u64) -> u64) -> Clock {
+    let header = &live.header;
+    Clock {
+        start_realtime: header.start_realtime,
+        start_nanos: header.start_nanos,
+        offset: [header.offset_start, header.offset_end, header.offset_error as i64],
+        readings: live
+            .syncs
+            .iter()
+            .flat_map(|s| {
+                [nominal(s.ticks) as i64, s.nanos.saturating_sub(header.start_nanos) as i64]
+            })
+            .collect(),
     }
 }
 

@@ -178,7 +178,9 @@ pub(crate) fn events(options: &Options) -> Result<(), EventsError> {
             }
         }
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    load::say_gaps(&run.recording.gaps, Some(options.rank));
+    Ok(())
 }
 
 fn find<'a>(run: &'a Run, options: &Options) -> Result<(&'a Process, &'a Thread), EventsError> {

@@ -12,7 +12,9 @@ use crate::terminal::{WIDTH, clean};
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
     let mut hosts = host_rows(analysis);
     if format == Format::Json {
-        hosts.iter_mut().for_each(|host| host.picture = None);
+        for host in &mut hosts {
+            host.picture = None;
+        }
         return json(&hosts);
     }
     let mut lines = Vec::new();

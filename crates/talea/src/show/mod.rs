@@ -174,7 +174,26 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    out.flush()?;
+    if !options.view.tells_gaps() {
+        load::say_gaps(&run.recording.gaps, None);
+    }
+    Ok(())
+}
+
+impl View {
+    /// Whether what is missing stands in the view itself.
+    fn tells_gaps(&self) -> bool {
+        match self {
+            Self::Stats { .. } => true,
+            Self::Graph { .. } => false,
+            Self::Structure { format, .. }
+            | Self::Calls { format }
+            | Self::Matrix { format }
+            | Self::Classes { format }
+            | Self::Hosts { format } => *format == Format::Text,
+        }
+    }
 }
 
 /// Indented JSON with a line feed.
