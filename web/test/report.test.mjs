@@ -221,3 +221,13 @@ test("a killed rank is seen at once", async () => {
   assert.match(await note(page, "ranks"), /did not end as they should/);
   await done();
 });
+
+test("ranks stand where they ran", async () => {
+  const { page, faults, done } = await report("large");
+  assert.equal(await page.locator("#hosts .machine svg").count(), 1, "the first host is drawn");
+  assert.match(await page.locator("#hosts .odd").first().textContent(), /ranks 0-1 share PU 3/);
+  await page.locator("#hosts tbody tr", { hasText: "Core 5" }).first().click();
+  assert.match(page.url(), /rank=5$/);
+  assert.deepEqual(faults, []);
+  await done();
+});

@@ -46,7 +46,8 @@ pub(super) fn note_host(host: &str) {
     let path = host_file(&directory, host);
     let (Some(folder), false) = (path.parent(), path.exists()) else { return };
     let new = path.with_extension("xml.new");
-    if std::fs::create_dir_all(folder).is_ok()
+    // A run directory that is gone is not made again.
+    if (folder.is_dir() || std::fs::create_dir(folder).is_ok())
         && let Ok(mut file) = File::options().write(true).create_new(true).open(&new)
         && let Some(topology) = sysfs::topology(&Root::machine())
         && file.write_all(xml::write(&topology).as_bytes()).is_ok()
