@@ -6,15 +6,15 @@
 use std::path::Path;
 
 use talea_model::{Gap, GapKind, Gaps, Nanos};
-use talea_report::topo_page::{PageMonitor, PageRecording, page};
+use talea_report::topo_page::{PageRecording, page};
 use talea_run::container::Tag;
 use talea_run::journal::{Journal, Writer};
 use talea_sampling::{Scenario, Simulated, Sources, Target};
 use talea_topo::recording::{self, KIND, Recorder, Recording};
 use talea_topo::{About, Machine, Session};
-use talea_topology::hints::{MonitorInfo, PlacementSample, ThreadAt, hints};
+use talea_topology::hints::{PlacementSample, ThreadAt, hints};
 use talea_topology::monitors::parse;
-use talea_topology::{CpuSet, ObjectId};
+use talea_topology::{CpuSet, MonitorInfo, ObjectId};
 
 use super::mutate::{Random, mutate};
 
@@ -152,24 +152,11 @@ pub(super) fn recording(bytes: &[u8], path: &Path) -> Result<(), String> {
 }
 
 fn show(recording: &Recording) {
-    let monitors: Vec<PageMonitor> = recording
-        .monitors
-        .iter()
-        .zip(&recording.objects)
-        .map(|(monitor, objects)| PageMonitor {
-            info: MonitorInfo {
-                name: monitor.name.clone(),
-                counter: monitor.expression.to_string(),
-                unit: monitor.unit_text(),
-                objects: objects.clone(),
-            },
-            log: monitor.log,
-            range: (monitor.min, monitor.max),
-            ..PageMonitor::default()
-        })
+    let topology = &recording.topology;
+    let monitors: Vec<MonitorInfo> = (recording.monitors.iter().zip(&recording.objects))
+        .map(|(monitor, objects)| MonitorInfo::new(topology, monitor, objects))
         .collect();
-    let infos: Vec<MonitorInfo> = monitors.iter().map(|monitor| monitor.info.clone()).collect();
-    let found = hints(&recording.topology, &infos, &recording.frames, &recording.placement);
+    let found = hints(topology, &monitors, &recording.frames, &recording.placement);
     let shown = PageRecording {
         name: recording.about.command.clone(),
         facts: vec![recording.about.host.clone()],
@@ -178,8 +165,9 @@ fn show(recording: &Recording) {
         hints: &found,
         gaps: recording.gaps.iter().map(|gap| gap.detail.clone()).collect(),
         phases: recording.phases.clone(),
+        run: None,
     };
-    let _ = page(&recording.topology, &monitors, &shown, None);
+    let _ = page(topology, &monitors, &shown, None);
 }
 
 /// What can be read of a text of monitors must come back when it is written: recordings keep it so.

@@ -464,6 +464,7 @@ fn iterations_of_a_run_are_phases_of_a_recording() {
     bench.text(&words(&[&machine[..], &["--out", "made-up.talea"]].concat()));
     let other = words(&["--replay", "made-up.talea", "--run", "app"]);
     check(&other, &["simulated values"]);
+}
 
 /// What `--for` and signals promise holds for steps of any length, and for the command that is watched.
 #[test]
