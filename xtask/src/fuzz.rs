@@ -8,6 +8,7 @@
 mod exercise;
 #[path = "../../crates/run/tests/hostile/mutate.rs"]
 mod mutate;
+mod node;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,8 +29,19 @@ const SAMPLES: &str = "crates/run/tests/samples";
 const PROGRAMS: &str = "apps/bin";
 /// Objects of machines in all versions of hwloc's XML.
 const OBJECTS: &str = "crates/topology/tests/samples";
-const TARGETS: [&str; 8] =
-    ["live", "structure", "container", "numbers", "times", "json", "symbols", "objects"];
+const TARGETS: [&str; 11] = [
+    "live",
+    "structure",
+    "container",
+    "numbers",
+    "times",
+    "json",
+    "symbols",
+    "objects",
+    "recording",
+    "trace",
+    "monitors",
+];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
 /// Much more than a case or a batch takes on a slow machine.
@@ -85,7 +97,12 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
     setrlimit(Resource::As, most).map_err(|error| error.to_string())?;
     let folder = std::env::temp_dir().join(format!("talea-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let seeds = seeds(target)?;
+    let seeds = match target {
+        "recording" => node::recordings(&folder, "node.talea")?,
+        "trace" => node::recordings(&folder, "node.trace")?,
+        "monitors" => node::monitors(),
+        _ => seeds(target)?,
+    };
     for case in first..first + count {
         one(target, &mut Random(case), &seeds, &folder)?;
     }
@@ -171,6 +188,18 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "objects" => {
             mutate(random, &mut bytes, other);
             objects(&bytes)?;
+        }
+        "recording" => {
+            node::damage(random, &mut bytes, other)?;
+            node::recording(&bytes, &folder.join("any.talea"))?;
+        }
+        "trace" => {
+            mutate(random, &mut bytes, other);
+            node::recording(&bytes, &folder.join("any.trace"))?;
+        }
+        "monitors" => {
+            mutate(random, &mut bytes, other);
+            node::monitor_text(&bytes)?;
         }
         "symbols" => symbols(random, bytes, other, folder)?,
         _ => return Err(format!("no target `{target}`, expected one of {}", TARGETS.join(", "))),

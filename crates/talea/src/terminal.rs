@@ -15,7 +15,13 @@ pub(crate) const WIDTH: usize = 100;
 /// One message for people.
 pub(crate) fn say(message: &str) {
     // Nobody is left to be told that standard error is gone.
-    let _ = writeln!(std::io::stderr(), "talea: {message}");
+    let _ = writeln!(std::io::stderr(), "talea: {}", obeyed_by_none(message));
+}
+
+/// Messages quote files and names from outside, which must not command the terminal; lines stay lines.
+fn obeyed_by_none(message: &str) -> String {
+    let harmless = |c: char| c == '\n' || c == '\t' || !c.is_control();
+    message.chars().map(|c| if harmless(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// The panic hook: a bug, what to do about it, and where it is.
@@ -154,6 +160,7 @@ mod tests {
 
     #[test]
     fn text_from_outside_cannot_command_the_terminal() {
+        assert_eq!(obeyed_by_none("a\x1b[2J\r\u{9b}b\n\tc"), "a\u{fffd}[2J\u{fffd}\u{fffd}b\n\tc");
         assert_eq!(clean("a\x1b[2Jb", 10), "a\u{fffd}[2Jb");
         assert_eq!(clean("abcdef", 4), "abc…");
         assert_eq!(clean("abcd", 4), "abcd");

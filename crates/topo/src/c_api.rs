@@ -7,12 +7,15 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_uint};
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use talea_sampling::{Sources, Target};
 use talea_topology::Monitor;
+use talea_topology::monitors::LONGEST_TEXT;
 
 use crate::machine::{Machine, host_name};
 use crate::recording::About;
@@ -25,7 +28,7 @@ thread_local! {
 /// Monitors of a program.
 #[derive(Debug)]
 pub struct Monitors {
-    machine: Option<Machine>,
+    machine: Machine,
     wanted: Vec<Monitor>,
     output: Option<PathBuf>,
     pid: Option<u32>,
@@ -108,14 +111,16 @@ pub unsafe extern "C" fn load_Monitors_from_config(
                 monitor.accumulate = true;
             }
         }
-        let machine = Some(machine);
         let monitors = Monitors { machine, wanted, output, pid: None, session: None, phase: 0 };
         Ok(Box::into_raw(Box::new(monitors)))
     })
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = std::fs::read(path)
+    // A longer text is refused when it is read; a file that never ends must end here.
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LONGEST_TEXT as u64 + 1).read_to_end(&mut bytes))
         .map_err(|e| format!("cannot read the monitors: {e}: `{}`", path.display()))?;
     String::from_utf8(bytes)
         .map_err(|_| format!("expected monitors as UTF-8 text: `{}`", path.display()))
@@ -147,7 +152,11 @@ pub unsafe extern "C" fn Monitors_start(monitors: *mut Monitors) -> c_int {
     // SAFETY: the caller promises it.
     let Some(monitors) = (unsafe { monitors.as_mut() }) else { return -1 };
     guarded(-1, || {
-        let machine = monitors.machine.take().ok_or("the monitors were started before")?;
+        // Where the start fails it can be tried again.
+        if monitors.session.is_some() {
+            return Err("the monitors were started before".to_owned());
+        }
+        let machine = monitors.machine.clone();
         let target = match monitors.pid {
             Some(pid) => Target::Processes { pids: vec![pid], children: true },
             None => Target::Machine,
@@ -253,4 +262,40 @@ pub unsafe extern "C" fn Monitors_value(
 #[unsafe(no_mangle)]
 pub extern "C" fn Monitors_error() -> *const c_char {
     ERROR.with_borrow(|error| error.as_ptr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_failed_can_be_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("monitors.txt");
+        std::fs::write(&text, "M{ OBJ = Machine; CTR = proc:context-switches; }").unwrap();
+        let c = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
+        let (text, output) = (c(&text), folder.path().join("there/out.talea"));
+        let error = || Monitors_error();
+        // SAFETY: texts end in a zero, and the monitors are deleted last.
+        unsafe {
+            let monitors = load_Monitors_from_config(
+                std::ptr::null_mut(),
+                text.as_ptr(),
+                c(&output).as_ptr(),
+                0,
+            );
+            assert!(!monitors.is_null());
+            assert_eq!(Monitors_start(monitors), -1);
+            assert!(
+                CStr::from_ptr(error()).to_string_lossy().contains("cannot write the recording")
+            );
+            std::fs::create_dir(folder.path().join("there")).unwrap();
+            assert_eq!(Monitors_start(monitors), 0);
+            assert_eq!(Monitors_start(monitors), -1);
+            assert!(CStr::from_ptr(error()).to_string_lossy().contains("started before"));
+            assert_eq!(Monitors_update_counters(monitors), 0);
+            delete_Monitors(monitors);
+        }
+        assert!(output.is_file());
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns reading the file, and the variable `HWLOC_XMLFILE`, by which hwloc's own programs are given another machine too.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use talea_model::Gaps;
@@ -35,10 +36,8 @@ pub enum MachineError {
         path: PathBuf,
     },
     /// The file is too large to be one.
-    #[error("expected a topology of at most {MOST_BYTES} bytes, found {found}: `{}`", path.display())]
+    #[error("expected a topology of at most {MOST_BYTES} bytes, found more: `{}`", path.display())]
     TooLarge {
-        /// Its size.
-        found: u64,
         /// The file.
         path: PathBuf,
     },
@@ -78,11 +77,13 @@ impl Machine {
     /// What a file of hwloc's XML describes.
     pub fn of_file(path: &Path) -> Result<Self, MachineError> {
         let failed = |source| MachineError::Read { source, path: path.to_owned() };
-        let found = std::fs::metadata(path).map_err(failed)?.len();
-        if found > MOST_BYTES {
-            return Err(MachineError::TooLarge { found, path: path.to_owned() });
+        // What is no regular file does not say how long it is.
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).map_err(failed)?;
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(MachineError::TooLarge { path: path.to_owned() });
         }
-        let bytes = std::fs::read(path).map_err(failed)?;
         Self::of_xml(&bytes, path, path.display().to_string())
     }
 

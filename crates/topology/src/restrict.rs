@@ -14,7 +14,7 @@ use crate::objects::{Object, ObjectId, ObjectKind, Topology};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestrictError {
     /// No PU of the set is there.
-    #[error("expected some of the PUs {there}, found only {asked}")]
+    #[error("expected some of the PUs {there}, found {}", only(asked))]
     NoPus {
         /// PUs of the topology.
         there: CpuSet,
@@ -24,6 +24,10 @@ pub enum RestrictError {
     /// The object has no PUs.
     #[error("expected an object with PUs, found {0}")]
     NotNormal(String),
+}
+
+fn only(asked: &CpuSet) -> String {
+    if asked.is_empty() { "none".to_owned() } else { format!("only {asked}") }
 }
 
 /// The same machine with these PUs only (by the operating system's numbers).

@@ -20,8 +20,18 @@ pub struct WriteError {
     pub path: PathBuf,
 }
 
-/// Replaces the file at `path` with `bytes`, or creates it.
+/// Replaces the file at `path` with `bytes`, or creates it. A pipe or a device such as `/dev/null` is written to: whoever may
+/// write its folder must not lose it.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let written =
+            OpenOptions::new().write(true).open(path).and_then(|mut to| to.write_all(bytes));
+        return written.map_err(|source| WriteError {
+            length: bytes.len(),
+            source,
+            path: path.to_owned(),
+        });
+    }
     let temporary = beside(path);
     let write = || {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;

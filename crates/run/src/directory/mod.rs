@@ -64,6 +64,12 @@ pub enum CreateError {
         /// The directory wanted.
         path: PathBuf,
     },
+    /// `/`, `..`: a place that exists and cannot get a number.
+    #[error("expected the name of a directory to create, name one with `--out`: `{}`", path.display())]
+    NoName {
+        /// What was named.
+        path: PathBuf,
+    },
     /// All numbers are taken.
     #[error("{MOST_NUMBERS} run directories of this name exist, remove some or name another one with `--out`: `{}`", path.display())]
     Crowded {
@@ -89,8 +95,14 @@ impl RunDirectory {
     pub fn create(out: Option<&Path>, default_name: &str) -> Result<Self, CreateError> {
         let wanted = out.map_or_else(|| PathBuf::from(default_name), Path::to_owned);
         // The program may change its working directory, and other processes need to find the place.
-        let wanted = std::path::absolute(&wanted)
-            .map_err(|source| CreateError::Io { source, path: wanted })?;
+        let wanted = match std::path::absolute(&wanted) {
+            Ok(absolute) if absolute.file_name().is_some() => absolute,
+            Ok(_) => return Err(CreateError::NoName { path: wanted }),
+            Err(_) if wanted.as_os_str().is_empty() => {
+                return Err(CreateError::NoName { path: wanted });
+            }
+            Err(source) => return Err(CreateError::Io { source, path: wanted }),
+        };
         let path = make_first_free(&wanted)?;
         let live = path.join("live");
         if let Err(error) = fs::create_dir(&live) {

@@ -161,3 +161,30 @@ fn the_environment_of_a_run_has_no_secrets() {
     check("OMPI_ARGV_TOKEN", false);
     check("HOME", false);
 }
+
+#[test]
+fn places_without_a_name_are_refused() {
+    for place in ["/", "..", "a/..", ""] {
+        let error = RunDirectory::create(Some(Path::new(place)), "unused").unwrap_err();
+        assert!(matches!(error, CreateError::NoName { .. }), "{place}: {error}");
+    }
+}
+
+#[test]
+fn devices_and_pipes_are_written_not_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    let (fifo, mode) =
+        (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0).unwrap();
+    // Open for both, so that nobody waits.
+    let mut other = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    replace(&pipe, b"text").unwrap();
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    let mut found = [0; 4];
+    std::io::Read::read_exact(&mut other, &mut found).unwrap();
+    assert_eq!(&found, b"text");
+    assert!(replace(dir.path(), b"text").is_err());
+    assert_eq!(entries(dir.path()).unwrap(), [pipe]);
+}

@@ -9,6 +9,9 @@ use talea_model::{Gap, GapKind, Gaps};
 use super::{BLOCK, MARKER, MOST};
 use crate::container::{HEADER, ReadError, Tag, check_header, checksum, tag, word};
 
+/// Places of damage that are told one by one; of more, how many bytes they are.
+const MOST_PLACES: usize = 100;
+
 /// An intact block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
@@ -34,11 +37,12 @@ impl<'a> Journal<'a> {
     pub fn read(bytes: &'a [u8], kind: Tag, path: &Path) -> Result<Self, ReadError> {
         check_header(bytes, kind, path)?;
         let mut journal = Self { blocks: Vec::new(), gaps: Gaps::default() };
+        let mut missed = Missed::default();
         let mut at = HEADER;
         while at < bytes.len() {
             let Some((block, length, expected)) = header(bytes, at) else {
                 let next = find(bytes, at + 1).unwrap_or(bytes.len());
-                journal.miss(at, next);
+                missed.range(&mut journal.gaps, at, next);
                 at = next;
                 continue;
             };
@@ -46,31 +50,50 @@ impl<'a> Journal<'a> {
             let Some(payload) = bytes.get(begin..begin + length) else {
                 // The writer was stopped inside a block, unless another one follows.
                 let next = find(bytes, begin).unwrap_or(bytes.len());
-                journal.miss(at, next);
+                missed.range(&mut journal.gaps, at, next);
                 at = next;
                 continue;
             };
             if checksum(payload) == expected {
                 journal.blocks.push(Block { tag: block, offset: begin as u64, bytes: payload });
             } else {
-                journal.miss(at, begin + length);
+                missed.range(&mut journal.gaps, at, begin + length);
             }
             at = begin + length;
         }
+        missed.rest(&mut journal.gaps);
         Ok(journal)
     }
+}
 
-    fn miss(&mut self, from: usize, to: usize) {
-        self.gaps.note(Gap {
-            kind: GapKind::Damaged,
-            rank: None,
-            detail: format!(
-                "{} bytes at offset {from} are no whole block and are left out",
-                to - from
-            ),
-            count: 0,
-        });
+/// Damage so far.
+#[derive(Debug, Default)]
+struct Missed {
+    places: usize,
+    /// Bytes at places that are not told one by one.
+    more: usize,
+}
+
+impl Missed {
+    fn range(&mut self, gaps: &mut Gaps, from: usize, to: usize) {
+        self.places += 1;
+        if self.places > MOST_PLACES {
+            self.more += to - from;
+            return;
+        }
+        let what = "are no whole block and are left out";
+        note(gaps, format!("{} bytes at offset {from} {what}", to - from));
     }
+
+    fn rest(&self, gaps: &mut Gaps) {
+        if let more @ 1.. = self.places.saturating_sub(MOST_PLACES) {
+            note(gaps, format!("{} bytes at {more} more places are no whole blocks", self.more));
+        }
+    }
+}
+
+fn note(gaps: &mut Gaps, detail: String) {
+    gaps.note(Gap { kind: GapKind::Damaged, rank: None, detail, count: 0 });
 }
 
 /// Tag, length and checksum of the block at a place, if its own checksum holds.

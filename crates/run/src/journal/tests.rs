@@ -27,6 +27,21 @@ fn blocks() -> impl Strategy<Value = Vec<(Tag, Vec<u8>)>> {
     prop::collection::vec((any::<[u8; 4]>().prop_map(Tag), payload), 0..8)
 }
 
+#[test]
+fn much_damage_is_told_in_few_words() {
+    let block = (Tag(*b"SOME"), vec![7; 4]);
+    let mut bytes = written(&vec![block; 50_000]);
+    // The last byte of each payload.
+    for at in (24..bytes.len()).skip(23).step_by(24) {
+        bytes[at] ^= 1;
+    }
+    let journal = Journal::read(&bytes, KIND, Path::new("test")).unwrap();
+    let details: Vec<&str> = journal.gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    assert_eq!((journal.blocks.len(), details.len()), (0, 101));
+    let last = "1197600 bytes at 49900 more places are no whole blocks";
+    assert!(details.contains(&last), "{details:?}");
+}
+
 proptest! {
     #[test]
     fn blocks_come_back(blocks in blocks()) {

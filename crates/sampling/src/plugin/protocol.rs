@@ -102,7 +102,10 @@ impl Talk {
             Stage::Giving => match number(line) {
                 // Only what was declared is kept, which bounds the set.
                 Some((name, place, value))
-                    if self.declared.get(&name).is_some_and(|d| d.places.contains(&place)) =>
+                    if self
+                        .declared
+                        .get(&name)
+                        .is_some_and(|d| d.places.binary_search(&place).is_ok()) =>
                 {
                     self.current.insert((name, place), value);
                 }
@@ -161,6 +164,10 @@ fn places_of(word: &str) -> Option<(Scope, Vec<Place>)> {
         "package" => (Scope::Package, Place::Package),
         _ => return None,
     };
+    // The usual line has one place: no set is made for it, which would take time by the number.
+    if let Some(one) = rest.parse().ok().filter(|&number: &u32| (number as usize) < MOST) {
+        return Some((scope, vec![place(one)]));
+    }
     let set = CpuSet::from_list(rest).ok().filter(|set| !set.is_empty())?;
     Some((scope, set.iter().map(|number| place(number as u32)).collect()))
 }
@@ -169,6 +176,10 @@ fn places_of(word: &str) -> Option<(Scope, Vec<Place>)> {
 fn number(line: &str) -> Option<(String, Place, f64)> {
     let mut words = line.split_ascii_whitespace();
     let (name, place, value) = (words.next()?, words.next()?, words.next()?);
+    // A number is of one place; what names more is not unfolded first.
+    if !place.starts_with("device:") && place.contains(['-', ',']) {
+        return None;
+    }
     let (_, mut places) = places_of(place)?;
     let value: f64 = value.parse().ok().filter(|value: &f64| value.is_finite())?;
     let one = places.len() == 1 && words.next().is_none();

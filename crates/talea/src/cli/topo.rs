@@ -87,7 +87,7 @@ pub(super) struct TopoArgs {
     #[arg(long, value_name = "COMMAND")]
     plugin: Vec<String>,
     /// Time between two values: 100ms, 1s
-    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "500ms")]
+    #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "500ms")]
     every: Nanos,
     /// Measure for so long, then end
     #[arg(long = "for", value_name = "TIME", value_parser = values::time)]

@@ -14,6 +14,14 @@ pub(super) fn time(text: &str) -> Result<Nanos, String> {
         .ok_or_else(|| "expected a time such as 1.5s, 200ms, 10us or 100ns".to_owned())
 }
 
+/// A time between two things: not zero.
+pub(super) fn step(text: &str) -> Result<Nanos, String> {
+    match time(text)? {
+        Nanos(0) => Err("expected a time above 0, such as 100ms or 1s".to_owned()),
+        step => Ok(step),
+    }
+}
+
 /// `64M`, `1GiB`, `500kB`, or plain bytes; `M` and `MiB` are powers of two, `MB` of ten.
 pub(super) fn size(text: &str) -> Result<Bytes, String> {
     const UNITS: [(&str, f64); 11] = [
@@ -85,6 +93,8 @@ mod tests {
         for wrong in ["", "s", "-1s", "1.5h", "nan", "inf", "1e30s"] {
             check(wrong, None);
         }
+        assert_eq!(step("1ms"), Ok(Nanos(1_000_000)));
+        assert!(step("0").is_err() && step("0.4ns").is_err() && step("x").is_err());
     }
 
     #[test]

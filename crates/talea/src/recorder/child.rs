@@ -91,7 +91,7 @@ impl Running {
 }
 
 /// Whether this process belongs to the group that a terminal's keys reach.
-fn in_foreground() -> bool {
+pub(crate) fn in_foreground() -> bool {
     std::fs::File::open("/dev/tty")
         .ok()
         .and_then(|terminal| rustix::termios::tcgetpgrp(terminal).ok())

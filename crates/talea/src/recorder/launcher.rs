@@ -7,8 +7,10 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::environment::Variables;
 
@@ -53,8 +55,15 @@ pub(crate) fn version(program: &Path) -> Option<String> {
         .spawn()
         .ok()?;
     let begin = Instant::now();
+    let mut said = Vec::new();
+    let mut out = child.stdout.take().filter(|out| never_waits(out).is_ok());
     let ended = loop {
-        match child.try_wait() {
+        let state = child.try_wait();
+        // What has ended has said all; something that it left behind may hold the pipe open for ever.
+        if let Some(out) = &mut out {
+            listen(out, &mut said);
+        }
+        match state {
             Ok(Some(_)) => break true,
             Ok(None) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(2)),
             _ => break false,
@@ -65,10 +74,23 @@ pub(crate) fn version(program: &Path) -> Option<String> {
         let _ = child.wait();
         return None;
     }
-    let mut text = String::new();
-    // A version longer than a pipe holds would have kept it from ending.
-    child.stdout.take()?.take(1 << 16).read_to_string(&mut text).ok()?;
-    Some(text)
+    Some(String::from_utf8_lossy(&said).into_owned())
+}
+
+fn never_waits(out: &ChildStdout) -> rustix::io::Result<()> {
+    fcntl_setfl(out, fcntl_getfl(out)? | OFlags::NONBLOCK)
+}
+
+/// Takes what is in the pipe, and forgets what no version is long enough for.
+fn listen(out: &mut ChildStdout, said: &mut Vec<u8>) {
+    const MOST: usize = 1 << 16;
+    let mut bytes = [0; 4096];
+    // As much as the pipe holds, not what may be written meanwhile.
+    for _ in 0..16 {
+        let Ok(count @ 1..) = out.read(&mut bytes) else { return };
+        let room = MOST - said.len();
+        said.extend(&bytes[..count.min(room)]);
+    }
 }
 
 impl Launcher {
@@ -113,6 +135,26 @@ impl Launcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_end_whatever_a_launcher_leaves_behind() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let said = |script: &str| {
+            let path = folder.path().join("mpirun");
+            std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            version(&path)
+        };
+        let left = "echo Open MPI; sleep 600 & echo $! >\"$0.pid\"";
+        assert_eq!(said(left).as_deref(), Some("Open MPI\n"));
+        let pid = std::fs::read_to_string(folder.path().join("mpirun.pid")).unwrap();
+        let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        // More than a pipe holds, and no text.
+        assert_eq!(said("head -c 200000 /dev/zero").map(|text| text.len()), Some(1 << 16));
+        assert_eq!(said("printf 'MPICH \\377'").as_deref(), Some("MPICH \u{fffd}"));
+    }
 
     #[test]
     fn launchers_by_name_and_version() {

@@ -10,11 +10,14 @@ mod environment;
 pub(crate) mod launcher;
 pub(crate) mod library;
 
+pub(crate) use child::in_foreground;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jiff::Timestamp;
+use rustix::io::Errno;
 use serde_json::json;
 use talea_flow::times::Bound;
 use talea_model::{Bytes, Nanos};
@@ -68,6 +71,11 @@ pub(crate) enum RunError {
         "no program of this name in the folders of PATH; give its path, such as ./{0}, or install it: `{0}`"
     )]
     NotInPath(String),
+    /// A word that looks like an option where the program should stand.
+    #[error(
+        "expected a command, found what looks like an option and is none, see `--help`; a command comes after `--`: `{0}`"
+    )]
+    Option(String),
     /// No such file.
     #[error("the program does not exist: `{}`", .0.display())]
     NoProgram(PathBuf),
@@ -80,7 +88,7 @@ pub(crate) enum RunError {
         path: PathBuf,
     },
     /// The system refused to start it.
-    #[error("cannot start the program: {source}: `{}`", path.display())]
+    #[error("cannot start the program{}: {source}: `{}`", hint(source), path.display())]
     Start {
         /// What the system said.
         source: std::io::Error,
@@ -104,6 +112,18 @@ pub(crate) enum RunError {
     /// run.json.
     #[error("{0}")]
     Write(#[from] WriteError),
+}
+
+/// What the system means where it does not say so.
+fn hint(source: &std::io::Error) -> &'static str {
+    match Errno::from_io_error(source) {
+        // The file itself is there.
+        Some(Errno::NOENT) => ", what its first line or its header names to run it does not exist",
+        Some(Errno::NOEXEC) => {
+            ", it is none for this machine, or a script whose first line is no `#!`"
+        }
+        _ => "",
+    }
 }
 
 impl Expected for RunError {
@@ -185,14 +205,16 @@ fn note_host(directory: &RunDirectory, host: &str) {
 /// The file that a command's first word means, as a shell would find it.
 pub(crate) fn find_program(word: &OsString) -> Result<PathBuf, RunError> {
     let path = Path::new(word);
-    if path.components().count() > 1 || path.is_absolute() {
+    // Also `.` and the empty word, which are in no folder of PATH.
+    if path.components().count() > 1 || path.is_absolute() || path.file_name().is_none() {
         return executable(path).map(|()| path.to_owned());
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let mut candidates = std::env::split_paths(&folders).map(|folder| folder.join(path));
-    candidates
-        .find(|candidate| executable(candidate).is_ok())
-        .ok_or_else(|| RunError::NotInPath(word.to_string_lossy().into_owned()))
+    candidates.find(|candidate| executable(candidate).is_ok()).ok_or_else(|| {
+        let word = word.to_string_lossy().into_owned();
+        if word.starts_with('-') { RunError::Option(word) } else { RunError::NotInPath(word) }
+    })
 }
 
 fn executable(path: &Path) -> Result<(), RunError> {
@@ -293,6 +315,9 @@ mod tests {
         assert!(matches!(find("no-such-program-here"), Err(RunError::NotInPath(_))));
         assert!(matches!(find("./no-such-program-here"), Err(RunError::NoProgram(_))));
         assert!(matches!(find("/usr"), Err(RunError::NotExecutable { .. })));
+        assert!(matches!(find("."), Err(RunError::NotExecutable { .. })));
+        assert!(matches!(find(""), Err(RunError::NoProgram(_))));
+        assert!(matches!(find("--no-such-option"), Err(RunError::Option(_))));
         assert!(matches!(find("/etc/passwd"), Err(RunError::NotExecutable { .. })));
     }
 

@@ -2,21 +2,25 @@
 //!
 //! Owns its start: it waits at a named pipe until counters are open, so that nothing of it is missed.
 
+use std::fs::File;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Options, TopoError};
 use crate::recorder::find_program;
 
-/// Reads a line from the pipe, then becomes the command: the process stays the same.
-const WAIT: &str = "read _ <\"$0\"; exec \"$@\"";
+/// Reads a line from the pipe, then becomes the command: the process stays the same. Without a line talea is gone.
+const WAIT: &str = "read _ <\"$1\" || exit 1; shift; exec \"$@\"";
 
 /// A started command.
 #[derive(Debug)]
 pub(super) struct Watched {
     child: Child,
-    gate: PathBuf,
+    /// Open for reading too, so that neither opening nor writing it waits for somebody who may have ended.
+    gate: File,
 }
 
 impl Watched {
@@ -33,15 +37,22 @@ impl Watched {
             0,
         )
         .map_err(std::io::Error::from)?;
+        let open = File::options().read(true).write(true).open(&gate)?;
         let mut command = Command::new("/bin/sh");
-        let child = command.arg("-c").arg(WAIT).arg(&gate).arg(program).args(rest).spawn()?;
-        Ok(Some(Self { child, gate }))
+        let child =
+            command.args(["-c", WAIT, "talea"]).arg(&gate).arg(program).args(rest).spawn()?;
+        Ok(Some(Self { child, gate: open }))
     }
 
     /// Lets it run.
     pub(super) fn go(&self) -> Result<(), TopoError> {
-        let mut gate = std::fs::OpenOptions::new().write(true).open(&self.gate)?;
-        Ok(gate.write_all(b"\n")?)
+        Ok((&self.gate).write_all(b"\n")?)
+    }
+
+    /// Hands a signal on, as if the command had been started alone.
+    pub(super) fn signal(&self, signal: Signal) {
+        // A command that has just ended needs no signal.
+        let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
     /// Its process.

@@ -1,21 +1,26 @@
 //! Measuring: sources, the session, the loop that asks it for values.
 //!
 //! Owns when values are taken and when it ends: after `--for`, with the watched processes, with the command, with Ctrl-C. A
-//! recording is written in any case; without `--out` into a file that is gone afterwards.
+//! recording is written in any case; without `--out` into a file that is gone afterwards. A command gets the signals that ask for
+//! the end, and its own end is awaited whatever becomes of the values.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use talea_model::Nanos;
 use talea_sampling::{Plugin, Scenario as Simulation, Simulated, Sources, Target};
 use talea_topo::machine::host_name;
-use talea_topo::{About, Machine, Session, recording};
+use talea_topo::{About, Machine, Session, SessionError, recording};
 use talea_topology::Monitor;
 
 use super::command::Watched;
+use super::screen::ScreenError;
 use super::{Options, TopoError, feeds, monitors_text, outputs, say_gaps, screen};
 use crate::cli::Scenario;
+use crate::recorder::in_foreground;
 use crate::terminal::say;
 
 /// Where values go while they are measured.
@@ -87,9 +92,14 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
         let title = format!("{} · {}", about.host, about.command);
         let mut feed = feeds::Live::new(session, title, options.every, options.simulate.is_some());
         let shown = screen::watch(&mut feed, screen::Options::new(1.0));
-        feed.finish()?;
+        let finished = feed.finish();
+        if let (Err(ScreenError::Signal(_)), Some(watched)) = (&shown, &watched) {
+            watched.signal(Signal::TERM);
+        }
+        let code = watched.map_or(0, Watched::wait);
+        finished?;
         shown?;
-        return Ok(watched.map_or(0, Watched::wait));
+        return Ok(code);
     }
     let (values, code) = measure(&mut session, watched, target != Target::Machine, options)?;
     let gaps = session.gaps();
@@ -112,10 +122,47 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
 fn monitors(sources: &Sources, options: &Options) -> Result<Vec<Monitor>, TopoError> {
     let text = monitors_text(&options.monitors)?;
     let read = talea_topo::read_monitors(sources, text.as_deref());
-    read.map_err(|mistakes| match &options.monitors {
-        super::Monitors::File(path) => mistakes.in_file(&path.display().to_string()).into(),
+    let monitors = read.map_err(|mistakes| match &options.monitors {
+        super::Monitors::File(path) => {
+            TopoError::from(mistakes.in_file(&path.display().to_string()))
+        }
         _ => mistakes.into(),
-    })
+    })?;
+    if text.is_some() && monitors.is_empty() { Err(TopoError::NoMonitors) } else { Ok(monitors) }
+}
+
+/// The last signal that asked for the end; 0 while none did.
+struct Asked(Arc<AtomicUsize>);
+
+impl Asked {
+    fn new() -> std::io::Result<Self> {
+        let asked = Self(Arc::default());
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register_usize(signal, Arc::clone(&asked.0), signal as usize)?;
+        }
+        Ok(asked)
+    }
+
+    fn stops(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// The command's code when it has ended; each signal that comes before is handed on.
+    fn until_end(&self, mut watched: Watched) -> u8 {
+        // Keys reach the command from the terminal already, as `talea run` has it.
+        let from_keys = in_foreground();
+        loop {
+            if let Some(code) = watched.ended() {
+                return code;
+            }
+            match self.0.swap(0, Ordering::Relaxed) as i32 {
+                SIGTERM => watched.signal(Signal::TERM),
+                SIGINT if !from_keys => watched.signal(Signal::INT),
+                _ => {}
+            }
+            std::thread::sleep(GLANCE);
+        }
+    }
 }
 
 /// Takes values until it is over; how many, and the command's code.
@@ -125,27 +172,51 @@ fn measure(
     ends_with_processes: bool,
     options: &Options,
 ) -> Result<(u64, u8), TopoError> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    let asked = Asked::new()?;
+    let mut code = None;
+    let mut ended = || {
+        code = code.or_else(|| watched.as_mut().and_then(Watched::ended));
+        code.is_some()
+    };
+    let mut taken = 0;
+    let measured = values(session, &mut taken, &mut ended, &asked, ends_with_processes, options)
+        .and_then(|()| session.finish());
+    match (measured, &watched) {
+        (Err(error), None) => return Err(error.into()),
+        // What becomes of the values is not what becomes of the command.
+        (Err(error), Some(_)) => say(&format!("warning: no more values were taken: {error}")),
+        (Ok(()), _) => {}
     }
-    let stopped = || stop.load(Ordering::Relaxed);
+    let code = code.or_else(|| watched.map(|watched| asked.until_end(watched))).unwrap_or(0);
+    Ok((taken, code))
+}
+
+/// Takes values until something says that it is over, and counts them.
+fn values(
+    session: &mut Session,
+    taken: &mut u64,
+    ended: &mut dyn FnMut() -> bool,
+    asked: &Asked,
+    ends_with_processes: bool,
+    options: &Options,
+) -> Result<(), SessionError> {
     let simulated = options.simulate.is_some();
     let endless = options.duration.is_none() && !ends_with_processes && options.record.is_none();
     let short = Nanos(options.every.0.saturating_mul(DEFAULT_VALUES));
     let duration = options.duration.or(endless.then_some(short));
     let begin = Instant::now();
-    let mut values = 0_u64;
-    let (mut code, mut over) = (None, false);
-    while !stopped() && !over {
-        let at = Nanos(options.every.0.max(1).saturating_mul(values + 1));
-        if duration.is_some_and(|duration| at > duration && values > 0) {
+    let mut due = options.every;
+    let mut over = false;
+    while !asked.stops() && !over {
+        // A time that is shorter than one step has one value, at its end.
+        let at = duration.filter(|_| *taken == 0).map_or(due, |duration| due.min(duration));
+        if duration.is_some_and(|duration| at > duration) {
             break;
         }
         // A simulated machine needs no waiting.
-        while !simulated && begin.elapsed() < Duration::from_nanos(at.0) && !stopped() && !over {
-            code = code.or_else(|| watched.as_mut().and_then(Watched::ended));
-            over = code.is_some() || ends_with_processes && !session.is_alive();
+        while !simulated && begin.elapsed() < Duration::from_nanos(at.0) && !asked.stops() && !over
+        {
+            over = ended() || ends_with_processes && !session.is_alive();
             if !over {
                 let left = Duration::from_nanos(at.0).saturating_sub(begin.elapsed());
                 std::thread::sleep(left.min(GLANCE));
@@ -156,10 +227,18 @@ fn measure(
         } else {
             session.update()?
         };
-        values += 1;
+        *taken += 1;
+        let now = if simulated { at } else { Nanos(begin.elapsed().as_nanos() as u64) };
+        due = next(due, options.every, now);
     }
-    session.finish()?;
-    Ok((values, code.or_else(|| watched.map(Watched::wait)).unwrap_or(0)))
+    Ok(())
+}
+
+/// When the next value is due. What was missed is not made up for: values that follow each other at once say nothing.
+fn next(due: Nanos, every: Nanos, now: Nanos) -> Nanos {
+    let every = every.0.max(1);
+    let missed = (now - due).0 / every;
+    Nanos(due.0.saturating_add(every.saturating_mul(missed + 1)))
 }
 
 /// What is watched, in words.
@@ -170,4 +249,23 @@ fn what(options: &Options) -> String {
     let all: Vec<String> =
         pids.into_iter().chain((!words.is_empty()).then(|| words.join(" "))).collect();
     if all.is_empty() { "whole machine".to_owned() } else { all.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_were_missed_are_skipped() {
+        let check = |due, every, now, expected| {
+            assert_eq!(next(Nanos(due), Nanos(every), Nanos(now)), Nanos(expected));
+        };
+        check(100, 100, 100, 200);
+        check(100, 100, 90, 200);
+        check(100, 100, 199, 200);
+        check(100, 100, 200, 300);
+        check(100, 100, 1234, 1300);
+        check(0, 0, 7, 8);
+        check(u64::MAX, u64::MAX, 5, u64::MAX);
+    }
 }

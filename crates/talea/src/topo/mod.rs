@@ -146,6 +146,11 @@ pub(crate) enum TopoError {
         /// The file.
         path: PathBuf,
     },
+    /// A text without a monitor.
+    #[error(
+        "expected a monitor such as `FAULTS{{ OBJ = PU; CTR = page-faults; }}`, found none; without --monitors the default ones run"
+    )]
+    NoMonitors,
     /// Measuring.
     #[error("{0}")]
     Session(#[from] SessionError),

@@ -128,3 +128,20 @@ fn a_folder_that_is_gone_costs_the_one_file_only() {
         assert_eq!(std::fs::read_dir(&live).unwrap().count(), 4, "{}", mpi.name);
     }
 }
+
+#[test]
+fn a_full_disk_below_a_recording_of_values_leaves_the_command_alone() {
+    let Some(bench) = Bench::new() else { return };
+    let fill = "cat /dev/zero > small/ballast 2>/dev/null; truncate -s -12288 small/ballast";
+    // Descriptions fit, values do not; the command waits until talea has said so.
+    let wait = "while ! grep -q 'No space' said; do sleep 0.1; done; exit 4";
+    let script = format!(
+        "{fill}; \"$talea\" topo --monitor 'F{{ OBJ = PU; CTR = page-faults; }}' --every 1ms \
+         --out small/node.talea -- sh -c \"{wait}\" 2>said; code=$?; cat said >&2; exit $code"
+    );
+    let Some(mut command) = shell(&bench, &script) else { return };
+    let output = command.output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("no more values were taken: cannot write the recording"), "{said}");
+}

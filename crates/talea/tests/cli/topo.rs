@@ -465,3 +465,41 @@ fn iterations_of_a_run_are_phases_of_a_recording() {
     let other = words(&["--replay", "made-up.talea", "--run", "app"]);
     check(&other, &["simulated values"]);
 }
+
+/// What `--for` and signals promise holds for steps of any length, and for the command that is watched.
+#[test]
+fn measuring_ends_when_it_is_asked_to() {
+    let Some(bench) = Bench::new() else { return };
+    let faults = ["--monitor", "F{ OBJ = PU; CTR = page-faults; }", "--json"];
+    for every in ["1ns", "600min"] {
+        let mut all = words(&faults);
+        all.extend(["--every", every, "--for", "20ms"]);
+        let json = bench.json(&all.iter().map(|word| word as &str).collect::<Vec<_>>());
+        assert!(json["frames"].as_u64().unwrap() > 0, "{every}: {json}");
+    }
+    assert_eq!(bench.fails(&words(&["--every", "0", "--for", "1s"])).0, 2);
+    // The command says that it is ready, then waits for the signal that talea gets.
+    let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done";
+    let mut all = words(&faults);
+    all.extend(["--every", "10ms", "--", "sh", "-c", script]);
+    let mut child = bench.talea(&all).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let talea = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(talea, rustix::process::Signal::TERM).unwrap();
+    std::io::Read::read_to_string(&mut out, &mut String::new()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+}
+
+#[test]
+fn mistakes_in_commands_are_told() {
+    let Some(bench) = Bench::new() else { return };
+    let (code, said) = bench.fails(&words(&["--bogus"]));
+    assert!(code == 2 && said.contains("looks like an option"), "{said}");
+    let (code, said) = bench.fails(&words(&["--monitor", "# nothing", "--for", "1ms"]));
+    assert!(code == 2 && said.contains("expected a monitor such as"), "{said}");
+    let (code, said) = bench.fails(&words(&["--synthetic", "pu:2", "--restrict", ""]));
+    assert!(code == 2 && said.contains("found none"), "{said}");
+}

@@ -8,6 +8,8 @@ use talea_model::Nanos;
 use talea_run::live::numbers::{Cursor, put_number, put_signed};
 use talea_topology::Frame;
 
+use super::words_of_frame;
+
 /// Frames are packed fast rather than small: this runs beside the program.
 const LEVEL: i32 = 1;
 /// Most bytes that a block may unfold to.
@@ -85,7 +87,7 @@ fn put_runs(out: &mut Vec<u8>, flags: impl Iterator<Item = bool>) {
     put_number(out, length);
 }
 
-/// Unpacks frames of `room` values at most, which become less; none, and no room, if they are more. None if the bytes mean nothing.
+/// Unpacks frames of `room` words at most, which become less; none, and no room, if they are more. None if the bytes mean nothing.
 pub(super) fn unpack(bytes: &[u8], widths: &[usize], room: &mut u64) -> Option<Vec<Frame>> {
     let bytes =
         zstd::bulk::decompress(bytes, MOST_BYTES.min(bytes.len().saturating_mul(1 << 14))).ok()?;
@@ -96,8 +98,8 @@ pub(super) fn unpack(bytes: &[u8], widths: &[usize], room: &mut u64) -> Option<V
     if !same(&mut from, widths.len()) || !widths.iter().all(|&width| same(&mut from, width)) {
         return None;
     }
-    let values = (count as u64).saturating_mul(widths.iter().sum::<usize>() as u64 + 1);
-    let Some(left) = room.checked_sub(values) else {
+    let words = (count as u64).saturating_mul(words_of_frame(widths));
+    let Some(left) = room.checked_sub(words) else {
         *room = 0;
         return None;
     };
@@ -198,6 +200,16 @@ mod tests {
             let bytes = pack(&frames, &widths).unwrap();
             let found = unpack(&bytes, &widths, &mut 10_000).unwrap();
             prop_assert!(same(&found, &frames), "{:?} {:?}", found, frames);
+        }
+
+        #[test]
+        fn frames_take_no_more_room_than_there_is((widths, frames) in frames(), room in 0..3000_u64) {
+            let bytes = pack(&frames, &widths).unwrap();
+            let needed = frames.len() as u64 * words_of_frame(&widths);
+            let mut left = room;
+            let found = unpack(&bytes, &widths, &mut left);
+            prop_assert_eq!(found.is_some(), needed <= room);
+            prop_assert_eq!(left, room.saturating_sub(needed).min(if needed <= room { room } else { 0 }));
         }
 
         #[test]

@@ -15,6 +15,8 @@
 mod frames;
 mod paje;
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::path::PathBuf;
@@ -34,6 +36,18 @@ pub use write::{RecordError, Recorder};
 pub const KIND: Tag = Tag(*b"TOPO");
 /// Version of the blocks.
 pub const FORMAT: u32 = 1;
+
+/// Most numbers of 64 bits that the frames of a recording in memory may take; what is more is a gap.
+const MOST_WORDS: u64 = 1 << 27;
+/// Most objects of all monitors of a recording.
+const MOST_OBJECTS: usize = 1 << 24;
+/// Damaged places, or missing objects, that are told one by one.
+const MOST_TOLD: usize = 100;
+
+/// Numbers of 64 bits that a frame takes in memory, with all that stands around its values.
+fn words_of_frame(widths: &[usize]) -> u64 {
+    8 + widths.iter().map(|&width| 5 + width as u64).sum::<u64>()
+}
 
 const HEAD: Tag = Tag(*b"HEAD");
 const OBJECTS: Tag = Tag(*b"OBJS");

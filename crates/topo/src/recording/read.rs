@@ -1,5 +1,7 @@
 //! Recordings from bytes that nobody vouches for.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use talea_model::{Gap, GapKind, Nanos};
@@ -12,12 +14,16 @@ use talea_topology::xml::{self, XmlError};
 use talea_topology::{CpuSet, Topology};
 
 use super::{
-    About, FORMAT, FRAMES, GAPS, HEAD, KIND, OBJECTS, PHASE, PLACES, PhaseRecord, PlacesRecord,
-    Recording, frames, from_paje,
+    About, FORMAT, FRAMES, GAPS, HEAD, KIND, MOST_OBJECTS, MOST_TOLD, MOST_WORDS, OBJECTS, PHASE,
+    PLACES, PhaseRecord, PlacesRecord, Recording, frames, from_paje,
 };
 
-/// Most values that are read of one recording; the rest is a gap.
-const MOST_VALUES: u64 = 1 << 28;
+/// Largest recording in bytes.
+const LARGEST: u64 = 4 << 30;
+/// Most bytes of what is no regular file, such as a pipe: nobody knows how much more comes.
+const LARGEST_STREAM: u64 = 1 << 28;
+/// Most bytes that the PUs which threads may use take in memory.
+const MOST_ALLOWED: usize = 1 << 28;
 /// Most bytes that the objects may unfold to.
 const MOST_XML: usize = 1 << 26;
 
@@ -28,7 +34,15 @@ pub enum ReadError {
     #[error("cannot read the recording: {source}: `{}`", path.display())]
     Read {
         /// What the system said.
-        source: std::io::Error,
+        source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// More than a recording can be.
+    #[error("expected a recording of at most {most} bytes, found more: `{}`", path.display())]
+    TooLarge {
+        /// Bytes that are read of such a file.
+        most: u64,
         /// The file.
         path: PathBuf,
     },
@@ -80,8 +94,7 @@ pub enum ReadError {
 
 /// Reads a recording in either form. A topology given replaces the one in the recording, which text traces do not have.
 pub fn read(path: &Path, topology: Option<Topology>) -> Result<Recording, ReadError> {
-    let bytes =
-        std::fs::read(path).map_err(|source| ReadError::Read { source, path: path.to_owned() })?;
+    let bytes = whole(path)?;
     let mut recording = if bytes.starts_with(&MAGIC) || !bytes.contains(&b'%') {
         compact(&bytes, path, topology)?
     } else {
@@ -92,6 +105,21 @@ pub fn read(path: &Path, topology: Option<Topology>) -> Result<Recording, ReadEr
     };
     path.clone_into(&mut recording.path);
     Ok(recording)
+}
+
+/// A file's bytes, if they are not too many.
+fn whole(path: &Path) -> Result<Vec<u8>, ReadError> {
+    let failed = |source| ReadError::Read { source, path: path.to_owned() };
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    let most = if metadata.is_file() { LARGEST } else { LARGEST_STREAM };
+    let too_large = || ReadError::TooLarge { most, path: path.to_owned() };
+    if metadata.is_file() && metadata.len() > most {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
 }
 
 fn compact(bytes: &[u8], path: &Path, topology: Option<Topology>) -> Result<Recording, ReadError> {
@@ -117,27 +145,28 @@ fn compact(bytes: &[u8], path: &Path, topology: Option<Topology>) -> Result<Reco
         gaps.merge(loaded.gaps);
         loaded.topology
     };
-    let objects: Vec<_> = monitors.iter().map(|m| objects_of(&topology, m.objects)).collect();
-    let widths: Vec<usize> = objects.iter().map(Vec::len).collect();
-    let mut recording =
-        Recording { about, topology, monitors, objects, gaps, ..Recording::default() };
-    let mut room = MOST_VALUES;
-    let mut ended = false;
-    for block in &journal.blocks {
-        match block.tag {
-            FRAMES => recording.add_frames(block, &widths, &mut room),
-            PLACES => recording.add_places(block),
-            PHASE => recording.add_phase(block),
-            GAPS => {
-                ended = true;
-                match serde_json::from_slice(block.bytes) {
-                    Ok(gaps) => recording.gaps.merge(gaps),
-                    Err(_) => recording.damaged(block, "no list of gaps"),
-                }
-            }
-            _ => {}
+    let mut objects = Vec::new();
+    let mut widths = Vec::new();
+    for monitor in &monitors {
+        let found = objects_of(&topology, monitor.objects);
+        widths.push(found.len());
+        objects.push(found);
+        if widths.iter().sum::<usize>() > MOST_OBJECTS {
+            return Err(damaged("monitors on at most 16777216 objects in all"));
         }
     }
+    let mut recording =
+        Recording { about, topology, monitors, objects, gaps, ..Recording::default() };
+    let mut room = Room { words: MOST_WORDS, allowed: MOST_ALLOWED };
+    let mut ended = false;
+    let mut damage = Vec::new();
+    for block in &journal.blocks {
+        ended |= block.tag == GAPS;
+        if let Err(what) = recording.add(block, &widths, &mut room) {
+            damage.push((block, what));
+        }
+    }
+    recording.tell(&damage);
     if !ended {
         recording.note(
             GapKind::EndedEarly,
@@ -155,45 +184,96 @@ impl Recording {
         self.gaps.note(Gap { kind, rank: None, detail, count: 0 });
     }
 
-    fn damaged(&mut self, block: &Block<'_>, what: &str) {
-        let detail = format!(
-            "block `{}` at offset {} holds {what} and is left out",
-            block.tag, block.offset
-        );
-        self.note(GapKind::Damaged, detail);
-    }
-
-    fn add_frames(&mut self, block: &Block<'_>, widths: &[usize], room: &mut u64) {
-        match frames::unpack(block.bytes, widths, room) {
-            Some(mut frames) => self.frames.append(&mut frames),
-            None if *room == 0 => self.note(
-                GapKind::MemoryBound,
-                format!("more than {MOST_VALUES} values, the rest is not read"),
-            ),
-            None => self.damaged(block, "no frames of these monitors on these objects"),
+    /// Says which blocks meant nothing.
+    fn tell(&mut self, damage: &[(&Block<'_>, &str)]) {
+        for (Block { tag, offset, .. }, what) in damage.iter().take(MOST_TOLD) {
+            let detail = format!("block `{tag}` at offset {offset} holds {what} and is left out");
+            self.note(GapKind::Damaged, detail);
+        }
+        if let more @ 1.. = damage.len().saturating_sub(MOST_TOLD) {
+            let detail = format!("{more} more blocks hold what they should not and are left out");
+            self.note(GapKind::Damaged, detail);
         }
     }
 
-    fn add_places(&mut self, block: &Block<'_>) {
-        let Ok(record) = serde_json::from_slice::<PlacesRecord>(block.bytes) else {
-            return self.damaged(block, "no places of threads");
+    /// Takes what a block says, or tells what it should not hold.
+    fn add(
+        &mut self,
+        block: &Block<'_>,
+        widths: &[usize],
+        room: &mut Room,
+    ) -> Result<(), &'static str> {
+        match block.tag {
+            FRAMES => self.add_frames(block, widths, room),
+            PLACES => self.add_places(block, room),
+            PHASE => {
+                let phase = serde_json::from_slice(block.bytes);
+                let PhaseRecord { number, name } = phase.map_err(|_| "no phase")?;
+                self.phases.push((number, name));
+                Ok(())
+            }
+            GAPS => {
+                let gaps = serde_json::from_slice(block.bytes);
+                self.gaps.merge(gaps.map_err(|_| "no list of gaps")?);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn add_frames(
+        &mut self,
+        block: &Block<'_>,
+        widths: &[usize],
+        room: &mut Room,
+    ) -> Result<(), &'static str> {
+        match frames::unpack(block.bytes, widths, &mut room.words) {
+            Some(mut frames) => self.frames.append(&mut frames),
+            None if room.words == 0 => self.too_many(MOST_WORDS),
+            None => return Err("no frames of these monitors on these objects"),
+        }
+        Ok(())
+    }
+
+    /// Says that there are more values than are read.
+    pub(super) fn too_many(&mut self, words: u64) {
+        let detail = format!("more than {} MiB of values, the rest is not read", words >> 17);
+        self.note(GapKind::MemoryBound, detail);
+    }
+
+    fn add_places(&mut self, block: &Block<'_>, room: &mut Room) -> Result<(), &'static str> {
+        let record = serde_json::from_slice::<PlacesRecord>(block.bytes);
+        let record = record.map_err(|_| "no places of threads")?;
+        let mut bounded = false;
+        let mut allowed = |text: &str| {
+            // Half a KiB for ten bytes of text: not more in all than a real recording has.
+            let set = if room.allowed > 0 { CpuSet::from_list(text).ok() } else { None };
+            let set = set.filter(|set| set.bytes() <= room.allowed);
+            bounded |= set.is_none();
+            room.allowed -= set.as_ref().map_or(0, CpuSet::bytes);
+            set.unwrap_or_default()
         };
         let thread = |thread: super::ThreadRecord| ThreadAt {
             pid: thread.pid,
             tid: thread.tid,
             label: thread.name,
             pu: thread.pu,
-            allowed: CpuSet::from_list(&thread.allowed).unwrap_or_default(),
+            allowed: allowed(&thread.allowed),
             running: thread.running,
         };
         let threads = record.threads.into_iter().map(thread).collect();
         self.placement.push(PlacementSample { at: Nanos(record.at_ns), threads });
-    }
-
-    fn add_phase(&mut self, block: &Block<'_>) {
-        match serde_json::from_slice::<PhaseRecord>(block.bytes) {
-            Ok(phase) => self.phases.push((phase.number, phase.name)),
-            Err(_) => self.damaged(block, "no phase"),
+        if bounded {
+            self.note(GapKind::Missing, "the PUs that some threads may use cannot be read".into());
         }
+        Ok(())
     }
+}
+
+/// What may still be taken of memory.
+struct Room {
+    /// For frames.
+    words: u64,
+    /// For the PUs that threads may use, in bytes.
+    allowed: usize,
 }

@@ -23,7 +23,12 @@ impl Race {
         if self.best.last().is_some_and(|&most| bytes > most) {
             return true;
         }
-        while (self.own.len() as u64 + 1) * all.div_ceil(STATIONS) <= done {
+        // A legal stream of few runs may have nearly 2^64 values, and then no station behind its end.
+        let reached = |station: usize| {
+            let place = (station as u64 + 1).checked_mul(all.div_ceil(STATIONS));
+            place.is_some_and(|place| place <= done)
+        };
+        while reached(self.own.len()) {
             let best = self.best.get(self.own.len());
             // What is learned at first pays later on.
             if best.is_some_and(|&best| bytes > best + best / 8 + 4) {
@@ -38,5 +43,19 @@ impl Race {
     pub(super) fn finish(&mut self, bytes: usize) {
         self.own.push(bytes);
         self.best = std::mem::take(&mut self.own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn races_over_streams_of_any_length_end() {
+        for all in [1, 15, 16, 17, u64::MAX / 16, u64::MAX - 1, u64::MAX] {
+            let mut race = Race::default();
+            assert!(!race.is_lost(all, all, 7));
+            assert!((1..=STATIONS as usize).contains(&race.own.len()), "{all}: {:?}", race.own);
+        }
     }
 }
