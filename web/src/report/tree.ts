@@ -170,7 +170,8 @@ export class Tree {
       // What is cut where it does not fit is the name, never how often or when it runs.
       h("span", { class: "label" }, node.kind === "loop" ? h("em", {}, "loop\u00a0") : null,
         node.label ? h("span", { class: "what" }, name(short(node.label), 120)) : node.guard ? null : h("em", {}, "sequence"),
-        iterations && h("b", {}, `\u00a0${iterations}`), node.guard && h("small", { class: "guard" }, `${node.label ? "\u00a0" : ""}[${plain(node.guard, 40)}]`)),
+        iterations && h("b", {}, `\u00a0${iterations}`), node.guard && h("small", { class: "guard" }, `${node.label ? "\u00a0" : ""}[${plain(node.guard, 40)}]`),
+        site && node.label === site.procedure && h("small", {}, " ", name(site.function || place, 60))),
       h("span", { class: "figure", title: exact(node.time, "ns") }, time(node.time)),
       bar,
     );
