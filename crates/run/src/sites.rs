@@ -5,6 +5,7 @@
 //! the executables are at hand, so that the run can be read elsewhere. See [`crate::symbols`] for
 //! how addresses are resolved.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -38,23 +39,34 @@ pub struct ResolvedAddress {
 }
 
 impl SiteTable {
-    /// Resolves addresses, in any order and repeated or not.
-    pub fn resolve(
+    /// Resolves the addresses of call paths, innermost first, in any order and repeated or not.
+    ///
+    /// Where a path ends in the C library, that is how the process or the thread was started. No user could compile
+    /// that part, so that what is not known of it is no gap.
+    pub fn resolve<'a>(
         modules: &[Module],
-        addresses: impl IntoIterator<Item = Frame>,
+        paths: impl IntoIterator<Item = &'a [Frame]>,
         resolver: &mut Resolver,
     ) -> Self {
-        let mut addresses: Vec<Frame> = addresses.into_iter().collect();
-        addresses.sort_unstable();
-        addresses.dedup();
-        let resolve = |address: Frame| {
+        // For each address whether it is anywhere but at such an end.
+        let mut wanted: BTreeMap<Frame, bool> = BTreeMap::new();
+        for path in paths {
+            let starts =
+                |frame: &Frame| modules.get(frame.module as usize).is_some_and(is_c_library);
+            let own = path.iter().rposition(|frame| !starts(frame)).map_or(0, |last| last + 1);
+            for (at, &frame) in path.iter().enumerate() {
+                *wanted.entry(frame).or_default() |= at < own;
+            }
+        }
+        let resolve = |(address, counts): (Frame, bool)| {
             let frames = match modules.get(address.module as usize) {
-                Some(module) => resolver.resolve(module, address.offset),
+                Some(module) if counts => resolver.resolve(module, address.offset),
+                Some(module) => resolver.resolve_if_possible(module, address.offset),
                 None => vec![unresolved(modules, address)],
             };
             ResolvedAddress { address, frames }
         };
-        let addresses = addresses.into_iter().map(resolve).collect();
+        let addresses = wanted.into_iter().map(resolve).collect();
         Self { format: FORMAT, modules: modules.to_vec(), addresses, gaps: resolver.gaps() }
     }
 
@@ -87,6 +99,12 @@ impl SiteTable {
     }
 }
 
+/// The library that starts processes and threads: `libc.so.6`, `libc-2.28.so`, `libpthread.so.0`.
+fn is_c_library(module: &Module) -> bool {
+    let name = module.path.rsplit('/').next().unwrap_or_default();
+    ["libc.so", "libc-2.", "libpthread"].iter().any(|start| name.starts_with(start))
+}
+
 fn unresolved(modules: &[Module], frame: Frame) -> ResolvedFrame {
     let address = modules
         .get(frame.module as usize)
@@ -106,7 +124,8 @@ mod tests {
         let function = crate::modules::loaded as *const () as u64 + 1;
         let here = crate::modules::find(&loaded, function).unwrap();
         let outside = Frame { module: u32::MAX, offset: 0x1234 };
-        let table = SiteTable::resolve(&modules, [outside, here, here], &mut Resolver::new());
+        let table =
+            SiteTable::resolve(&modules, [&[outside, here][..], &[here]], &mut Resolver::new());
         assert_eq!(table.addresses.len(), 2);
 
         let dir = tempfile::tempdir().unwrap();
@@ -126,5 +145,23 @@ mod tests {
         let addresses: Vec<_> = site.frames.iter().map(|f| f.address.as_str()).collect();
         assert_eq!(addresses[addresses.len() - 2], "0x1234");
         assert!(addresses[addresses.len() - 1].ends_with("+0xffff"));
+    }
+
+    #[test]
+    fn what_starts_a_program_is_no_gap() {
+        // No such files: whatever is asked of them is unknown.
+        let module = |path: &str| Module { path: path.to_owned(), build_id: String::new() };
+        let modules = [module("/no/program"), module("/no/libc.so.6")];
+        let frame = |module, offset| Frame { module, offset };
+        let gaps = |paths: &[&[Frame]]| -> Vec<u64> {
+            let mut resolver = Resolver::with_debug_roots(Vec::new());
+            let table = SiteTable::resolve(&modules, paths.iter().copied(), &mut resolver);
+            assert_eq!(table.addresses.len(), 3);
+            table.gaps.iter().map(|gap| gap.count).collect()
+        };
+        let (main, start) = (frame(0, 16), [frame(1, 16), frame(1, 32)]);
+        assert_eq!(gaps(&[&[main, start[0], start[1]], &[main, start[0]]]), [1]);
+        // Called from the library, such as what `qsort` compares with.
+        assert_eq!(gaps(&[&[main, start[0], main], &[main, start[1]]]), [1, 1]);
     }
 }

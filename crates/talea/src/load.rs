@@ -84,8 +84,8 @@ pub(crate) fn recording(directory: &RunDirectory) -> Result<Recording, LoadError
 
 /// Looks up all addresses of a recording in the files that are on this machine now.
 pub(crate) fn resolve(recording: &Recording) -> SiteTable {
-    let frames = recording.paths.iter().flatten().copied();
-    SiteTable::resolve(&recording.modules, frames, &mut talea_run::Resolver::new())
+    let paths = recording.paths.iter().map(Vec::as_slice);
+    SiteTable::resolve(&recording.modules, paths, &mut talea_run::Resolver::new())
 }
 
 /// What is missing, on standard error: for outputs whose form has no place for it. With a rank, what concerns it.

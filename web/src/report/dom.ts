@@ -71,3 +71,10 @@ export function showTip(x: number, y: number, lines: (string | Node)[]): void {
 export function hideTip(): void {
   tip.style.display = "none";
 }
+
+/** Without the outer parts of C++ names and a file said twice: `LAMMPS_NS::CommBrick::borders` is `CommBrick::borders`,
+ * `halo.c:84 < halo.c:98` is `halo.c:84 < :98`. */
+export function short(label: string): string {
+  return plain(label, 300).replace(/(?<![\w:])(?:[A-Za-z_]\w*::)+(?=[A-Za-z_]\w*::[~A-Za-z_])/g, "")
+    .replace(/(\S+)(:\d+) < \1(?=:\d+$)/, "$1$2 < ");
+}

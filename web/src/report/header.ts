@@ -47,7 +47,7 @@ export function gaps(model: Model): HTMLElement {
     "ul",
     { class: "gaps", "aria-label": "what is missing" },
     ...all.map((gap) =>
-      h("li", {}, h("span", { class: "kind" }, plain(gap.kind, 30).replace(/-/g, " ")), " ", name(gap.detail, 300))),
+      h("li", {}, h("span", { class: "kind" }, plain(gap.kind, 30).replace(/-/g, " ")), " ", ...sentence(gap.detail, false))),
   );
 }
 
@@ -114,8 +114,8 @@ export class Findings {
   }
 }
 
-/** Back-ticks become code; figures with their units are set off. */
-function sentence(text: string): Node[] {
+/** Back-ticks become code; figures with their units are set off if asked for. */
+function sentence(text: string, figures = true): Node[] {
   const out: Node[] = [];
   for (const [at, part] of plain(text, 600).split("`").entries()) {
     if (at % 2) {
@@ -123,8 +123,8 @@ function sentence(text: string): Node[] {
       continue;
     }
     let rest = 0;
-    const figure = /\d[\d.,\u2009]*(?:\s?(?:%|[kMGTP\u00b5mnp]?s\b|[kMGTP]?B\b|[kMG]?B\/s))?(?!\w)/g;
-    for (const match of part.matchAll(figure)) {
+    const figure = /\d+(?:[.,\u2009]\d+)*(?:\s?(?:%|[kMGTP\u00b5mnp]?s\b|[kMGTP]?B\b|[kMG]?B\/s))?(?!\w)/g;
+    for (const match of figures ? part.matchAll(figure) : []) {
       out.push(document.createTextNode(part.slice(rest, match.index)), h("b", {}, match[0]));
       rest = match.index + match[0].length;
     }

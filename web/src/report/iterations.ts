@@ -119,10 +119,14 @@ export class Iterations {
       if (at === 0) marksOn.push(s("text", { class: "outlier", x: x(place) + (left ? -9 : 9), y: TOP - 2, "text-anchor": left ? "end" : "start" },
         `${place * data.stride}: ${time(data.max[place] ?? 0)}${above.length > 1 ? ` and ${above.length - 1} more` : ""} above the axis`));
     }
+    // Labels that would lie on one another are left out, the longest iterations have theirs first.
+    const taken: [number, number][] = [];
     for (const [at, one] of data.outliers.filter((one) => one.duration <= top).slice(0, 12).entries()) {
       const place = Math.floor(one.iteration / data.stride);
       marksOn.push(s("circle", { class: "outlier", cx: x(place), cy: y(Math.min(top, one.duration)), r: 4 }));
-      if (at < 3) {
+      const [across, up] = [x(place), y(Math.min(top, one.duration))];
+      if (at < 3 && !taken.some(([a, b]) => Math.abs(a - across) < 150 && Math.abs(b - up) < 13)) {
+        taken.push([across, up]);
         const left = x(place) > LEFT + inner * 0.55;
         marksOn.push(s("text", { class: "outlier", x: x(place) + (left ? -8 : 8), y: y(Math.min(top, one.duration)) + 4, "text-anchor": left ? "end" : "start" }, `${one.iteration}: rank ${one.rank}, ${time(one.duration)}`));
       }

@@ -3,7 +3,7 @@
 import type { Model, Scope } from "./model";
 import type { Selection, State } from "./state";
 import type { Site } from "./types";
-import { h, name, plain, s, swatch } from "./dom";
+import { h, name, plain, s, short, swatch } from "./dom";
 import { Panel, saver } from "./panel";
 import { Table } from "./table";
 import { bytes, count, exact, percent, time } from "./units";
@@ -28,7 +28,7 @@ export class Sites {
         { head: "call", text: true, value: (one) => one.site.procedure,
           show: (one) => h("div", { class: "callee", title: plain(one.site.path.map((line) => plain(line, 120)).join("\n"), 1500) },
             h("span", {}, swatch(one.site.category), name(one.site.procedure, 40)),
-            h("small", {}, name(`${one.site.function || "?"} \u00b7 ${place(one.site)}`, 70))) },
+            h("small", {}, name(this.where(one.site), 160))) },
         { head: "function", text: true, extra: true, value: (one) => one.site.function, show: (one) => name(one.site.function, 40) },
         { head: "file", text: true, extra: true, value: (one) => one.site.file, show: (one) => name(one.site.file.split("/").pop() ?? "", 40) },
         { head: "line", extra: true, value: (one) => one.site.line || null },
@@ -40,7 +40,7 @@ export class Sites {
             bar.style.width = `${(one.time / this.most) * 100}%`;
             return h("span", { class: "timed" }, figure(one.time), h("span", { class: "track" }, bar));
           } },
-        { head: "share", value: (one) => one.site.share, show: (one) => percent(one.site.share), title: "part of the time of all ranks" },
+        { head: "share", value: (one) => one.site.share, show: (one) => (one.site.share > 0 ? percent(one.site.share) : ""), title: "part of the time of all ranks" },
         { head: "bytes", value: (one) => one.site.bytes, show: (one) => (one.site.bytes === null ? "" : h("span", { title: exact(one.site.bytes, "B") }, bytes(one.site.bytes))) },
         { head: "min (ns)", short: "min", value: (one) => one.site.min, show: (one) => figure(one.site.min), title: "shortest call" },
         { head: "median (ns)", short: "median", value: (one) => one.site.median, show: (one) => figure(one.site.median), title: "median call" },
@@ -69,6 +69,14 @@ export class Sites {
     this.panel.note.textContent = part < lines.length ? `${part} of ${lines.length} in the selection` : lines.length ? `${lines.length}` : "";
     if (!lines.length) this.panel.empty("no MPI calls were recorded");
     else this.table.set(lines);
+  }
+
+  /** Function and place, and the callers that tell this site from others of the same place. */
+  private where(site: Site): string {
+    const label = this.model.leaf(site.id, this.scope?.cls?.id)?.node.label ?? "";
+    const callers = label.includes(" < ") ? label.slice(label.indexOf(" < ")) : "";
+    const here = [site.function, site.file || !site.function ? place(site) : ""].filter(Boolean).join(" \u00b7 ");
+    return short(`${here}${callers}`);
   }
 
   private choose(site: Site): void {

@@ -3,7 +3,7 @@
 import type { Model } from "./model";
 import type { Selection, State } from "./state";
 import type { RankClass, TreeNode } from "./types";
-import { h, name, plain, swatch } from "./dom";
+import { h, name, plain, short, swatch } from "./dom";
 import { count, exact, percent, time } from "./units";
 
 /** More nodes than this start with short parts folded. */
@@ -159,7 +159,7 @@ export class Tree {
         "aria-selected": chosen && filtered,
         "data-node": node.id,
         ...(node.children.length ? { "aria-expanded": open } : {}),
-        title: `${plain(node.label, 300)}${place ? ` at ${plain(place, 200)}` : ""}\n${time(node.time)} (${percent(node.share)}), ${percent(node.mpi_share)} of it in MPI\n${count(node.events)} calls${node.guard ? `\nonly on iterations ${plain(node.guard, 200)} (first,last,stride,block)` : ""}`,
+        title: `${plain(node.label, 300)}${place ? ` at ${plain(place, 200)}` : ""}${site?.function ? ` in ${plain(site.function, 200)}` : ""}\n${time(node.time)} (${percent(node.share)}), ${percent(node.mpi_share)} of it in MPI\n${count(node.events)} calls${node.guard ? `\nonly on iterations ${plain(node.guard, 200)} (first,last,stride,block)` : ""}`,
         onclick: (event: MouseEvent) => {
           if ((event.target as HTMLElement).classList.contains("twist")) this.fold(node.id);
           else this.state.choose({ node: node === this.cls?.tree ? null : node.id }, node !== this.cls?.tree);
@@ -167,9 +167,11 @@ export class Tree {
       },
       h("span", { class: "twist", "aria-hidden": "true" }, node.children.length ? (open ? "\u25be" : "\u25b8") : ""),
       site && swatch(site.category),
-      h("span", { class: "label" }, node.kind === "loop" ? h("em", {}, "loop ") : null, name(node.label, 80),
-        iterations && h("b", {}, ` ${iterations}`), node.guard && h("small", { class: "guard" }, ` [${plain(node.guard, 40)}]`),
-        site && h("small", {}, " ", name(site.function || place, 60))),
+      // What is cut where it does not fit is the name, never how often or when it runs.
+      h("span", { class: "label" }, node.kind === "loop" ? h("em", {}, "loop\u00a0") : null,
+        node.label ? h("span", { class: "what" }, name(short(node.label), 120)) : node.guard ? null : h("em", {}, "sequence"),
+        iterations && h("b", {}, `\u00a0${iterations}`), node.guard && h("small", { class: "guard" }, `${node.label ? "\u00a0" : ""}[${plain(node.guard, 40)}]`),
+        site && node.label === site.procedure && h("small", {}, " ", name(site.function || place, 60))),
       h("span", { class: "figure", title: exact(node.time, "ns") }, time(node.time)),
       bar,
     );

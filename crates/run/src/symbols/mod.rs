@@ -62,13 +62,26 @@ impl Resolver {
     /// `offset` is a virtual address as the module's program headers count (address at run time
     /// minus load bias).
     pub fn resolve(&mut self, module: &Module, offset: u64) -> Vec<ResolvedFrame> {
+        self.look_up(module, offset, true)
+    }
+
+    /// As [`Resolver::resolve`]; what it lacks is no gap.
+    pub(crate) fn resolve_if_possible(
+        &mut self,
+        module: &Module,
+        offset: u64,
+    ) -> Vec<ResolvedFrame> {
+        self.look_up(module, offset, false)
+    }
+
+    fn look_up(&mut self, module: &Module, offset: u64, counts: bool) -> Vec<ResolvedFrame> {
         if !self.modules.contains_key(module) {
             let file = ModuleFile::open(module, &self.debug_roots);
             let known = Known { file, asked: 0, unnamed: 0, without_line: 0 };
             self.modules.insert(module.clone(), known);
         }
         let known = self.modules.get_mut(module).expect("inserted above");
-        known.asked += 1;
+        known.asked += u64::from(counts);
         // The call is what precedes the return address, and may be the last instruction of its line
         // or function.
         let call = offset.saturating_sub(1);
@@ -77,7 +90,7 @@ impl Resolver {
             frames.push(ResolvedFrame::default());
         }
         let own = &frames[frames.len() - 1];
-        if known.file.is_ok() {
+        if counts && known.file.is_ok() {
             known.unnamed += u64::from(own.function.is_none());
             known.without_line += u64::from(own.function.is_some() && own.line.is_none());
         }
@@ -94,11 +107,18 @@ impl Resolver {
         let mut note = |detail, count| {
             gaps.note(Gap { kind: GapKind::Unresolved, rank: None, detail, count });
         };
-        for (module, known) in &self.modules {
+        let addresses = |count: u64| match count {
+            1 => "1 address".to_owned(),
+            _ => format!("{count} addresses"),
+        };
+        for (module, known) in self.modules.iter().filter(|(_, known)| known.asked > 0) {
             let path = &module.path;
             match &known.file {
                 Err(error) => note(
-                    format!("{} addresses stay numbers: {error}: `{path}`", known.asked),
+                    format!(
+                        "{} without function and line: {error}: `{path}`",
+                        addresses(known.asked)
+                    ),
                     known.asked,
                 ),
                 Ok(file) => {
@@ -109,7 +129,8 @@ impl Resolver {
                         let count = known.unnamed;
                         note(
                             format!(
-                                "{count} addresses lie in no function that has a symbol: `{path}`"
+                                "{} in no function that has a symbol: `{path}`",
+                                addresses(count)
                             ),
                             count,
                         );
@@ -118,7 +139,8 @@ impl Resolver {
                         let count = known.without_line;
                         note(
                             format!(
-                                "{count} addresses have a function but no line (compile with `-g`): `{path}`"
+                                "{} with a function but no line (compile with `-g`): `{path}`",
+                                addresses(count)
                             ),
                             count,
                         );

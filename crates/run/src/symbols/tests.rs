@@ -106,7 +106,7 @@ fn stripped_programs_lose_lines_then_names() {
         let gaps: Vec<_> = resolver.gaps().iter().map(|g| g.detail.clone()).collect();
         assert_eq!(gaps, [format!("{gap}: `{}`", path.display())]);
     };
-    let no_line = "1 addresses have a function but no line (compile with `-g`)";
+    let no_line = "1 address with a function but no line (compile with `-g`)";
     run("strip", &["--strip-debug", "p"], dir.path());
     check(&["outer"], no_line);
     // The dynamic symbols stay.
@@ -119,7 +119,7 @@ fn stripped_programs_lose_lines_then_names() {
     let frames = resolver.resolve(&module(&path), at);
     assert_eq!(frames, [ResolvedFrame { address: format!("p+{at:#x}"), ..Default::default() }]);
     let gap = resolver.gaps().iter().next().unwrap().detail.clone();
-    assert!(gap.starts_with("1 addresses lie in no function that has a symbol"), "{gap}");
+    assert!(gap.starts_with("1 address in no function that has a symbol"), "{gap}");
 }
 
 #[test]
@@ -166,7 +166,10 @@ fn another_build_or_no_file_is_never_resolved() {
         assert_eq!((&frames[0].function, frames[0].line), (&None, None));
         let gap = resolver.gaps().iter().next().unwrap().clone();
         assert_eq!((gap.kind, gap.count), (GapKind::Unresolved, 1));
-        assert_eq!(gap.detail, format!("1 addresses stay numbers: {expected}: `{}`", module.path));
+        assert_eq!(
+            gap.detail,
+            format!("1 address without function and line: {expected}: `{}`", module.path)
+        );
     };
     let found = module(&path).build_id;
     check(&recorded, &format!("the file has build id {found}, the one that ran had 00ff"));

@@ -254,8 +254,12 @@ fn ended_early(analysis: &Analysis<'_>) -> Vec<Finding> {
     if early.len() <= 3 {
         return early.iter().map(one).collect();
     }
-    // The first to end is the likeliest cause.
-    let first = early.iter().min_by_key(|&&at| (analysis.ranks[at].end, at));
+    // The likeliest cause: who aborted; else who was not waiting for others inside a call; else the first to end.
+    let first = early.iter().min_by_key(|&&at| {
+        let process = analysis.process(at);
+        let aborted = matches!(process.ended, Ended::Aborted(_));
+        (!aborted, process.open.is_some(), analysis.ranks[at].end, at)
+    });
     let rest = Finding {
         text: format!(
             "{} of {} ranks did not reach MPI_Finalize.",

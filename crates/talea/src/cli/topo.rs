@@ -40,23 +40,37 @@ Monitors (one or more in a file, or with --monitor):
   L3_MISS { OBJ = L3; CTR = PAPI_L3_TCM; LOGSCALE = 1; MAX=1000000; MIN=0; }
   IPC { OBJ = Core; CTR = instructions / cycles; }
   FAULTS { OBJ = PU; CTR = page-faults; PER = second; AGG = sum; }
-OBJ is a kind of object (L3, Core, NUMANode, PU ...), a depth, or one object (L3:1); CTR an expression of counters, which are summed over
-each object first and then put into it (WHEN = before: the other way round); AGG sum, max, min or mean; PER second, instruction, cycle or
-an expression; further keys: UNIT, WINDOW, ACCUMULATE. The form NAME{ OBJ:=L3; EVSET:=a,b; REDUCTION:=$1/$0; } works too.
+The form NAME{ OBJ:=L3; EVSET:=a,b; REDUCTION:=$1/$0; } works too. # and // begin comments.
+  OBJ         a kind of object (L3, Core, NUMANode, PU ...), a depth, one object or some (L3:1,
+              PU:0-3)
+  CTR         an expression of counters and other monitors: + - * / ( ), min, max, abs, sqrt,
+              log2, numbers such as 1.5k; names with other signs in quotes (\"cpu/cache-misses/\")
+  WHEN        after: counters are summed over the object, then put into the expression [default];
+              before: the other way round; a kind of object: evaluated there
+  AGG         sum [default], max, min or mean: how an object's parts become one
+  PER         second, instruction, cycle or an expression: what the value is divided by
+              [default: nothing, values are those of the time between two readings]
+  MIN, MAX    ends of the scale [default: those of the values]; LOGSCALE = 1: logarithmic
+  UNIT        text behind the value [default: that of the counters]
+  WINDOW      mean over so many readings [default: 1]; ACCUMULATE = 1: since the start
+  SILENT      1: only for other monitors to use
 
-Plug-ins are commands that first say what they count, then write a set of values at least as often as --every asks; their counters are
-called plugin:NAME. PLACE is pu:3, numa:0, package:1, device:eth0 or machine; `gauge` is what is now, `growing` a total:
+Plug-ins are commands that first say what they count, then write a set of values at least as often \
+as --every asks; their counters are called plugin:NAME. PLACE is pu:3, numa:0, package:1, \
+device:eth0 or machine; `gauge` is what is now, `growing` a total:
   talea-plugin 1
   counter watts gauge W package:0
   end
   watts package:0 51.5
   end
 
-JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, subtype, os_index, logical_index, cpuset, nodeset, parent, memory,
-cache_size}], how, gaps}; with values also {host, source, at_ns, frames, monitors: [{name, expression, unit, level, min, max, log, imbalance,
-values: [{object, label, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], threads: [{pid, tid, name, pu}],
-run: {of, place, iterations, outside, merged, median_ns, phases: [{kind, name, first, last, from_ns, to_ns, longest_ns, slow}]}};
-run is null without --run, kind is set-up, iterations, between, wrap-up or whole, first and last are numbers of iterations from 0,
+JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, subtype, os_index, logical_index, \
+cpuset, nodeset, parent, memory, cache_size}], how, gaps}; with values also {host, source, at_ns, \
+frames, monitors: [{name, expression, unit, level, min, max, log, imbalance, values: [{object, \
+label, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], \
+threads: [{pid, tid, name, pu}], run: {of, place, iterations, outside, merged, median_ns, phases: \
+[{kind, name, first, last, from_ns, to_ns, longest_ns, slow}]}}; run is null without --run, kind \
+is set-up, iterations, between, wrap-up or whole, first and last are numbers of iterations from 0, \
 merged is null or the most iterations of one phase; value is null where it is absent.")]
 pub(super) struct TopoArgs {
     /// Objects from a file of hwloc's XML (versions 1 to 3) instead of this machine's

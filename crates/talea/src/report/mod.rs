@@ -191,8 +191,11 @@ fn site_row(analysis: &Analysis<'_>, id: u32, site: &CallSite, all: Nanos) -> Si
         path: frames
             .iter()
             .map(|frame| match &frame.function {
-                Some(function) => format!("{function} {}", frame.short()),
-                None => frame.short(),
+                // Without a line the short form is the function again.
+                Some(function) if frame.short() != *function => {
+                    format!("{function} {}", frame.short())
+                }
+                _ => frame.short(),
             })
             .collect(),
         count: stats.calls,
