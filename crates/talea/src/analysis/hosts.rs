@@ -267,11 +267,11 @@ mod tests {
     fn sets_are_in_objects() {
         let host = host("pack:2 core:2 pu:2", &[]);
         let inside = |list| host.inside(&CpuSet::from_list(list).unwrap());
-        assert_eq!(inside("5"), "PU 5");
-        assert_eq!(inside("4-5"), "Core 2");
-        assert_eq!(inside("4-6"), "Package 1");
+        assert_eq!(inside("5"), "PU P#5");
+        assert_eq!(inside("4-5"), "Core P#2");
+        assert_eq!(inside("4-6"), "Package P#1");
         assert_eq!(inside("0-7"), "Machine");
         assert_eq!(inside("99"), "");
-        assert_eq!(host.describe(), "2 packages, 4 cores, 8 PUs");
+        assert_eq!(host.describe(), "2 packages, 1 NUMA node, 4 cores, 8 PUs");
     }
 }
