@@ -68,7 +68,7 @@ pub struct Quantiser {
     /// Sum of errors from which on odd levels are taken.
     limit: i64,
     /// Lower edge of every cell, and one more.
-    levels: Vec<u64>,
+    levels: Box<[u64; Self::CELLS]>,
     /// Cells below this one are as wide as the absolute tolerance.
     short: usize,
     /// Cells from this one on are long: coded by place inside the cell, not by the nearest edge.
@@ -76,7 +76,7 @@ pub struct Quantiser {
     /// Extra bits of every cell.
     bits: Vec<u8>,
     /// For each binary exponent and the next seven bits of a time: the cell of its smallest value.
-    start: Vec<u16>,
+    start: Box<[u16; 64 << MANTISSA]>,
 }
 
 /// No part of a bound is larger: the head of a recording has 32 bits for each.
@@ -163,14 +163,16 @@ impl Quantiser {
                 (u64::BITS - (parts - 1).leading_zeros()).min(32) as u8
             })
             .collect();
-        let mut start = vec![0_u16; 64 << MANTISSA];
+        let mut start = Box::new([0_u16; 64 << MANTISSA]);
         for (key, cell) in start.iter_mut().enumerate() {
             let lowest = Self::lowest(key as u32);
             *cell = (levels.partition_point(|&level| level <= lowest).max(1) - 1)
                 .min(Self::CELLS - 2) as u16;
         }
         let limit = (bound.drift.0 * 4 / 5) as i64;
-        Self { bound, limit, levels, short, long, bits, start }
+        let mut edges = Box::new([u64::MAX; Self::CELLS]);
+        edges.copy_from_slice(&levels);
+        Self { bound, limit, levels: edges, short, long, bits, start }
     }
 
     /// Smallest value with this key of the start table.
@@ -201,13 +203,9 @@ impl Quantiser {
         if value == 0 {
             return 0;
         }
-        let exponent = value.ilog2();
-        let mantissa = if exponent >= MANTISSA {
-            (value >> (exponent - MANTISSA)) & ((1 << MANTISSA) - 1)
-        } else {
-            (value << (MANTISSA - exponent)) & ((1 << MANTISSA) - 1)
-        };
-        let mut cell = usize::from(self.start[((exponent << MANTISSA) | mantissa as u32) as usize]);
+        let zeros = value.leading_zeros();
+        let mantissa = ((value << zeros) >> (63 - MANTISSA)) as usize & ((1 << MANTISSA) - 1);
+        let mut cell = usize::from(self.start[((63 - zeros) as usize) << MANTISSA | mantissa]);
         while cell + 2 < Self::CELLS && self.levels[cell + 1] <= value {
             cell += 1;
         }
@@ -222,24 +220,30 @@ impl Quantiser {
         if cell >= self.long {
             return self.quantise_long(value, &mut drift.error);
         }
-        let below = (value - self.levels[cell]) as i64;
-        let above = below - (self.levels[cell + 1] - self.levels[cell]) as i64;
-        let (even, odd) = if cell & 1 == 0 { (below, above) } else { (above, below) };
-        // The exact hit on a level needs no other; it also keeps a run of zeros free of drift.
-        let (with_even, with_odd) = ((drift.error + even).abs(), (drift.error + odd).abs());
-        let mut chosen = even;
-        let mut less = 0;
-        if with_even > self.limit - drift.less {
-            let short = cell < self.short;
-            if with_odd < with_even && (short || with_even > self.limit) {
-                chosen = odd;
-            }
-            less = if short { self.limit / 2 } else { drift.less };
+        let near = (cell + 1) & !1;
+        let even = value.wrapping_sub(self.levels[near]) as i64;
+        let with_even = drift.error + even;
+        if with_even.abs() <= self.limit - drift.less {
+            drift.error = with_even;
+            drift.less = 0;
+            return Cell { index: near as u16, extra: 0 };
         }
-        drift.error += chosen;
-        drift.less = less;
-        let up = usize::from(chosen < 0 || (chosen == above));
-        Cell { index: (cell + up) as u16, extra: 0 }
+        self.quantise_against_drift(value, cell, drift)
+    }
+
+    /// As [`Self::quantise`], where the even level would lead too far from the truth.
+    #[inline(never)]
+    fn quantise_against_drift(&self, value: u64, cell: usize, drift: &mut Drift) -> Cell {
+        let error = |level: usize| value.wrapping_sub(self.levels[level]) as i64;
+        // One of the two is the level below, the other the level above.
+        let (even, odd) = ((cell + 1) & !1, cell | 1);
+        let (with_even, with_odd) = (drift.error + error(even), drift.error + error(odd));
+        let short = cell < self.short;
+        let nearer = with_odd.abs() < with_even.abs();
+        let to_odd = nearer && (short || with_even.abs() > self.limit);
+        drift.error = if to_odd { with_odd } else { with_even };
+        drift.less = if short { self.limit / 2 } else { drift.less };
+        Cell { index: if to_odd { odd } else { even } as u16, extra: 0 }
     }
 
     #[cold]
