@@ -64,8 +64,9 @@ fn summary(analysis: &Analysis<'_>) {
     }
     let size = recording.sizes.total;
     say(&format!(
-        "time     {wall}, {} ranks{outcome}; {} events recorded in {}",
+        "time     {wall}, {} rank{}{outcome}; {} events recorded in {}",
         analysis.ranks.len(),
+        if analysis.ranks.len() == 1 { "" } else { "s" },
         grouped(recording.events()),
         if size == Bytes(0) { "memory".to_owned() } else { size.to_string() }
     ));
