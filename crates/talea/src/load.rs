@@ -61,6 +61,11 @@ pub(crate) fn load(path: &Path) -> Result<Run, LoadError> {
         other => other?,
     };
     let mut recording = recording(&directory)?;
+    if recording.processes.is_empty() && recording.gaps.is_empty() {
+        let detail =
+            "no process of the run initialised MPI, or none could write its record".to_owned();
+        recording.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
+    }
     let sites = match SiteTable::read(&directory.sites()) {
         Ok(sites) => sites,
         Err(JsonError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {

@@ -66,7 +66,7 @@ JSON keys:
   calls                 all MPI calls, local ones and each single poll included
   events                events of the graphs: local calls left out, unsuccessful polls in a row are
                         one
-  nodes, edges          of a rank's graph, mean over the ranks (numbers with a fraction)
+  nodes, edges          of a rank's graph, mean over the ranks (with a fraction; null without ranks)
   cardinality           events for each node, mean over the ranks
   bytes_total           of the record on disk
   bytes_sequence        of these: graphs, order and arguments of all calls

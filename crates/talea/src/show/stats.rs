@@ -13,9 +13,9 @@ struct Stats<'a> {
     ranks: usize,
     calls: u64,
     events: u64,
-    nodes: f64,
-    edges: f64,
-    cardinality: f64,
+    nodes: Option<f64>,
+    edges: Option<f64>,
+    cardinality: Option<f64>,
     bytes_total: Bytes,
     bytes_sequence: Bytes,
     bytes_times: Bytes,
@@ -28,9 +28,8 @@ struct Stats<'a> {
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
     let recording = &analysis.run.recording;
     let mean = |value: &dyn Fn(&crate::analysis::rank::RankStudy) -> f64| {
-        // The sum of no floats at all would be minus zero.
-        let sum = analysis.ranks.iter().map(value).fold(0.0, |sum, one| sum + one);
-        sum / analysis.ranks.len().max(1) as f64
+        let ranks = analysis.ranks.len();
+        (ranks > 0).then(|| analysis.ranks.iter().map(value).sum::<f64>() / ranks as f64)
     };
     let stats = Stats {
         ranks: analysis.ranks.len(),
@@ -57,13 +56,16 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         || "unknown: no loop, or no times".to_owned(),
         |share| format!("{:.1} % of the time", share * 100.0),
     );
+    let mean = |value: Option<f64>, of: &str| {
+        value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1}  ({of})"))
+    };
     let mut lines: Vec<String> = [
         ("ranks", stats.ranks.to_string()),
         ("calls", stats.calls.to_string()),
         ("events", stats.events.to_string()),
-        ("nodes", format!("{:.1}  (a rank)", stats.nodes)),
-        ("edges", format!("{:.1}  (a rank)", stats.edges)),
-        ("cardinality", format!("{:.1}  (events a node)", stats.cardinality)),
+        ("nodes", mean(stats.nodes, "a rank")),
+        ("edges", mean(stats.edges, "a rank")),
+        ("cardinality", mean(stats.cardinality, "events a node")),
         ("bytes", per_event(stats.bytes_total)),
         ("  sequence", per_event(stats.bytes_sequence)),
         ("  times", per_event(stats.bytes_times)),
