@@ -68,6 +68,8 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     let record = options.record.clone().unwrap_or_else(|| folder.path().join("node.talea"));
     let sources = sources(&machine, options)?;
     let monitors = monitors(&sources, options)?;
+    // Before the command exists, so that no signal ends talea and leaves the command behind. The screen has its own.
+    let asked = if to == Where::Files { Asked::new()? } else { Asked::default() };
     let watched = Watched::start(options, folder.path())?;
     let about = About { host: host_name(), command: what(options), ..About::default() };
     let pids: Vec<u32> =
@@ -101,7 +103,8 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
         shown?;
         return Ok(code);
     }
-    let (values, code) = measure(&mut session, watched, target != Target::Machine, options)?;
+    let (values, code) =
+        measure(&mut session, watched, &asked, target != Target::Machine, options)?;
     let gaps = session.gaps();
     drop(session);
     if let Some(path) = &options.record {
@@ -132,6 +135,7 @@ fn monitors(sources: &Sources, options: &Options) -> Result<Vec<Monitor>, TopoEr
 }
 
 /// The last signal that asked for the end; 0 while none did.
+#[derive(Default)]
 struct Asked(Arc<AtomicUsize>);
 
 impl Asked {
@@ -169,17 +173,17 @@ impl Asked {
 fn measure(
     session: &mut Session,
     mut watched: Option<Watched>,
+    asked: &Asked,
     ends_with_processes: bool,
     options: &Options,
 ) -> Result<(u64, u8), TopoError> {
-    let asked = Asked::new()?;
     let mut code = None;
     let mut ended = || {
         code = code.or_else(|| watched.as_mut().and_then(Watched::ended));
         code.is_some()
     };
     let mut taken = 0;
-    let measured = values(session, &mut taken, &mut ended, &asked, ends_with_processes, options)
+    let measured = values(session, &mut taken, &mut ended, asked, ends_with_processes, options)
         .and_then(|()| session.finish());
     match (measured, &watched) {
         (Err(error), None) => return Err(error.into()),
