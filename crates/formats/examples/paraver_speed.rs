@@ -1,0 +1,19 @@
+//! Prints how fast Paraver traces are read and written: `cargo run --release -p talea-formats --example paraver_speed [MB]`.
+
+#![allow(clippy::print_stdout, reason = "a table is what this program is for")]
+
+use std::time::Instant;
+
+use talea_formats::paraver::bench;
+use talea_model::Nanos;
+
+fn main() {
+    let megabytes = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1_000);
+    let start = Instant::now();
+    let table = bench::measure(megabytes * 1_000_000, || Nanos(start.elapsed().as_nanos() as u64));
+    println!("{:>8}  {:>9}  {:>8}", "GB/s", "MB", "time");
+    for one in table {
+        let (rate, size) = (one.rate(), one.bytes as f64 / 1e6);
+        println!("{rate:8.2}  {size:9.0}  {:>8}  {}", one.time, one.what);
+    }
+}
