@@ -5,3 +5,4 @@
 
 pub mod paje;
 pub mod paraver;
+pub mod profile;

@@ -19,7 +19,9 @@ mod header;
 mod labels;
 mod number;
 mod reader;
+mod recent;
 mod record;
+mod reserve;
 mod rows;
 #[cfg(test)]
 mod tests;

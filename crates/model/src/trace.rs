@@ -11,16 +11,16 @@ mod columns;
 mod labels;
 mod lines;
 mod locations;
+mod messages;
 #[cfg(test)]
 mod tests;
 
 pub use by_location::ByLocation;
-pub use columns::{
-    EventRecord, Events, MessageRecord, Messages, Occurrence, StateRecord, States, UNKNOWN_TIME,
-};
+pub use columns::{EventRecord, Events, Occurrence, StateRecord, States, UNKNOWN_TIME};
 pub use labels::{EventType, Gradient, Labels, RawSection, StateLabel, ValueSet};
 pub use lines::Lines;
 pub use locations::{Level, Locations, MOST_LOCATIONS, Place, TooManyLocations};
+pub use messages::{MessageRecord, Messages};
 
 use crate::gaps::Gaps;
 use crate::units::Nanos;

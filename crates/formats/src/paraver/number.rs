@@ -5,6 +5,7 @@
 //! gives up, and the careful parser decides.
 
 /// Reads numbers and the byte behind each.
+#[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
@@ -56,14 +57,21 @@ impl Cursor<'_> {
     }
 
     /// What follows eight digits: up to eleven more.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "as above: times and types have eight digits and more"
+    )]
     fn long(&mut self, first: u64) -> Option<(u64, u8)> {
         self.at += 8;
         let word = self.word()?;
         let digits = word ^ ZEROS;
         let stops = (digits.wrapping_add(TEN_UP) | digits) & HIGH;
         if stops == 0 {
-            return self.longest(first * 100_000_000 + eight(digits));
+            self.at += 8;
+            let (number, stop, at) = self.longest(first * 100_000_000 + eight(digits))?;
+            self.at = at;
+            return Some((number, stop));
         }
         let bits = stops.trailing_zeros() & WHOLE_BYTES;
         self.at += (bits as usize >> 3) + 1;
@@ -71,10 +79,9 @@ impl Cursor<'_> {
         Some((first * POWERS[bits as usize >> 3] + more, (word >> bits) as u8))
     }
 
-    /// What follows sixteen digits: up to three more.
+    /// What follows sixteen digits: up to three more. The cursor comes by value, so that it stays in registers elsewhere.
     #[cold]
-    fn longest(&mut self, first: u64) -> Option<(u64, u8)> {
-        self.at += 8;
+    fn longest(mut self, first: u64) -> Option<(u64, u8, usize)> {
         let word = self.word()?;
         let digits = word ^ ZEROS;
         let stops = (digits.wrapping_add(TEN_UP) | digits) & HIGH;
@@ -84,7 +91,7 @@ impl Cursor<'_> {
         }
         self.at += (bits as usize >> 3) + 1;
         let more = if bits == 0 { 0 } else { eight(digits << (64 - bits)) };
-        Some((first * POWERS[bits as usize >> 3] + more, (word >> bits) as u8))
+        Some((first * POWERS[bits as usize >> 3] + more, (word >> bits) as u8, self.at))
     }
 
     /// Whether the line ends with this byte, which the cursor stands behind, or with it and the next.

@@ -3,13 +3,14 @@
 //! Owns line numbers, lines torn between two blocks, and the gaps of a file as a whole. Blocks are looked at where they are; only a
 //! torn line is copied.
 
-use talea_model::trace::{Events, Messages, States};
 use talea_model::{Gap, GapKind, Nanos, Trace};
 
 use super::careful::{self, Break};
 use super::header::{self, Header};
 use super::number::Cursor;
+use super::recent::Recent;
 use super::record::{self, Clock, Tally};
+use super::reserve::reserve;
 use super::{Damage, Error, Fault, Options};
 
 /// Bytes after which the numbers of records still to come are estimated.
@@ -25,6 +26,7 @@ pub struct Reader {
     /// Communicators that the header counts.
     communicators: Option<u64>,
     tally: Tally,
+    recent: Recent,
     /// Whole lines so far.
     lines: u64,
     /// Bytes of whole lines so far, and whether columns were reserved after them.
@@ -47,6 +49,7 @@ impl Reader {
             clock: None,
             communicators: None,
             tally: Tally::default(),
+            recent: Recent::new(),
             lines: 0,
             bytes: 0,
             reserved: false,
@@ -87,7 +90,9 @@ impl Reader {
         self.torn.extend_from_slice(&bytes[end..]);
         if !self.reserved && self.bytes >= ESTIMATE_AFTER {
             self.reserved = true;
-            self.reserve();
+            if let Some(size) = self.options.size {
+                reserve(&mut self.trace, size as f64 / self.bytes as f64);
+            }
         }
         Ok(())
     }
@@ -101,14 +106,15 @@ impl Reader {
                 && let Some(&[kind, b':']) = bytes.get(begin..begin + 2)
             {
                 cursor.at = begin + 2;
-                let (trace, tally) = (&mut self.trace, &mut self.tally);
-                let read = match kind {
-                    b'2' => record::event(&mut cursor, trace, clock, tally),
-                    b'1' => record::state(&mut cursor, trace, clock, tally),
-                    b'3' => record::message(&mut cursor, trace, clock, tally),
+                let (trace, tally, recent) = (&mut self.trace, &mut self.tally, &mut self.recent);
+                let behind = match kind {
+                    b'2' => record::event(cursor, trace, clock, tally, recent),
+                    b'1' => record::state(cursor, trace, clock, tally, recent),
+                    b'3' => record::message(cursor, trace, clock, tally, recent),
                     _ => None,
                 };
-                if read.is_some() {
+                if let Some(behind) = behind {
+                    cursor.at = behind;
                     self.lines += 1;
                     continue;
                 }
@@ -185,27 +191,6 @@ impl Reader {
         self.trace.unit = header.unit;
         self.trace.duration = Nanos(duration.unwrap_or(u64::MAX - 1));
         self.trace.locations = header.locations;
-    }
-
-    /// Makes room for what is still to come, if it goes on as it began.
-    fn reserve(&mut self) {
-        let Some(size) = self.options.size else { return };
-        let factor = size as f64 / self.bytes as f64 * 1.02;
-        let more = |length: usize| ((length as f64 * factor) as usize).saturating_sub(length);
-        let Trace { states, events, messages, order, .. } = &mut self.trace;
-        let States { location, cpu, begin, end, state } = states;
-        let rows = more(location.len());
-        room([location, cpu, state], rows);
-        room([begin, end], rows);
-        let Events { location, cpu, time, pairs_end, types, values } = events;
-        let (rows, pairs) = (more(location.len()), more(types.len()));
-        room([location, cpu], rows);
-        room([time, pairs_end], rows);
-        room([types], pairs);
-        room([values], pairs);
-        reserve_messages(messages, more(messages.len()));
-        let rows = more(order.len());
-        room([order], rows);
     }
 
     /// The trace, at the end of the source.
@@ -303,30 +288,5 @@ impl Reader {
 
     fn note(&mut self, kind: GapKind, count: u64, detail: String) {
         self.trace.gaps.note(Gap { kind, rank: None, detail, count });
-    }
-}
-
-fn reserve_messages(messages: &mut Messages, rows: usize) {
-    let Messages {
-        sender,
-        sender_cpu,
-        logical_send,
-        physical_send,
-        receiver,
-        receiver_cpu,
-        logical_receive,
-        physical_receive,
-        size,
-        tag,
-    } = messages;
-    room([sender, sender_cpu, receiver, receiver_cpu], rows);
-    room([logical_send, physical_send, logical_receive, physical_receive], rows);
-    room([size, tag], rows);
-}
-
-/// Room for more rows; where it cannot be had at once, columns grow as rows come.
-fn room<T, const N: usize>(columns: [&mut Vec<T>; N], rows: usize) {
-    for column in columns {
-        let _ = column.try_reserve_exact(rows);
     }
 }

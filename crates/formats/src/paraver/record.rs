@@ -1,12 +1,14 @@
 //! Records in their usual form, straight into columns.
 //!
 //! Owns the fast way only: a record that it does not know (blanks, signs, places that do not exist, the last bytes of a block) it
-//! refuses and leaves the trace as it was, and `careful` reads the line again. It keeps the few figures that gaps are made of.
+//! refuses and leaves the trace as it was, and `careful` reads the line again. Readers take what follows the kind and give the place
+//! behind the line. It keeps the few figures that gaps are made of.
 
 use talea_model::Trace;
 use talea_model::trace::{Locations, MessageRecord, RecordKind, StateRecord};
 
 use super::number::Cursor;
+use super::recent::Recent;
 
 /// From the file's unit to nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +48,8 @@ impl Tally {
     }
 }
 
-#[inline]
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "four of them begin every record")]
 fn small(cursor: &mut Cursor) -> Option<u32> {
     match cursor.number()? {
         (number, b':') => u32::try_from(number).ok(),
@@ -55,16 +58,35 @@ fn small(cursor: &mut Cursor) -> Option<u32> {
 }
 
 /// `cpu:appl:task:thread:` as location and CPU.
-#[inline]
-fn place(cursor: &mut Cursor, locations: &Locations) -> Option<(u32, u32)> {
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it begins every record")]
+fn place(cursor: &mut Cursor, locations: &Locations, recent: &mut Recent) -> Option<(u32, u32)> {
+    match recent.find(cursor) {
+        Ok(found) => Some(found),
+        Err(miss) => {
+            let (found, behind) = new_place(*cursor, locations)?;
+            if let Some(miss) = miss {
+                recent.put(&miss, behind - cursor.at, found);
+            }
+            cursor.at = behind;
+            Some(found)
+        }
+    }
+}
+
+/// The same where it was not seen lately, and where it ends.
+#[cold]
+fn new_place(mut cursor: Cursor, locations: &Locations) -> Option<((u32, u32), usize)> {
+    let cursor = &mut cursor;
     let cpu = small(cursor)?;
     let application = small(cursor)?;
     let task = small(cursor)?;
     let thread = small(cursor)?;
-    Some((locations.find(application, task, thread)?, cpu))
+    Some(((locations.find(application, task, thread)?, cpu), cursor.at))
 }
 
-#[inline]
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the cursor stays in registers")]
 fn time(cursor: &mut Cursor, clock: Clock) -> Option<u64> {
     match cursor.number()? {
         (number, b':') => clock.time(number),
@@ -75,12 +97,14 @@ fn time(cursor: &mut Cursor, clock: Clock) -> Option<u64> {
 /// What follows `1:`.
 #[inline]
 pub(super) fn state(
-    cursor: &mut Cursor,
+    mut cursor: Cursor,
     trace: &mut Trace,
     clock: Clock,
     tally: &mut Tally,
-) -> Option<()> {
-    let (location, cpu) = place(cursor, &trace.locations)?;
+    recent: &mut Recent,
+) -> Option<usize> {
+    let cursor = &mut cursor;
+    let (location, cpu) = place(cursor, &trace.locations, recent)?;
     let begin = time(cursor, clock)?;
     let end = time(cursor, clock)?;
     let (state, stop) = cursor.number()?;
@@ -90,18 +114,20 @@ pub(super) fn state(
     tally.backwards += u64::from(end < begin);
     trace.states.push(StateRecord { location, cpu, begin, end, state });
     trace.order.push(RecordKind::State);
-    Some(())
+    Some(cursor.at)
 }
 
 /// What follows `2:`.
 #[inline]
 pub(super) fn event(
-    cursor: &mut Cursor,
+    mut cursor: Cursor,
     trace: &mut Trace,
     clock: Clock,
     tally: &mut Tally,
-) -> Option<()> {
-    let (location, cpu) = place(cursor, &trace.locations)?;
+    recent: &mut Recent,
+) -> Option<usize> {
+    let cursor = &mut cursor;
+    let (location, cpu) = place(cursor, &trace.locations, recent)?;
     let time = time(cursor, clock)?;
     let known = trace.events.values.len();
     if pairs(cursor, trace).is_none() {
@@ -112,11 +138,12 @@ pub(super) fn event(
     tally.seen(cpu, time);
     trace.events.close(location, cpu, time);
     trace.order.push(RecordKind::Event);
-    Some(())
+    Some(cursor.at)
 }
 
 /// `type:value` once or more, up to the end of the line.
-#[inline]
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the cursor stays in registers")]
 fn pairs(cursor: &mut Cursor, trace: &mut Trace) -> Option<()> {
     loop {
         let event_type = small(cursor)?;
@@ -132,15 +159,17 @@ fn pairs(cursor: &mut Cursor, trace: &mut Trace) -> Option<()> {
 /// What follows `3:`.
 #[inline]
 pub(super) fn message(
-    cursor: &mut Cursor,
+    mut cursor: Cursor,
     trace: &mut Trace,
     clock: Clock,
     tally: &mut Tally,
-) -> Option<()> {
-    let (sender, sender_cpu) = place(cursor, &trace.locations)?;
+    recent: &mut Recent,
+) -> Option<usize> {
+    let cursor = &mut cursor;
+    let (sender, sender_cpu) = place(cursor, &trace.locations, recent)?;
     let logical_send = time(cursor, clock)?;
     let physical_send = time(cursor, clock)?;
-    let (receiver, receiver_cpu) = place(cursor, &trace.locations)?;
+    let (receiver, receiver_cpu) = place(cursor, &trace.locations, recent)?;
     let logical_receive = time(cursor, clock)?;
     let physical_receive = time(cursor, clock)?;
     let (size, stop) = cursor.number()?;
@@ -163,5 +192,5 @@ pub(super) fn message(
         tag: i64::try_from(tag).ok()?,
     });
     trace.order.push(RecordKind::Message);
-    Some(())
+    Some(cursor.at)
 }
