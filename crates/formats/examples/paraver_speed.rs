@@ -1,4 +1,4 @@
-//! Prints how fast Paraver traces are read and written: `cargo run --release -p talea-formats --example paraver_speed [MB]`.
+//! Prints how fast Paraver traces are read and written: `cargo run --release -p talea-formats --example paraver_speed [MB | file.prv]`.
 
 #![allow(clippy::print_stdout, reason = "a table is what this program is for")]
 
@@ -12,8 +12,12 @@ fn on_cpu() -> Nanos {
 }
 
 fn main() {
-    let megabytes = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1_000);
-    let table = bench::measure(megabytes * 1_000_000, on_cpu);
+    let argument = std::env::args().nth(1).unwrap_or_else(|| "1000".to_owned());
+    let text = match argument.parse::<usize>() {
+        Ok(megabytes) => bench::synthetic(megabytes * 1_000_000),
+        Err(_) => std::fs::read(&argument).expect("a number of megabytes or a readable .prv"),
+    };
+    let table = bench::measure(&text, on_cpu);
     println!("{:>8}  {:>9}  {:>8}", "GB/s", "MB", "CPU time");
     for one in table {
         let (rate, size) = (one.rate(), one.bytes as f64 / 1e6);

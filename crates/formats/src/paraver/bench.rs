@@ -81,26 +81,8 @@ pub fn synthetic(bytes: usize) -> Vec<u8> {
     text
 }
 
-/// Bytes in memory as a source that is read in pieces, over and over.
-struct Again<'a> {
-    bytes: &'a [u8],
-    rest: &'a [u8],
-    times: u64,
-}
-
-impl std::io::Read for Again<'_> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        if self.rest.is_empty() && self.times > 0 {
-            self.times -= 1;
-            self.rest = self.bytes;
-        }
-        self.rest.read(into)
-    }
-}
-
-/// Measures with a made-up trace of `bytes`; `now` is any clock.
-pub fn measure(bytes: usize, mut now: impl FnMut() -> Nanos) -> Vec<Measure> {
-    let text = synthetic(bytes);
+/// Measures with the text of a trace, such as [`synthetic`] makes; `now` is any clock.
+pub fn measure(text: &[u8], mut now: impl FnMut() -> Nanos) -> Vec<Measure> {
     let size = text.len() as u64;
     let mut table = Vec::new();
     let mut timed = |what, work: &mut dyn FnMut() -> usize| {
@@ -109,22 +91,18 @@ pub fn measure(bytes: usize, mut now: impl FnMut() -> Nanos) -> Vec<Measure> {
         table.push(Measure { what, bytes: size, time: now() - begin });
         result
     };
-    timed("line ends counted (floor)", &mut || memchr::memchr_iter(b'\n', &text).count());
+    timed("line ends counted (floor)", &mut || memchr::memchr_iter(b'\n', text).count());
     let records = |trace: Result<talea_model::Trace, super::Error>| {
         trace.map_or(0, |trace| trace.order.len())
     };
     timed("read from memory, columns reserved", &mut || {
-        records(read_bytes(&text, &Options::default()))
+        records(read_bytes(text, &Options::default()))
     });
     timed("read from a stream, size known", &mut || {
-        let source = Again { bytes: &text, rest: &text, times: 0 };
-        records(read(source, &Options { size: Some(size), ..Options::default() }))
+        records(read(text, &Options { size: Some(size), ..Options::default() }))
     });
-    timed("read from a stream, size not known", &mut || {
-        let source = Again { bytes: &text, rest: &text, times: 0 };
-        records(read(source, &Options::default()))
-    });
-    let trace = read_bytes(&text, &Options::default());
+    timed("read from a stream, size not known", &mut || records(read(text, &Options::default())));
+    let trace = read_bytes(text, &Options::default());
     if let Ok(trace) = trace {
         timed("written", &mut || write(&trace, std::io::sink()).map_or(0, |()| 1));
     }

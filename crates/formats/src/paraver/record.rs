@@ -146,7 +146,7 @@ pub(super) fn event(
 #[expect(clippy::inline_always, reason = "the cursor stays in registers")]
 fn pairs(cursor: &mut Cursor, trace: &mut Trace) -> Option<()> {
     loop {
-        let event_type = small(cursor)?;
+        let event_type = cursor.event_type()?;
         let (value, stop) = cursor.number()?;
         trace.events.types.push(event_type);
         trace.events.values.push(value as i64);
