@@ -4,3 +4,5 @@
 //! is decided by the crates that use them. It refuses opening files and never panics, whatever the bytes are.
 
 pub mod paje;
+pub mod paraver;
+pub mod profile;

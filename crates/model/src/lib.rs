@@ -1,17 +1,19 @@
 //! The words of Talea as types: identities, units, what a recorded call looks like, and what was lost.
 //!
 //! Owns ids ([`Rank`], [`ProcedureId`], [`PathId`]), units ([`Nanos`], [`Bytes`]), the signature of an
-//! event, the description of one procedure's arguments, and [`Gaps`]. It refuses I/O, clocks and
-//! threads: every other crate stands on this one.
+//! event, the description of one procedure's arguments, columns of other tools' traces ([`trace`]), and
+//! [`Gaps`]. It refuses I/O, clocks and threads: every other crate stands on this one.
 
 pub mod args;
 pub mod gaps;
 pub mod ids;
 pub mod site;
+pub mod trace;
 pub mod units;
 
 pub use args::{ArgKind, ArgSpec, ProcedureSpec};
 pub use gaps::{Gap, GapKind, Gaps};
 pub use ids::{Location, NodeId, PathId, ProcedureId, Rank, Signature};
 pub use site::{Frame, Module, ResolvedFrame, Site};
+pub use trace::Trace;
 pub use units::{Bytes, Nanos};

@@ -1,0 +1,109 @@
+use super::*;
+
+fn samples() -> Samples {
+    let frame = |name: &str, file: Option<&str>, line| Frame {
+        name: name.into(),
+        file: file.map(Into::into),
+        line,
+    };
+    Samples {
+        name: "a \"run\"".into(),
+        unit: Unit::Nanoseconds,
+        frames: vec![frame("main", Some("a.c"), Some(3)), frame("f;g\n", None, None)],
+        threads: vec![
+            SampledThread {
+                name: "rank 0".into(),
+                samples: vec![
+                    Sample { stack: vec![0, 1], weight: 10 },
+                    Sample { stack: vec![0], weight: 300 },
+                ],
+            },
+            SampledThread {
+                name: "rank 1".into(),
+                // Frame 9 does not exist.
+                samples: vec![
+                    Sample { stack: vec![0, 9, 1], weight: 5 },
+                    Sample { stack: vec![], weight: 7 },
+                ],
+            },
+        ],
+    }
+}
+
+#[test]
+fn collapsed_stacks() {
+    insta::assert_snapshot!(collapsed(&samples()), @r"
+    main 300
+    main;f:g  15
+    ");
+}
+
+#[test]
+fn speedscope_file() {
+    insta::assert_snapshot!(speedscope(&samples()), @r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"talea","name":"a \"run\"","shared":{"frames":[{"name":"main","file":"a.c","line":3},{"name":"f;g\n"}]},"profiles":[{"type":"sampled","name":"rank 0","unit":"nanoseconds","startValue":0,"endValue":310,"samples":[[0,1],[0]],"weights":[10,300]},{"type":"sampled","name":"rank 1","unit":"nanoseconds","startValue":0,"endValue":12,"samples":[[0,1],[]],"weights":[5,7]}]}"#);
+}
+
+#[test]
+fn chrome_trace() {
+    let slice = Slice {
+        name: "MPI_Send".into(),
+        category: "mpi".into(),
+        begin: Nanos(1_234_567),
+        end: Nanos(1_234_600),
+    };
+    let track = Track { process: 3, thread: 1, name: "t\u{1}\\".into(), slices: vec![slice] };
+    insta::assert_snapshot!(chrome(&[track.clone(), track]), @r#"
+    {"displayTimeUnit":"ns","traceEvents":[
+    {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"t\u0001\\"}},
+    {"ph":"X","name":"MPI_Send","cat":"mpi","pid":3,"tid":1,"ts":1234.567,"dur":0.033},
+    {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"t\u0001\\"}},
+    {"ph":"X","name":"MPI_Send","cat":"mpi","pid":3,"tid":1,"ts":1234.567,"dur":0.033}
+    ]}
+    "#);
+}
+
+/// Fields of a message: number, and the bytes or the number there.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, Result<&[u8], u64>)> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let length = bytes.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+        let (head, rest) = bytes.split_at(length);
+        *bytes = rest;
+        head.iter().rev().fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f))
+    }
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        let number = varint(&mut bytes);
+        if key & 7 == 2 {
+            let (content, rest) = bytes.split_at(number as usize);
+            found.push((key >> 3, Ok(content)));
+            bytes = rest;
+        } else {
+            assert_eq!(key & 7, 0);
+            found.push((key >> 3, Err(number)));
+        }
+    }
+    found
+}
+
+#[test]
+fn pprof_profile() {
+    let bytes = pprof(&samples());
+    let all = fields(&bytes);
+    let of = |field: u64| all.iter().filter(move |one| one.0 == field).map(|one| one.1.unwrap());
+    let strings: Vec<&str> = of(6).map(|text| std::str::from_utf8(text).unwrap()).collect();
+    assert_eq!(
+        strings,
+        ["", "cpu", "nanoseconds", "thread", "rank 0", "rank 1", "main", "a.c", "f;g\n"]
+    );
+    let of_samples: Vec<_> = of(2).map(fields).collect();
+    // From the innermost out; 300 takes two bytes.
+    assert_eq!(of_samples[0][0], (1, Ok(&[2, 1][..])));
+    assert_eq!(of_samples[1][1], (2, Ok(&[0xac, 2][..])));
+    assert_eq!(fields(of_samples[2][2].1.unwrap()), [(1, Err(3)), (2, Err(5))]);
+    assert_eq!(fields(of(1).next().unwrap()), [(1, Err(1)), (2, Err(2))]);
+    assert_eq!(fields(of(5).next().unwrap()), [(1, Err(1)), (2, Err(6)), (3, Err(6)), (4, Err(7))]);
+    let location = fields(of(4).next().unwrap());
+    assert_eq!(location[0], (1, Err(1)));
+    assert_eq!(fields(location[1].1.unwrap()), [(1, Err(1)), (2, Err(3))]);
+}
