@@ -1,0 +1,177 @@
+//! Points in cells so small that all points of a cell are neighbours.
+//!
+//! Owns the order of points by cell, the tight box of each cell, and which cells can be near another. Cells are those of a
+//! grid of side eps / sqrt(dimensions), after Gunawan (2013) and Gan and Tao, "DBSCAN Revisited" (2015): found in a table
+//! where dimensions and extent allow one, in a tree of boxes otherwise.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::table::Table;
+use super::tree::{Leaves, Tree};
+use crate::geometry::{by_dims, least, surround};
+use crate::points::Points;
+
+/// Points by cell.
+pub(super) struct Cells {
+    pub(super) dims: usize,
+    /// The square of eps: points this far apart, or less, are neighbours.
+    pub(super) eps2: f64,
+    /// Where the points of each cell begin; one more for the end.
+    pub(super) starts: Vec<u32>,
+    /// The points, cell after cell.
+    pub(super) rows: Vec<f64>,
+    /// Where each row came from.
+    pub(super) of: Vec<u32>,
+    /// The tight box of each cell: of its core points, once those are known.
+    pub(super) bounds: Vec<f64>,
+    finder: Finder,
+}
+
+enum Finder {
+    Table(Table),
+    Tree(Tree),
+}
+
+impl Cells {
+    pub(super) fn new(points: &Points, eps: f64) -> Self {
+        match Table::new(points, eps) {
+            Some((table, order)) => {
+                let dims = points.dimensions();
+                let rows = by_dims!(dims, gather(points, &order.of));
+                let mut cells = Self {
+                    dims,
+                    eps2: eps * eps,
+                    bounds: vec![0.0; 2 * dims * (order.starts.len() - 1)],
+                    starts: order.starts,
+                    rows,
+                    of: order.of,
+                    finder: Finder::Table(table),
+                };
+                by_dims!(dims, surround_all(&mut cells));
+                cells
+            }
+            None => Self::in_tree(points, eps),
+        }
+    }
+
+    /// Without the table, whatever the extent.
+    pub(super) fn in_tree(points: &Points, eps: f64) -> Self {
+        let dims = points.dimensions();
+        let within = Leaves::Within { eps2: eps * eps, side: eps / (dims as f64).sqrt() };
+        let (tree, order) = Tree::new(points, within);
+        Self {
+            dims,
+            eps2: eps * eps,
+            bounds: tree.leaf_bounds(),
+            starts: order.starts,
+            rows: order.rows,
+            of: order.of,
+            finder: Finder::Tree(tree),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(super) fn places(&self, cell: usize) -> Range<usize> {
+        self.starts[cell] as usize..self.starts[cell + 1] as usize
+    }
+
+    pub(super) fn count(&self, cell: usize) -> usize {
+        self.places(cell).len()
+    }
+
+    pub(super) fn rows(&self, places: Range<usize>) -> &[f64] {
+        &self.rows[places.start * self.dims..places.end * self.dims]
+    }
+
+    pub(super) fn bounds(&self, cell: usize) -> &[f64] {
+        &self.bounds[2 * self.dims * cell..2 * self.dims * (cell + 1)]
+    }
+
+    /// The cells from `from` on, other than `cell`, that pass `wanted` and whose box may have neighbours of points of
+    /// `around`, a box within `cell`; into `near`.
+    pub(super) fn near<const D: usize>(
+        &self,
+        cell: usize,
+        around: &[f64],
+        from: usize,
+        wanted: impl Fn(usize) -> bool,
+        near: &mut Vec<u32>,
+    ) {
+        near.clear();
+        let mut look = |cells: Range<usize>| {
+            for other in cells.start.max(from)..cells.end {
+                if other != cell
+                    && wanted(other)
+                    && least::<D>(around, self.bounds(other)) <= self.eps2
+                {
+                    near.push(other as u32);
+                }
+            }
+        };
+        match &self.finder {
+            Finder::Table(table) => table.around(cell).for_each(&mut look),
+            Finder::Tree(tree) => tree.around::<D>(around, self.eps2, from, &mut look),
+        }
+    }
+
+    /// Ranges of cells with about as many points each, whatever the number of threads.
+    pub(super) fn blocks(&self) -> Vec<Range<usize>> {
+        const POINTS: usize = 1 << 14;
+        let mut blocks = Vec::with_capacity(self.of.len() / POINTS + 1);
+        let mut begin = 0;
+        for cell in 0..self.len() {
+            if (self.starts[cell + 1] - self.starts[begin]) as usize >= POINTS {
+                blocks.push(begin..cell + 1);
+                begin = cell + 1;
+            }
+        }
+        if begin < self.len() {
+            blocks.push(begin..self.len());
+        }
+        blocks
+    }
+
+    /// Splits what is kept for each row, `each` values a row, by blocks of cells.
+    pub(super) fn split<'a, T>(
+        &self,
+        blocks: &[Range<usize>],
+        each: usize,
+        mut values: &'a mut [T],
+    ) -> Vec<&'a mut [T]> {
+        let mut parts = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let points = (self.starts[block.end] - self.starts[block.start]) as usize;
+            let (part, rest) = values.split_at_mut(points * each);
+            parts.push(part);
+            values = rest;
+        }
+        parts
+    }
+}
+
+fn gather<const D: usize>(points: &Points, of: &[u32]) -> Vec<f64> {
+    const CHUNK: usize = 1 << 14;
+    let dims = points.dimensions();
+    let mut rows = vec![0.0; of.len() * dims];
+    rows.par_chunks_mut(CHUNK * dims).zip(of.par_chunks(CHUNK)).for_each(|(rows, of)| {
+        for (row, &place) in rows.chunks_exact_mut(dims).zip(of) {
+            let begin = place as usize * dims;
+            row.copy_from_slice(&points.rows()[begin..begin + dims]);
+        }
+    });
+    rows
+}
+
+fn surround_all<const D: usize>(cells: &mut Cells) {
+    let (dims, starts, rows) = (cells.dims, &cells.starts, &cells.rows);
+    let each = cells.bounds.par_chunks_mut(2 * dims).enumerate().with_min_len(256);
+    each.for_each(|(cell, bounds)| {
+        let (begin, end) = (starts[cell] as usize, starts[cell + 1] as usize);
+        surround::<D>(dims, &rows[begin * dims..end * dims], bounds);
+    });
+}
