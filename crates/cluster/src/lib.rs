@@ -6,11 +6,22 @@
 //!
 //! "The slides" are those of Labarta, "Obtaining Extremely Detailed Information at Scale".
 
+pub mod agreement;
+pub mod classify;
 pub mod dbscan;
 mod geometry;
+pub mod knee;
 pub mod label;
+mod nearest;
 pub mod points;
 pub mod prepare;
+mod random;
+pub mod refine;
+pub mod sequence;
+pub mod stats;
+pub mod subset;
+pub mod track;
+pub mod workload;
 
 pub use dbscan::{Dbscan, DbscanError, dbscan};
 pub use label::{Cluster, Clustering, Label};

@@ -72,6 +72,11 @@ impl Points {
         Ok(Self { dimensions, rows })
     }
 
+    /// No points, of 1 to 64 dimensions.
+    pub(crate) fn none(dimensions: usize) -> Self {
+        Self { dimensions: dimensions.clamp(1, MAX_DIMENSIONS), rows: Vec::new() }
+    }
+
     /// How many there are.
     pub const fn len(&self) -> usize {
         self.rows.len() / self.dimensions

@@ -14,18 +14,18 @@ use crate::geometry::{by_dims, least, surround};
 use crate::points::Points;
 
 /// Points by cell.
-pub(super) struct Cells {
-    pub(super) dims: usize,
+pub(crate) struct Cells {
+    pub(crate) dims: usize,
     /// The square of eps: points this far apart, or less, are neighbours.
-    pub(super) eps2: f64,
+    pub(crate) eps2: f64,
     /// Where the points of each cell begin; one more for the end.
-    pub(super) starts: Vec<u32>,
+    pub(crate) starts: Vec<u32>,
     /// The points, cell after cell.
-    pub(super) rows: Vec<f64>,
+    pub(crate) rows: Vec<f64>,
     /// Where each row came from.
-    pub(super) of: Vec<u32>,
+    pub(crate) of: Vec<u32>,
     /// The tight box of each cell: of its core points, once those are known.
-    pub(super) bounds: Vec<f64>,
+    pub(crate) bounds: Vec<f64>,
     finder: Finder,
 }
 
@@ -35,7 +35,7 @@ enum Finder {
 }
 
 impl Cells {
-    pub(super) fn new(points: &Points, eps: f64) -> Self {
+    pub(crate) fn new(points: &Points, eps: f64) -> Self {
         match Table::new(points, eps) {
             Some((table, order)) => {
                 let dims = points.dimensions();
@@ -57,7 +57,7 @@ impl Cells {
     }
 
     /// Without the table, whatever the extent.
-    pub(super) fn in_tree(points: &Points, eps: f64) -> Self {
+    pub(crate) fn in_tree(points: &Points, eps: f64) -> Self {
         let dims = points.dimensions();
         let within = Leaves::Within { eps2: eps * eps, side: eps / (dims as f64).sqrt() };
         let (tree, order) = Tree::new(points, within);
@@ -72,29 +72,29 @@ impl Cells {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    pub(super) fn places(&self, cell: usize) -> Range<usize> {
+    pub(crate) fn places(&self, cell: usize) -> Range<usize> {
         self.starts[cell] as usize..self.starts[cell + 1] as usize
     }
 
-    pub(super) fn count(&self, cell: usize) -> usize {
+    pub(crate) fn count(&self, cell: usize) -> usize {
         self.places(cell).len()
     }
 
-    pub(super) fn rows(&self, places: Range<usize>) -> &[f64] {
+    pub(crate) fn rows(&self, places: Range<usize>) -> &[f64] {
         &self.rows[places.start * self.dims..places.end * self.dims]
     }
 
-    pub(super) fn bounds(&self, cell: usize) -> &[f64] {
+    pub(crate) fn bounds(&self, cell: usize) -> &[f64] {
         &self.bounds[2 * self.dims * cell..2 * self.dims * (cell + 1)]
     }
 
     /// The cells from `from` on, other than `cell`, that pass `wanted` and whose box may have neighbours of points of
     /// `around`, a box within `cell`; into `near`.
-    pub(super) fn near<const D: usize>(
+    pub(crate) fn near<const D: usize>(
         &self,
         cell: usize,
         around: &[f64],
@@ -120,7 +120,7 @@ impl Cells {
     }
 
     /// Ranges of cells with about as many points each, whatever the number of threads.
-    pub(super) fn blocks(&self) -> Vec<Range<usize>> {
+    pub(crate) fn blocks(&self) -> Vec<Range<usize>> {
         const POINTS: usize = 1 << 14;
         let mut blocks = Vec::with_capacity(self.of.len() / POINTS + 1);
         let mut begin = 0;
@@ -137,7 +137,7 @@ impl Cells {
     }
 
     /// Splits what is kept for each row, `each` values a row, by blocks of cells.
-    pub(super) fn split<'a, T>(
+    pub(crate) fn split<'a, T>(
         &self,
         blocks: &[Range<usize>],
         each: usize,

@@ -69,7 +69,6 @@ fn count<const D: usize>(
     }
 }
 
-
 /// Brings core points to the front of their cells, and boxes to the core points; returns how many each cell has.
 pub(super) fn to_front<const D: usize>(cells: &mut Cells, is_core: &mut [bool]) -> Vec<u32> {
     let dims = width::<D>(cells.dims);
@@ -94,7 +93,8 @@ pub(super) fn to_front<const D: usize>(cells: &mut Cells, is_core: &mut [bool]) 
         jobs.into_par_iter().for_each(|(block, ((rows, of), is_core), cores, bounds)| {
             let begin = starts[block.start] as usize;
             for (i, cell) in block.enumerate() {
-                let (first, end) = (starts[cell] as usize - begin, starts[cell + 1] as usize - begin);
+                let (first, end) =
+                    (starts[cell] as usize - begin, starts[cell + 1] as usize - begin);
                 let all = end - first;
                 let mut front = 0;
                 // Cells that are all core are the many; those are left alone.

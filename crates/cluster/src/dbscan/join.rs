@@ -71,12 +71,7 @@ struct Pair {
 
 impl Pair {
     /// Whether core points of the two cells are neighbours: by halves, and by all pairs when few are left.
-    fn touches<const D: usize>(
-        &mut self,
-        cells: &Cells,
-        both: [usize; 2],
-        cores: &[u32],
-    ) -> bool {
+    fn touches<const D: usize>(&mut self, cells: &Cells, both: [usize; 2], cores: &[u32]) -> bool {
         const FEW: usize = 1 << 8;
         let dims = width::<D>(cells.dims);
         let mut bounds = [vec![0.0; 2 * dims], vec![0.0; 2 * dims]];
@@ -125,8 +120,8 @@ impl Pair {
             let (dimension, at) = (wide[i].0, cut(&bounds[i], wide[i].0, f64::NAN));
             let (begin, end) = ranges[i];
             let rows = &mut self.rows[i][begin * dims..end * dims];
-            let front = begin
-                + partition::<D>(dims, rows, &mut self.of[i][begin..end], dimension, at);
+            let front =
+                begin + partition::<D>(dims, rows, &mut self.of[i][begin..end], dimension, at);
             for half in [(begin, front), (front, end)] {
                 let mut next = ranges;
                 next[i] = half;

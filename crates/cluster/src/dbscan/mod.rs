@@ -6,7 +6,7 @@
 //! The answer does not depend on the order of visits or on threads, other than in the reference, where border points do.
 
 mod border;
-mod cells;
+pub(crate) mod cells;
 mod core;
 mod join;
 mod number;
@@ -112,8 +112,7 @@ fn cluster<const D: usize>(
     drop(is_core);
     let union = join::connect::<D>(&cells, &cores);
     let components = number::components(&cells, &cores, &union, weights);
-    let border =
-        border::assign::<D>(&cells, &cores, &components.of_cell, &components.rank);
+    let border = border::assign::<D>(&cells, &cores, &components.of_cell, &components.rank);
     number::clustering(&cells, &cores, &components, &border, weights)
 }
 

@@ -14,7 +14,8 @@ fn distance2(a: &[f64], b: &[f64]) -> f64 {
 pub(super) fn by_definition(points: &Points, weights: Option<&[f64]>, how: &Dbscan) -> Clustering {
     let n = points.len();
     let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
-    let are_near = |a: usize, b: usize| distance2(points.row(a), points.row(b)) <= how.eps * how.eps;
+    let are_near =
+        |a: usize, b: usize| distance2(points.row(a), points.row(b)) <= how.eps * how.eps;
     let core: Vec<bool> =
         (0..n).map(|a| (0..n).filter(|&b| are_near(a, b)).count() >= how.min_points).collect();
     let mut set = vec![usize::MAX; n];
@@ -37,9 +38,8 @@ pub(super) fn by_definition(points: &Points, weights: Option<&[f64]>, how: &Dbsc
         }
         sets.push((sum, first));
     }
-    let heavier = |a: usize, b: usize| {
-        sets[b].0.total_cmp(&sets[a].0).then(sets[a].1.cmp(&sets[b].1))
-    };
+    let heavier =
+        |a: usize, b: usize| sets[b].0.total_cmp(&sets[a].0).then(sets[a].1.cmp(&sets[b].1));
     let mut joined = set.clone();
     for a in (0..n).filter(|&i| !core[i]) {
         let near = (0..n).filter(|&b| core[b] && are_near(a, b));
@@ -124,10 +124,7 @@ fn wrong_use_is_said() {
     assert_eq!(error(-1.0, 1, None), format!("{eps}-1"));
     assert_eq!(error(1e200, 1, None), format!("{eps}{}", 1e200));
     assert_eq!(error(1.0, 0, None), "expected at least 1 point for a core");
-    assert_eq!(
-        error(1.0, 1, Some(&[])),
-        "expected 1 weights, one for each point, found 0"
-    );
+    assert_eq!(error(1.0, 1, Some(&[])), "expected 1 weights, one for each point, found 0");
     assert_eq!(
         error(1.0, 1, Some(&[-1.0])),
         "expected weights of at least 0, found -1 for point 0"
@@ -148,7 +145,8 @@ fn coordinates_of_any_size_are_clustered() {
         }
     }
     // A row of points a mile from nowhere: differences are exact, sums of coordinates are not.
-    let far: Vec<f64> = (0..60).map(|i| 1e15 + f64::from(i % 20) * 0.5 + f64::from(i / 20) * 1e9).collect();
+    let far: Vec<f64> =
+        (0..60).map(|i| 1e15 + f64::from(i % 20) * 0.5 + f64::from(i / 20) * 1e9).collect();
     check(&points(1, &far), None, &Dbscan { eps: 0.5, min_points: 3 });
     check(&points(2, &far), None, &Dbscan { eps: 0.5, min_points: 2 });
 }
@@ -171,10 +169,11 @@ fn two_dense_cells_are_told_apart_by_their_closest_points() {
 fn some_points() -> impl Strategy<Value = Points> {
     let lattice = (1..=5_usize, 1..60_usize).prop_flat_map(|(dimensions, n)| {
         let values = prop::collection::vec(0..6_i32, dimensions * n);
-        (Just(dimensions), values, prop_oneof![Just(0.1), Just(1.0), Just(1.0 / 3.0)])
-            .prop_map(|(d, v, unit)| {
+        (Just(dimensions), values, prop_oneof![Just(0.1), Just(1.0), Just(1.0 / 3.0)]).prop_map(
+            |(d, v, unit)| {
                 Points::new(d, v.iter().map(|&v| f64::from(v) * unit).collect()).unwrap()
-            })
+            },
+        )
     });
     let anywhere = (1..=6_usize, 1..200_usize).prop_flat_map(|(dimensions, n)| {
         prop::collection::vec(0.0..1.0, dimensions * n)

@@ -52,7 +52,12 @@ const SIDE_BY_SIDE: usize = 1 << 14;
 const DEPTH: u32 = 10;
 
 /// Where to cut; nothing for a leaf.
-fn division(bounds: &[f64], points: usize, leaves: Leaves, is_within: bool) -> Option<(usize, f64)> {
+fn division(
+    bounds: &[f64],
+    points: usize,
+    leaves: Leaves,
+    is_within: bool,
+) -> Option<(usize, f64)> {
     let (i, wide) = widest(bounds);
     let low = bounds[i];
     match leaves {

@@ -42,7 +42,8 @@ impl Union {
         let (mut a, mut b) = (self.find(a), self.find(b));
         while a != b {
             let (low, high) = (a.min(b), a.max(b));
-            let exchange = self.parents[high as usize].compare_exchange(high, low, Relaxed, Relaxed);
+            let exchange =
+                self.parents[high as usize].compare_exchange(high, low, Relaxed, Relaxed);
             if exchange.is_ok() {
                 return;
             }

@@ -48,10 +48,7 @@ fn wrong_use_is_said() {
     let error = |columns: &[&[f64]], durations: &[f64], how: &Preparation| {
         prepare(columns, durations, how).unwrap_err().to_string()
     };
-    assert_eq!(
-        error(&[], &[1.0], &how),
-        "expected 1 columns, one for each dimension, found 0"
-    );
+    assert_eq!(error(&[], &[1.0], &how), "expected 1 columns, one for each dimension, found 0");
     assert_eq!(
         error(&[&[1.0, 2.0]], &[1.0], &how),
         "expected 1 values in column 0, one for each burst, found 2"
