@@ -81,9 +81,9 @@ fn cases() -> Vec<(&'static str, Points, Dbscan)> {
         ("3-D", blobs(8_000, 3), how(0.02, 10)),
         ("4-D", blobs(8_000, 4), how(0.02, 8)),
         ("8-D", blobs(4_000, 8), how(0.04, 5)),
-        ("lattice, 2-D", lattice(2, 40), how(2.0, 4)),
-        ("lattice, 3-D", lattice(3, 14), how(2.0, 5)),
-        ("lattice, 5-D", lattice(5, 5), how(2.0, 9)),
+        ("lattice, 2-D", lattice(2, 60), how(2.0, 4)),
+        ("lattice, 3-D", lattice(3, 18), how(2.0, 6)),
+        ("lattice, 5-D", lattice(5, 9), how(2.0, 5)),
     ]
 }
 

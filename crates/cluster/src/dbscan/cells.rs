@@ -2,15 +2,17 @@
 //!
 //! Owns the order of points by cell, the tight box of each cell, and which cells can be near another. Cells are those of a
 //! grid of side eps / sqrt(dimensions), after Gunawan (2013) and Gan and Tao, "DBSCAN Revisited" (2015): found in a table
-//! where dimensions and extent allow one, in a tree of boxes otherwise.
+//! where dimensions and extent allow one; else sorted by keys, in a tree of their boxes; and where keys have no room, in a
+//! tree from the start.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::table::Table;
+use super::keys;
+use super::table::{Order, Table};
 use super::tree::{Leaves, Tree};
-use crate::geometry::{by_dims, least, surround};
+use crate::geometry::{by_dims, least, most, surround};
 use crate::points::Points;
 
 /// Points by cell.
@@ -32,31 +34,64 @@ pub(crate) struct Cells {
 enum Finder {
     Table(Table),
     Tree(Tree),
+    Nothing,
 }
+
+/// Cells in a leaf of the tree.
+const CELLS: usize = 4;
 
 impl Cells {
     pub(crate) fn new(points: &Points, eps: f64) -> Self {
-        match Table::new(points, eps) {
-            Some((table, order)) => {
-                let dims = points.dimensions();
-                let rows = by_dims!(dims, gather(points, &order.of));
-                let mut cells = Self {
-                    dims,
-                    eps2: eps * eps,
-                    bounds: vec![0.0; 2 * dims * (order.starts.len() - 1)],
-                    starts: order.starts,
-                    rows,
-                    of: order.of,
-                    finder: Finder::Table(table),
-                };
-                by_dims!(dims, surround_all(&mut cells));
-                cells
-            }
-            None => Self::in_tree(points, eps),
+        if let Some((table, order)) = Table::new(points, eps) {
+            return Self::in_order(points, eps, order, Finder::Table(table));
         }
+        Self::by_key(points, eps).unwrap_or_else(|| Self::in_tree(points, eps))
     }
 
-    /// Without the table, whatever the extent.
+    /// Cells of the grid, sorted by their keys, in a tree of their boxes; nothing where keys have no room for the grid.
+    pub(crate) fn by_key(points: &Points, eps: f64) -> Option<Self> {
+        let order = keys::sort(points, eps)?;
+        // The first point of each cell stands for it: what is found by it is near in space, and then near in memory.
+        let firsts: Vec<u32> = order.starts[..order.starts.len() - 1]
+            .iter()
+            .map(|&start| order.of[start as usize])
+            .collect();
+        let (mut tree, tree_order) = Tree::new(&points.select(&firsts), Leaves::Few(CELLS));
+        let mut moved = Order { starts: Vec::with_capacity(order.starts.len()), of: Vec::new() };
+        moved.of.reserve_exact(order.of.len());
+        moved.starts.push(0);
+        for &cell in &tree_order.of {
+            let (begin, end) = (order.starts[cell as usize], order.starts[cell as usize + 1]);
+            moved.of.extend_from_slice(&order.of[begin as usize..end as usize]);
+            moved.starts.push(moved.of.len() as u32);
+        }
+        drop(order);
+        let mut cells = Self::in_order(points, eps, moved, Finder::Nothing);
+        tree.fit(&tree_order, &cells.bounds);
+        cells.finder = Finder::Tree(tree);
+        // Of coordinates that are far larger than eps, keys may be wrong by rounding: what the boxes say counts.
+        let each = cells.bounds.par_chunks(2 * cells.dims).with_min_len(1 << 10);
+        let is_small = each.map(|bounds| most::<0>(bounds, bounds) <= cells.eps2);
+        is_small.reduce(|| true, |a, b| a && b).then_some(cells)
+    }
+
+    fn in_order(points: &Points, eps: f64, order: Order, finder: Finder) -> Self {
+        let dims = points.dimensions();
+        let rows = by_dims!(dims, gather(points, &order.of));
+        let mut cells = Self {
+            dims,
+            eps2: eps * eps,
+            bounds: vec![0.0; 2 * dims * (order.starts.len() - 1)],
+            starts: order.starts,
+            rows,
+            of: order.of,
+            finder,
+        };
+        by_dims!(dims, surround_all(&mut cells));
+        cells
+    }
+
+    /// Halved until cells are small enough, whatever the extent.
     pub(crate) fn in_tree(points: &Points, eps: f64) -> Self {
         let dims = points.dimensions();
         let within = Leaves::Within { eps2: eps * eps, side: eps / (dims as f64).sqrt() };
@@ -116,6 +151,7 @@ impl Cells {
         match &self.finder {
             Finder::Table(table) => table.around(cell).for_each(&mut look),
             Finder::Tree(tree) => tree.around::<D>(around, self.eps2, from, &mut look),
+            Finder::Nothing => {}
         }
     }
 

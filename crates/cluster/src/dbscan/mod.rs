@@ -9,6 +9,7 @@ mod border;
 pub(crate) mod cells;
 mod core;
 mod join;
+mod keys;
 mod number;
 mod table;
 pub(crate) mod tree;

@@ -1,6 +1,6 @@
 //! From connected cells to numbered clusters, in the order that points came in.
 //!
-//! Owns sums of weights, in the order of points so that they do not depend on cells, and the numbering by them.
+//! Owns sums of weights, always in the same order, and the numbering by them.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -84,6 +84,33 @@ fn ranks(weight: &[f64], first: &[u32]) -> Vec<u32> {
     rank
 }
 
+/// What each component has, from words of all points: the first is noise.
+fn sums(words: &[u32], count: usize, weights: Option<&[f64]>) -> Vec<Cluster> {
+    const CHUNK: usize = 1 << 16;
+    // Chunks, and the order in which their sums are added, do not depend on threads. With many components one chunk has all.
+    let chunk = if count <= CHUNK / 16 { CHUNK } else { words.len().max(1) };
+    let of_chunk = |(i, words): (usize, &[u32])| {
+        let mut sums = vec![Cluster::default(); count];
+        for (point, &word) in (i * chunk..).zip(words) {
+            let sum = &mut sums[(word >> 1) as usize];
+            sum.points += 1;
+            sum.core_points += u64::from(word & 1);
+            sum.weight += weights.map_or(1.0, |weights| weights[point]);
+        }
+        sums
+    };
+    let parts: Vec<Vec<Cluster>> = words.par_chunks(chunk).enumerate().map(of_chunk).collect();
+    let mut sums = vec![Cluster::default(); count];
+    for part in parts {
+        for (sum, part) in sums.iter_mut().zip(part) {
+            sum.points += part.points;
+            sum.core_points += part.core_points;
+            sum.weight += part.weight;
+        }
+    }
+    sums
+}
+
 /// Labels in the order of points, and clusters in the order of weights.
 pub(super) fn clustering(
     cells: &Cells,
@@ -108,13 +135,7 @@ pub(super) fn clustering(
         words[point as usize].store((component + 1) << 1, Relaxed);
     }
     let words: Vec<u32> = words.into_iter().map(AtomicU32::into_inner).collect();
-    let mut sums = vec![Cluster::default(); components.first.len() + 1];
-    for (point, &word) in words.iter().enumerate() {
-        let sum = &mut sums[(word >> 1) as usize];
-        sum.points += 1;
-        sum.core_points += u64::from(word & 1);
-        sum.weight += weights.map_or(1.0, |weights| weights[point]);
-    }
+    let mut sums = sums(&words, components.first.len() + 1, weights);
     for (sum, &first) in sums[1..].iter_mut().zip(&components.first) {
         sum.first_core = first;
     }

@@ -4,6 +4,7 @@
 //! each other in the last dimension follow each other in memory, so that what is around a cell is a few ranges.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
@@ -31,8 +32,9 @@ pub(super) struct Table {
 /// Neighbours of a point of cell `i` lie in cells `i - 2` to `i + 2` of each dimension, for up to 3: eps is sqrt(3) < 2 sides.
 const REACH: i64 = 2;
 const MOST_DIMENSIONS: usize = 3;
-/// Keys for each point that are worth their memory.
-const KEYS: f64 = 4.0;
+/// Keys for each point that are worth their memory, and how many are in all: 64 MiB of ranks.
+const KEYS: f64 = 8.0;
+const MOST_KEYS: f64 = (1 << 24) as f64;
 /// Sides are shorter than eps / sqrt(dimensions) by this part, far more than rounding of indices below 2^27 can undo.
 const SHORTER: f64 = 1e-6;
 
@@ -55,7 +57,7 @@ impl Grid {
             .map(|i| ((bounds[dims + i] - bounds[i]) * per_side).floor() + (2 * REACH + 1) as f64)
             .collect();
         let keys: f64 = sizes.iter().product();
-        let most = (KEYS * points.len() as f64).max(65_536.0).min(f64::from(1 << 27));
+        let most = (KEYS * points.len() as f64).clamp(65_536.0, MOST_KEYS);
         // An extent that overflows is infinite, and no limit holds that.
         if !(keys.is_finite() && keys <= most) {
             return None;
@@ -82,16 +84,16 @@ impl Grid {
 
 const CHUNK: usize = 1 << 14;
 
-fn surround_points<const D: usize>(points: &Points) -> Vec<f64> {
+/// The tight box of all points.
+pub(super) fn surround_points<const D: usize>(points: &Points) -> Vec<f64> {
     let dims = points.dimensions();
-    let none = || [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]].concat();
     let boxes = points.rows().par_chunks(CHUNK * dims).map(|rows| {
         let mut bounds = vec![0.0; 2 * dims];
         surround::<D>(dims, rows, &mut bounds);
         bounds
     });
     boxes.reduce(
-        || none().chunks_exact(3).flat_map(|side| side[..dims].to_vec()).collect(),
+        || [vec![f64::INFINITY; dims], vec![f64::NEG_INFINITY; dims]].concat(),
         |mut a, b| {
             for i in 0..dims {
                 a[i] = a[i].min(b[i]);
@@ -114,40 +116,59 @@ fn keys_of<const D: usize>(points: &Points, grid: &Grid) -> Vec<u32> {
     keys
 }
 
+/// The number of cells with points before each key, the keys of those cells, and points by cell, in their order in each.
+fn count_and_sort(keys: &[u32], all: usize) -> (Vec<u32>, Vec<u32>, Order) {
+    // Counts of each part of the points: side by side where that takes little memory. The order is the same for any parts.
+    const MOST: usize = 1 << 20;
+    let parts = if all <= MOST { rayon::current_num_threads().clamp(1, 8) } else { 1 };
+    let chunk = keys.len().div_ceil(parts).max(1);
+    let count = |keys: &[u32]| {
+        let mut counts = vec![0_u32; all];
+        keys.iter().for_each(|&key| counts[key as usize] += 1);
+        counts
+    };
+    let mut next: Vec<Vec<u32>> = keys.par_chunks(chunk).map(count).collect();
+    let mut rank = Vec::with_capacity(all + 1);
+    let (mut starts, mut cells, mut total) = (vec![0], Vec::new(), 0);
+    for key in 0..all {
+        rank.push(cells.len() as u32);
+        let begin = total;
+        for counts in &mut next {
+            // What was counted becomes where the part's points go.
+            total += std::mem::replace(&mut counts[key], total);
+        }
+        if total > begin {
+            cells.push(key as u32);
+            starts.push(total);
+        }
+    }
+    rank.push(cells.len() as u32);
+    // Atomic, as parts write between each other; no place is written twice.
+    let of: Vec<AtomicU32> = (0..keys.len()).map(|_| AtomicU32::new(0)).collect();
+    let parts = keys.par_chunks(chunk).zip(&mut next).enumerate();
+    parts.for_each(|(part, (keys, next))| {
+        for (place, &key) in (part * chunk..).zip(keys) {
+            let next = &mut next[key as usize];
+            of[*next as usize].store(place as u32, Relaxed);
+            *next += 1;
+        }
+    });
+    (rank, cells, Order { starts, of: of.into_iter().map(AtomicU32::into_inner).collect() })
+}
+
 impl Table {
     /// Nothing where a table does not pay.
     pub(super) fn new(points: &Points, eps: f64) -> Option<(Self, Order)> {
         let grid = Grid::new(points, eps)?;
         let dims = points.dimensions();
         let keys = by_dims!(dims, keys_of(points, &grid));
-        let mut rank = vec![0_u32; grid.keys + 1];
-        for &key in &keys {
-            rank[key as usize] += 1;
-        }
-        // Counts become ranks, and starts of the cells with points.
-        let (mut starts, mut cell_keys, mut total) = (vec![0], Vec::new(), 0);
-        for (key, slot) in rank.iter_mut().enumerate() {
-            let count = *slot;
-            *slot = cell_keys.len() as u32;
-            if count > 0 {
-                cell_keys.push(key as u32);
-                total += count;
-                starts.push(total);
-            }
-        }
-        let mut next = starts.clone();
-        let mut of = vec![0; points.len()];
-        for (place, &key) in keys.iter().enumerate() {
-            let next = &mut next[rank[key as usize] as usize];
-            of[*next as usize] = place as u32;
-            *next += 1;
-        }
+        let (rank, cell_keys, order) = count_and_sort(&keys, grid.keys);
         let mut rows = vec![0];
         for &stride in &grid.strides[..dims - 1] {
             let steps = (-REACH..=REACH).map(|step| step * i64::from(stride));
             rows = rows.iter().flat_map(|&row| steps.clone().map(move |step| row + step)).collect();
         }
-        Some((Self { rank, keys: cell_keys, rows }, Order { starts, of }))
+        Some((Self { rank, keys: cell_keys, rows }, order))
     }
 
     /// Ranges of cells that hold all neighbours of the points of `cell`, itself included.

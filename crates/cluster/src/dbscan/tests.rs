@@ -82,6 +82,10 @@ fn check(points: &Points, weights: Option<&[f64]>, how: &Dbscan) {
     let cells = Cells::in_tree(points, how.eps);
     let in_tree = by_dims!(points.dimensions(), cluster(cells, weights, how.min_points));
     assert_eq!(in_tree, expected, "in a tree");
+    if let Some(cells) = Cells::by_key(points, how.eps) {
+        let by_key = by_dims!(points.dimensions(), cluster(cells, weights, how.min_points));
+        assert_eq!(by_key, expected, "by key");
+    }
 }
 
 fn points(dimensions: usize, rows: &[f64]) -> Points {

@@ -35,8 +35,8 @@ pub(crate) struct Tree {
     bounds: Vec<f64>,
     /// Where the next node lies that is no descendant.
     skip: Vec<u32>,
-    /// The leaves of all nodes up to and with this one's.
-    leaves: Vec<u32>,
+    /// How many things are in leaves up to and with this node: leaves themselves, or what they hold.
+    ends: Vec<u32>,
 }
 
 /// Nodes as they are made: their boxes, which are leaves, and how many points each leaf has.
@@ -149,18 +149,18 @@ impl Tree {
             skip[node] = if part.is_leaf[node] { next as u32 } else { skip[skip[next] as usize] };
         }
         let mut count = 0;
-        let leaves = part.is_leaf.iter().map(|&is_leaf| {
+        let ends = part.is_leaf.iter().map(|&is_leaf| {
             count += u32::from(is_leaf);
             count
         });
-        let leaves = leaves.collect();
+        let ends = ends.collect();
         let mut starts = Vec::with_capacity(part.counts.len() + 1);
         starts.push(0);
         starts.extend(part.counts.iter().scan(0, |end, &count| {
             *end += count;
             Some(*end)
         }));
-        (Self { dims, bounds: part.bounds, skip, leaves }, Order { starts, rows, of })
+        (Self { dims, bounds: part.bounds, skip, ends }, Order { starts, rows, of })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -178,7 +178,7 @@ impl Tree {
     pub(crate) fn halves(&self, node: usize) -> Result<(usize, usize), usize> {
         let next = node + 1;
         if self.skip[node] as usize == next {
-            Err(self.leaves[node] as usize - 1)
+            Err(self.ends[node] as usize - 1)
         } else {
             Ok((next, self.skip[next] as usize))
         }
@@ -190,7 +190,42 @@ impl Tree {
         leaves.flat_map(|node| self.bounds(node)).copied().collect()
     }
 
-    /// Leaves from `from` on whose box is within eps of `around`.
+    /// A tree of points becomes one of the boxes that they stand for, in the order of `order`.
+    pub(crate) fn fit(&mut self, order: &Order, boxes: &[f64]) {
+        let dims = self.dims;
+        for end in &mut self.ends {
+            *end = order.starts[*end as usize];
+        }
+        for node in (0..self.skip.len()).rev() {
+            let mut bounds = [vec![f64::INFINITY; dims], vec![f64::NEG_INFINITY; dims]].concat();
+            let mut grow = |other: &[f64]| {
+                for i in 0..dims {
+                    bounds[i] = bounds[i].min(other[i]);
+                    bounds[dims + i] = bounds[dims + i].max(other[dims + i]);
+                }
+            };
+            let next = node + 1;
+            if self.skip[node] as usize == next {
+                let held = self.held(node);
+                boxes[2 * dims * held.start..2 * dims * held.end]
+                    .chunks_exact(2 * dims)
+                    .for_each(grow);
+            } else {
+                grow(self.bounds(next));
+                grow(self.bounds(self.skip[next] as usize));
+            }
+            self.bounds[2 * dims * node..2 * dims * next].copy_from_slice(&bounds);
+        }
+    }
+
+    /// What a leaf holds.
+    #[inline]
+    fn held(&self, leaf: usize) -> Range<usize> {
+        let begin = leaf.checked_sub(1).map_or(0, |before| self.ends[before]);
+        begin as usize..self.ends[leaf] as usize
+    }
+
+    /// What leaves hold, from `from` on, whose box is within eps of `around`.
     pub(crate) fn around<const D: usize>(
         &self,
         around: &[f64],
@@ -201,13 +236,12 @@ impl Tree {
         let mut node = 0;
         while node < self.skip.len() {
             let skip = self.skip[node] as usize;
-            let is_past = self.leaves[skip - 1] as usize <= from;
+            let is_past = self.ends[skip - 1] as usize <= from;
             if is_past || least::<D>(around, self.bounds(node)) > eps2 {
                 node = skip;
             } else {
                 if skip == node + 1 {
-                    let leaf = self.leaves[node] as usize - 1;
-                    look(leaf..leaf + 1);
+                    look(self.held(node));
                 }
                 node += 1;
             }
