@@ -71,7 +71,8 @@ fn cases() -> Vec<(&'static str, Points, Dbscan)> {
     let blobs = |points, dimensions| workload::blobs(points, dimensions, 11).0;
     // Where squares of whole numbers are compared, no rounding tells programs apart.
     let lattice = |dimensions: usize, side: u64| {
-        let value = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % side;
+        let mix = |i: u64| (i ^ (i >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let value = |i: u64| (mix(mix(i + 1)) >> 32) % side;
         let rows = (0..600 * dimensions as u64).map(|i| value(i) as f64).collect();
         Points::new(dimensions, rows).unwrap()
     };
@@ -101,8 +102,8 @@ fn clusters_are_those_of_scikit_learn() {
 #[test]
 fn clusters_are_those_of_the_fastest_program() {
     if is_there("dbscan") {
-        // It compares roots of sums: lattices are not for it.
-        for (what, points, how) in cases().into_iter().take(4) {
+        // It is not exact from four dimensions on (some core points are missed), and rounds where lattices have ties.
+        for (what, points, how) in cases().into_iter().take(2) {
             let ours = dbscan(&points, None, &how).unwrap();
             assert_same(&ours, &reference("dbscan", &points, &how), what);
         }

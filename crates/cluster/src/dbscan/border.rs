@@ -28,7 +28,7 @@ pub(super) fn assign<const D: usize>(
                     around[..dims].copy_from_slice(row);
                     around[dims..].copy_from_slice(row);
                     // The own cell may have core points too; it is looked at by no special rule.
-                    cells.near::<D>(cell, around, 0, |other| cores[other] > 0, near);
+                    cells.near::<D>(cell, around, |other| cores[other] > 0, near);
                     if cores[cell] > 0 {
                         near.push(cell as u32);
                     }

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use super::keys;
 use super::table::{Order, Table};
-use super::tree::{Leaves, Tree};
-use crate::geometry::{by_dims, least, most, surround};
+use super::tree::{Leaves, Set, Tree};
+use crate::geometry::{by_dims, least, most, surround, width};
 use crate::points::Points;
 
 /// Points by cell.
@@ -127,31 +127,72 @@ impl Cells {
         &self.bounds[2 * self.dims * cell..2 * self.dims * (cell + 1)]
     }
 
-    /// The cells from `from` on, other than `cell`, that pass `wanted` and whose box may have neighbours of points of
-    /// `around`, a box within `cell`; into `near`.
+    /// The cells that pass `wanted` and whose box may have neighbours of points of `around`, a box within `cell`, other than
+    /// `cell`; into `near`.
     pub(crate) fn near<const D: usize>(
         &self,
         cell: usize,
         around: &[f64],
-        from: usize,
         wanted: impl Fn(usize) -> bool,
         near: &mut Vec<u32>,
     ) {
         near.clear();
+        self.look::<D>(
+            cell,
+            around,
+            0,
+            |_| false,
+            |other| {
+                if other != cell && wanted(other) {
+                    near.push(other as u32);
+                }
+            },
+        );
+    }
+
+    /// The same for cells after `cell` alone, without what `is_done` says of nodes of a tree.
+    pub(crate) fn near_after<const D: usize>(
+        &self,
+        cell: usize,
+        is_done: impl Fn(usize) -> bool,
+        wanted: impl Fn(usize) -> bool,
+        near: &mut Vec<u32>,
+    ) {
+        near.clear();
+        self.look::<D>(cell, self.bounds(cell), cell + 1, is_done, |other| {
+            if wanted(other) {
+                near.push(other as u32);
+            }
+        });
+    }
+
+    fn look<const D: usize>(
+        &self,
+        cell: usize,
+        around: &[f64],
+        from: usize,
+        is_done: impl Fn(usize) -> bool,
+        mut see: impl FnMut(usize),
+    ) {
         let mut look = |cells: Range<usize>| {
             for other in cells.start.max(from)..cells.end {
-                if other != cell
-                    && wanted(other)
-                    && least::<D>(around, self.bounds(other)) <= self.eps2
-                {
-                    near.push(other as u32);
+                if least::<D>(around, self.bounds(other)) <= self.eps2 {
+                    see(other);
                 }
             }
         };
         match &self.finder {
-            Finder::Table(table) => table.around(cell).for_each(&mut look),
-            Finder::Tree(tree) => tree.around::<D>(around, self.eps2, from, &mut look),
+            Finder::Table(table) => table.around(cell).for_each(look),
+            Finder::Tree(tree) => tree.around::<D>(around, self.eps2, from, is_done, &mut look),
             Finder::Nothing => {}
+        }
+    }
+
+    /// For each node of the tree the set that its cells belong to; empty without a tree.
+    pub(crate) fn sets(&self, set_of: impl Fn(usize) -> Option<u32>) -> Vec<Set> {
+        match &self.finder {
+            Finder::Tree(tree) => tree.sets(set_of),
+            Finder::Table(_) | Finder::Nothing => Vec::new(),
         }
     }
 
@@ -192,7 +233,8 @@ impl Cells {
 
 fn gather<const D: usize>(points: &Points, of: &[u32]) -> Vec<f64> {
     const CHUNK: usize = 1 << 14;
-    let dims = points.dimensions();
+    // A constant: copying is then no call.
+    let dims = width::<D>(points.dimensions());
     let mut rows = vec![0.0; of.len() * dims];
     rows.par_chunks_mut(CHUNK * dims).zip(of.par_chunks(CHUNK)).for_each(|(rows, of)| {
         for (row, &place) in rows.chunks_exact_mut(dims).zip(of) {

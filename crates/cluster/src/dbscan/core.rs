@@ -28,6 +28,10 @@ pub(super) fn find<const D: usize>(cells: &Cells, enough: usize) -> Vec<bool> {
     is_core
 }
 
+/// Points in the cells before and after one in memory, which are near it in space, are looked at first: in a crowd they are
+/// enough already.
+const AROUND: usize = 32;
+
 /// A cell with fewer points than are enough.
 fn count<const D: usize>(
     cells: &Cells,
@@ -37,13 +41,24 @@ fn count<const D: usize>(
     is_core: &mut [bool],
 ) {
     let dims = width::<D>(cells.dims);
-    cells.near::<D>(cell, cells.bounds(cell), 0, |_| true, near);
+    let places = cells.places(cell);
+    let around = places.start.saturating_sub(AROUND)..(places.end + AROUND).min(cells.of.len());
+    let rows = cells.rows(places).chunks_exact(dims);
+    for (row, is_core) in rows.clone().zip(is_core.iter_mut()) {
+        let others = cells.rows(around.clone()).chunks_exact(dims);
+        let count: usize =
+            others.map(|other| usize::from(distance2::<D>(row, other) <= cells.eps2)).sum();
+        *is_core = count >= enough;
+    }
+    if is_core.iter().all(|&is_core| is_core) {
+        return;
+    }
+    cells.near::<D>(cell, cells.bounds(cell), |_| true, near);
     let most: usize = near.iter().map(|&other| cells.count(other as usize)).sum();
     if is_core.len() + most < enough {
         return;
     }
-    let rows = cells.rows(cells.places(cell));
-    for (row, is_core) in rows.chunks_exact(dims).zip(is_core.iter_mut()) {
+    for (row, is_core) in rows.zip(is_core.iter_mut()).filter(|(_, is_core)| !**is_core) {
         let mut count = cells.count(cell);
         for &other in near.iter() {
             let bounds = cells.bounds(other as usize);

@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::cells::Cells;
+use super::tree::Set;
 use super::union::Union;
 use crate::geometry::{
     cut, distance2, least, least_to_point, most, partition, surround, widest, width,
@@ -15,34 +16,55 @@ use crate::geometry::{
 pub(super) fn connect<const D: usize>(cells: &Cells, cores: &[u32]) -> Union {
     let union = Union::new(cells.len());
     let blocks = cells.blocks();
-    for is_close in [false, true] {
+    let each = |run: &(dyn Fn(usize, &mut Vec<u32>, &mut Pair) + Sync)| {
         blocks.par_iter().for_each_init(
             || (Vec::new(), Pair::default()),
             |(near, pair), block| {
                 for cell in block.clone().filter(|&cell| cores[cell] > 0) {
-                    let wanted = |other: usize| {
-                        cores[other] > 0 && !union.are_together(cell as u32, other as u32)
-                    };
-                    cells.near::<D>(cell, cells.bounds(cell), cell + 1, wanted, near);
-                    for &other in near.iter() {
-                        let both = [cell, other as usize];
-                        let touch = if is_close {
-                            // It may have come together since.
-                            !union.are_together(cell as u32, other)
-                                && pair.touches::<D>(cells, both, cores)
-                        } else {
-                            touches_plainly::<D>(cells, both, cores)
-                        };
-                        if touch {
-                            union.unite(cell as u32, other);
-                        }
-                    }
+                    run(cell, near, pair);
                 }
             },
         );
+    };
+    // Cells that follow in memory are near in space: what they join, the search passes over.
+    each(&|cell, _, _| {
+        for other in cell + 1..cells.len().min(cell + 1 + FOLLOWING) {
+            if cores[other] > 0 && touches_plainly::<D>(cells, [cell, other], cores) {
+                union.unite(cell as u32, other as u32);
+            }
+        }
+    });
+    for is_close in [false, true] {
+        let sets = cells.sets(|cell| (cores[cell] > 0).then(|| union.find(cell as u32)));
+        each(&|cell, near, pair| {
+            let own = union.find(cell as u32);
+            let is_done = |node: usize| match sets[node] {
+                Set::Nothing => true,
+                Set::One(set) => set == own || union.are_together(set, own),
+                Set::Several => false,
+            };
+            let wanted = |other: usize| cores[other] > 0 && !union.are_together(own, other as u32);
+            cells.near_after::<D>(cell, is_done, wanted, near);
+            for &other in near.iter() {
+                let both = [cell, other as usize];
+                // It may have come together since.
+                let touch = !union.are_together(own, other)
+                    && if is_close {
+                        pair.touches::<D>(cells, both, cores)
+                    } else {
+                        touches_plainly::<D>(cells, both, cores)
+                    };
+                if touch {
+                    union.unite(own, other);
+                }
+            }
+        });
     }
     union
 }
+
+/// Cells in memory that are tried first.
+const FOLLOWING: usize = 8;
 
 fn core_rows<'a>(cells: &'a Cells, cell: usize, cores: &[u32]) -> &'a [f64] {
     let begin = cells.places(cell).start;

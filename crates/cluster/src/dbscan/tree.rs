@@ -28,6 +28,24 @@ pub(crate) struct Order {
     pub(crate) of: Vec<u32>,
 }
 
+/// Which set all things under a node belong to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Set {
+    Nothing,
+    One(u32),
+    Several,
+}
+
+impl Set {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, one) | (one, Self::Nothing) => one,
+            _ if self == other => self,
+            _ => Self::Several,
+        }
+    }
+}
+
 /// Nodes in preorder.
 pub(crate) struct Tree {
     dims: usize,
@@ -225,19 +243,35 @@ impl Tree {
         begin as usize..self.ends[leaf] as usize
     }
 
-    /// What leaves hold, from `from` on, whose box is within eps of `around`.
+    /// For each node the set that all it holds belongs to, as `set_of` says: nothing counts for none.
+    pub(crate) fn sets(&self, set_of: impl Fn(usize) -> Option<u32>) -> Vec<Set> {
+        let mut sets = vec![Set::Nothing; self.skip.len()];
+        for node in (0..sets.len()).rev() {
+            let next = node + 1;
+            sets[node] = if self.skip[node] as usize == next {
+                let held = self.held(node).map(|one| set_of(one).map_or(Set::Nothing, Set::One));
+                held.fold(Set::Nothing, Set::and)
+            } else {
+                sets[next].and(sets[self.skip[next] as usize])
+            };
+        }
+        sets
+    }
+
+    /// What leaves hold, from `from` on, whose box is within eps of `around`, but for nodes that are done.
     pub(crate) fn around<const D: usize>(
         &self,
         around: &[f64],
         eps2: f64,
         from: usize,
+        is_done: impl Fn(usize) -> bool,
         mut look: impl FnMut(Range<usize>),
     ) {
         let mut node = 0;
         while node < self.skip.len() {
             let skip = self.skip[node] as usize;
             let is_past = self.ends[skip - 1] as usize <= from;
-            if is_past || least::<D>(around, self.bounds(node)) > eps2 {
+            if is_past || least::<D>(around, self.bounds(node)) > eps2 || is_done(node) {
                 node = skip;
             } else {
                 if skip == node + 1 {
