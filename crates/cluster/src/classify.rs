@@ -94,7 +94,9 @@ pub fn dbscan_subset(
         weights.map(|weights| places.iter().map(|&place| weights[place as usize]).collect());
     let clustering = dbscan(&subset, some_weights.as_deref(), how)?;
     let mut is_chosen = vec![false; points.len()];
-    places.iter().for_each(|&place| is_chosen[place as usize] = true);
+    for &place in places {
+        is_chosen[place as usize] = true;
+    }
     let rest: Vec<u32> =
         (0..points.len() as u32).filter(|&place| !is_chosen[place as usize]).collect();
     let classified = classify(&subset, &clustering.labels, how.eps, &points.select(&rest))?;

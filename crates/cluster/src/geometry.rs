@@ -3,6 +3,10 @@
 //! Owns the one definition of a distance: squares summed in the order of dimensions, in `f64`. Subtraction, squaring and
 //! addition round monotonically, so that a bound computed in the same order bounds the *computed* distances, with no
 //! margin: pruning by boxes decides exactly what comparing all pairs would. A box is `lo` of each dimension, then `hi`.
+#![expect(
+    clippy::inline_always,
+    reason = "one distance is a few instructions, in the innermost loops of every file"
+)]
 
 /// The number of dimensions: `D`, or `dims` where `D` is 0. Loops over a constant unroll.
 #[inline(always)]

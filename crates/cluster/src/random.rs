@@ -1,4 +1,4 @@
-//! Random numbers that are the same everywhere: SplitMix64, after Steele, Lea and Flood (2014).
+//! Random numbers that are the same everywhere: `SplitMix64`, after Steele, Lea and Flood (2014).
 //!
 //! Owns the numbers that subsets and made data are drawn with. It refuses entropy: the seed decides everything.
 

@@ -124,7 +124,9 @@ impl State<'_> {
             if !accepted[whole] {
                 refused += 1;
                 let is_well = parts.len() > 1 && sum >= WELL * weight;
-                parts.iter().for_each(|&part| self.made[part].1 |= is_well);
+                for &part in parts {
+                    self.made[part].1 |= is_well;
+                }
             }
         }
         let count = accepted.iter().filter(|&&accepted| accepted).count();

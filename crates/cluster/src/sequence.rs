@@ -191,7 +191,9 @@ mod tests {
 
     fn shown(columns: &[Column]) -> String {
         let letter = |label: Label| char::from(b'a' + label.0 as u8 - 1);
-        columns.iter().map(|column| format!("{}{} ", letter(column.label), column.ranks)).collect()
+        let words =
+            columns.iter().map(|column| format!("{}{}", letter(column.label), column.ranks));
+        words.collect::<Vec<_>>().join(" ")
     }
 
     fn of_weight(weights: &[f64]) -> Vec<Cluster> {
@@ -202,7 +204,7 @@ mod tests {
     fn ranks_that_do_the_same_stand_in_the_same_columns() {
         let all = ["abcabc", "abcabc", "abxcabc", "acabc"].map(letters);
         let columns = align(&all, WINDOW);
-        assert_eq!(shown(&columns), "a4 b3 x1 c4 a4 b4 c4 ");
+        assert_eq!(shown(&columns), "a4 b3 x1 c4 a4 b4 c4");
         let mut weights = [0.0; 24];
         weights[..3].copy_from_slice(&[2.0, 1.0, 1.0]);
         weights[23] = 0.0;

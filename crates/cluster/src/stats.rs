@@ -57,9 +57,12 @@ pub fn statistics(
     durations: &[f64],
     columns: &[&[f64]],
 ) -> Result<Vec<ClusterStatistics>, StatisticsError> {
-    let check = |found: usize, what: String| match found == labels.len() {
-        true => Ok(()),
-        false => Err(StatisticsError { expected: labels.len(), what, found }),
+    let check = |found: usize, what: String| {
+        if found == labels.len() {
+            Ok(())
+        } else {
+            Err(StatisticsError { expected: labels.len(), what, found })
+        }
     };
     check(durations.len(), "durations".into())?;
     for (i, column) in columns.iter().enumerate() {

@@ -117,13 +117,15 @@ fn thinned(points: &Points, eps: f64, most: usize, seed: u64) -> Vec<u32> {
 
 /// Places of the chosen points, rising. `rank_of` has the rank of each point; only choices by rank need it.
 pub fn choose(points: &Points, rank_of: &[Rank], how: &Subset) -> Result<Vec<u32>, SubsetError> {
-    let check_share = |share: f64| match (0.0..=1.0).contains(&share) {
-        true => Ok(()),
-        false => Err(SubsetError::Share(share)),
+    let check_share = |share: f64| {
+        if (0.0..=1.0).contains(&share) { Ok(()) } else { Err(SubsetError::Share(share)) }
     };
-    let check_ranks = || match rank_of.len() == points.len() {
-        true => Ok(()),
-        false => Err(SubsetError::Ranks { expected: points.len(), found: rank_of.len() }),
+    let check_ranks = || {
+        if rank_of.len() == points.len() {
+            Ok(())
+        } else {
+            Err(SubsetError::Ranks { expected: points.len(), found: rank_of.len() })
+        }
     };
     let all = || (0..points.len() as u32).collect::<Vec<_>>();
     Ok(match *how {

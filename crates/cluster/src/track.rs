@@ -122,17 +122,19 @@ fn are_alike(a: &Extent, b: &Extent, least: f64) -> bool {
     both.is_none_or(|(forth, back)| forth >= least && back >= least)
 }
 
+/// The smallest member of a set stands for it.
+fn find(sets: &[usize], mut one: usize) -> usize {
+    while sets[one] != one {
+        one = sets[one];
+    }
+    one
+}
+
 /// Which clusters of two frames are the same.
 pub fn compare(before: &Frame, after: &Frame, requisites: &Requisites) -> Comparison {
     // Sets of clusters of both frames; those of the later one follow those of the earlier one.
     let offset = before.clusters.len();
     let mut sets: Vec<usize> = (0..offset + after.clusters.len()).collect();
-    fn find(sets: &[usize], mut one: usize) -> usize {
-        while sets[one] != one {
-            one = sets[one];
-        }
-        one
-    }
     let mut is_matched = vec![false; sets.len()];
     for (i, a) in before.clusters.iter().enumerate() {
         for (j, b) in after.clusters.iter().enumerate() {

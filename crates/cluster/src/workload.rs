@@ -6,7 +6,7 @@ use talea_model::Rank;
 
 use crate::agreement::{adjusted_rand, kept};
 use crate::classify::{ClassifyError, dbscan_subset};
-use crate::dbscan::{Dbscan, dbscan};
+use crate::dbscan::{Dbscan, DbscanError, dbscan};
 use crate::label::Label;
 use crate::points::{MAX_DIMENSIONS, Points};
 use crate::random::Random;
@@ -45,6 +45,42 @@ pub fn blobs(points: usize, dimensions: usize, seed: u64) -> (Points, Vec<u32>) 
     // Clamped numbers are finite.
     let points = Points::new(dimensions, rows).unwrap_or_else(|_| Points::none(dimensions));
     (points, truth)
+}
+
+/// `points` points anywhere in the unit cube of `dimensions`: the less there is to prune, the harder.
+pub fn uniform(points: usize, dimensions: usize, seed: u64) -> Points {
+    let dimensions = dimensions.clamp(1, MAX_DIMENSIONS);
+    let mut random = Random::new(seed);
+    let rows = (0..points * dimensions).map(|_| random.uniform()).collect();
+    Points::new(dimensions, rows).unwrap_or_else(|_| Points::none(dimensions))
+}
+
+/// What one clustering took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// What the clock said of the fastest round.
+    pub time: f64,
+    /// Clusters found.
+    pub clusters: usize,
+    /// Points in none.
+    pub noise: usize,
+}
+
+/// Clusters `rounds` times, on the threads that rayon has here, by a clock of the caller's.
+pub fn measure(
+    points: &Points,
+    how: &Dbscan,
+    rounds: usize,
+    mut clock: impl FnMut() -> f64,
+) -> Result<Measured, DbscanError> {
+    let mut best = Measured { time: f64::INFINITY, clusters: 0, noise: 0 };
+    for _ in 0..rounds.max(1) {
+        let begin = clock();
+        let found = dbscan(points, None, how)?;
+        let time = (clock() - begin).min(best.time);
+        best = Measured { time, clusters: found.clusters.len(), noise: found.noise() };
+    }
+    Ok(best)
 }
 
 /// Bursts of some ranks that do the same, and a rare phase that only rank 0 has.
@@ -127,20 +163,17 @@ pub fn worth(
     Ok(worth)
 }
 
-/// The choices of the slides and thinning, each with its name, by seed.
-pub fn choices(how: &Dbscan) -> Vec<(&'static str, Box<dyn Fn(u64) -> Subset>)> {
-    fn random(share: f64) -> Box<dyn Fn(u64) -> Subset> {
-        Box::new(move |seed| Subset::Random { share, seed })
-    }
-    let (eps, most) = (how.eps, how.min_points);
-    vec![
+/// The choices of the slides, and thinning, each with its name.
+pub fn choices(how: &Dbscan, seed: u64) -> [(&'static str, Subset); 7] {
+    let random = |share| Subset::Random { share, seed };
+    [
         ("25 % random", random(0.25)),
         ("15 %", random(0.15)),
         ("10 %", random(0.10)),
         ("2 %", random(0.02)),
-        ("8 ranks", Box::new(|seed| Subset::Ranks { ranks: 8, seed })),
-        ("8 ranks + 15 %", Box::new(|seed| Subset::RanksAndRandom { ranks: 8, share: 0.15, seed })),
-        ("thinned", Box::new(move |seed| Subset::Thinned { eps, most, seed })),
+        ("8 ranks", Subset::Ranks { ranks: 8, seed }),
+        ("8 ranks + 15 %", Subset::RanksAndRandom { ranks: 8, share: 0.15, seed }),
+        ("thinned", Subset::Thinned { eps: how.eps, most: how.min_points, seed }),
     ]
 }
 
@@ -153,7 +186,7 @@ mod tests {
         let runs: Vec<Run> = (0..5).map(|seed| Run::new(64, 2_000, 100, seed)).collect();
         let how = Dbscan::default();
         let worths: Vec<Worth> =
-            choices(&how).iter().map(|(_, choice)| worth(&runs, &how, choice).unwrap()).collect();
+            (0..7).map(|i| worth(&runs, &how, |seed| choices(&how, seed)[i].1).unwrap()).collect();
         let [quarter, _, tenth, fiftieth, ranks, both, thinned] = worths[..] else { panic!() };
         assert!(thinned.rare_found == 5 && thinned.agreement > 0.99, "{worths:?}");
         assert!(thinned.share < 0.15, "{worths:?}");

@@ -1,7 +1,8 @@
-//! The same clusters as scikit-learn's and PyPI's `dbscan`.
+//! The same clusters as those of scikit-learn and of the Python package `dbscan`.
 //!
 //! Both are run by Python: that of `TALEA_PYTHON`, of `target/python` (which `scripts/setup.sh test` makes), or `python3`.
 //! Without it, or without the packages, the test skips and says why; in CI it fails.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::path::Path;
 use std::process::Command;

@@ -29,7 +29,7 @@ impl Grid {
         for i in 0..dims {
             let last = ((bounds[dims + i] - bounds[i]) * per_side).floor();
             // Far below where indices lose their last digit.
-            if !(last < (1_u64 << 48) as f64) {
+            if !last.is_finite() || last >= (1_u64 << 48) as f64 {
                 return None;
             }
             shifts.push(bits);
@@ -39,7 +39,7 @@ impl Grid {
         (bits <= 64).then_some(Self { low, per_side, shifts, bits })
     }
 
-    #[inline(always)]
+    #[inline]
     fn key<const D: usize>(&self, row: &[f64]) -> u64 {
         let dims = width::<D>(row.len());
         let (row, low, shifts) = (&row[..dims], &self.low[..dims], &self.shifts[..dims]);

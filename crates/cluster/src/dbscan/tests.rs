@@ -169,6 +169,16 @@ fn two_dense_cells_are_told_apart_by_their_closest_points() {
     }
 }
 
+#[test]
+fn crowds_are_clustered_as_the_definition_says() {
+    for dimensions in 1..=6 {
+        let (points, _) = crate::workload::blobs(1_500, dimensions, 5);
+        for (eps, min_points) in [(0.004, 4), (0.02, 10), (0.05, 40)] {
+            check(&points, None, &Dbscan { eps, min_points });
+        }
+    }
+}
+
 /// Points on a lattice, where many distances are eps exactly, with repetitions; or anywhere.
 fn some_points() -> impl Strategy<Value = Points> {
     let lattice = (1..=5_usize, 1..60_usize).prop_flat_map(|(dimensions, n)| {

@@ -106,13 +106,11 @@ fn divide<const D: usize>(
     };
     let division = division(bounds, of.len(), leaves, is_within);
     part.is_leaf.push(division.is_none());
-    match division {
-        Some((i, at)) => Some(partition::<D>(dims, rows, of, i, at)),
-        None => {
-            part.counts.push(of.len() as u32);
-            None
-        }
+    if let Some((i, at)) = division {
+        return Some(partition::<D>(dims, rows, of, i, at));
     }
+    part.counts.push(of.len() as u32);
+    None
 }
 
 fn build<const D: usize>(
@@ -125,7 +123,8 @@ fn build<const D: usize>(
     let dims = width::<D>(dims);
     let mut part = Part::default();
     if of.len() < SIDE_BY_SIDE || depth == DEPTH {
-        let mut ahead = vec![0..of.len()];
+        let mut ahead = Vec::new();
+        ahead.push(0..of.len());
         while let Some(range) = ahead.pop() {
             let rows = &mut rows[range.start * dims..range.end * dims];
             if let Some(front) = divide::<D>(dims, rows, &mut of[range.clone()], leaves, &mut part)
