@@ -233,10 +233,11 @@ impl Cells {
 
 fn gather<const D: usize>(points: &Points, of: &[u32]) -> Vec<f64> {
     const CHUNK: usize = 1 << 14;
-    // A constant: copying is then no call.
-    let dims = width::<D>(points.dimensions());
+    let dims = points.dimensions();
     let mut rows = vec![0.0; of.len() * dims];
     rows.par_chunks_mut(CHUNK * dims).zip(of.par_chunks(CHUNK)).for_each(|(rows, of)| {
+        // A constant within the loop, for few dimensions: copying is then no call.
+        let dims = width::<D>(dims);
         for (row, &place) in rows.chunks_exact_mut(dims).zip(of) {
             let begin = place as usize * dims;
             row.copy_from_slice(&points.rows()[begin..begin + dims]);
