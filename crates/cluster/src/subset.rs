@@ -1,0 +1,205 @@
+//! Which points to cluster when all are too many.
+//!
+//! Owns the choices of the slides ("Clustering vs. classification": a few processes, random records, both) and one that
+//! looks at density: thinning, which takes from crowded cells only, so that what is rare stays. A seed decides, nothing else.
+
+use talea_model::Rank;
+use thiserror::Error;
+
+use crate::dbscan::cells::Cells;
+use crate::points::Points;
+use crate::random::Random;
+
+/// How to choose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Subset {
+    /// All points of some ranks: their whole sequence in time.
+    Ranks {
+        /// How many ranks.
+        ranks: usize,
+        /// Which ones.
+        seed: u64,
+    },
+    /// Some points, whoever had them.
+    Random {
+        /// The share of all, 0 to 1.
+        share: f64,
+        /// Which ones.
+        seed: u64,
+    },
+    /// Some ranks, and of the others some points.
+    RanksAndRandom {
+        /// How many ranks.
+        ranks: usize,
+        /// The share of the other ranks' points, 0 to 1.
+        share: f64,
+        /// Which ones.
+        seed: u64,
+    },
+    /// Of each cell of side eps / sqrt(dimensions) no more than some. With `most` of at least the points of a core, crowded
+    /// cells stay core.
+    Thinned {
+        /// The radius of the clustering to come; above 0.
+        eps: f64,
+        /// Points left in a cell.
+        most: usize,
+        /// Which ones.
+        seed: u64,
+    },
+}
+
+/// Why nothing can be chosen.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SubsetError {
+    /// A rank for each point.
+    #[error("expected {expected} ranks, one for each point, found {found}")]
+    Ranks {
+        /// Points.
+        expected: usize,
+        /// Ranks.
+        found: usize,
+    },
+    /// Not between nothing and all.
+    #[error("expected a share between 0 and 1, found {0}")]
+    Share(f64),
+    /// Not a radius that makes cells.
+    #[error("expected eps between 1e-150 and 1e150, found {0}")]
+    Eps(f64),
+}
+
+/// `count` of the numbers below `n`, rising: Knuth's algorithm S.
+fn draw(n: usize, count: usize, random: &mut Random) -> Vec<u32> {
+    let mut drawn = Vec::with_capacity(count.min(n));
+    for place in 0..n {
+        let (left, wanted) = (n - place, count.min(n) - drawn.len());
+        if (random.below(left as u32) as usize) < wanted {
+            drawn.push(place as u32);
+        }
+    }
+    drawn
+}
+
+fn some_ranks(rank_of: &[Rank], count: usize, random: &mut Random) -> Vec<Rank> {
+    let mut ranks = rank_of.to_vec();
+    ranks.sort_unstable();
+    ranks.dedup();
+    draw(ranks.len(), count, random).into_iter().map(|place| ranks[place as usize]).collect()
+}
+
+/// Of `places` a share, rising.
+fn some(places: &[u32], share: f64, random: &mut Random) -> Vec<u32> {
+    let count = (places.len() as f64 * share).round() as usize;
+    draw(places.len(), count, random).into_iter().map(|place| places[place as usize]).collect()
+}
+
+/// Of each cell those that a draw for each point puts first, whatever order the cell has them in.
+fn thinned(points: &Points, eps: f64, most: usize, seed: u64) -> Vec<u32> {
+    let cells = Cells::new(points, eps);
+    let mut chosen = Vec::new();
+    let mut lots = Vec::new();
+    for cell in 0..cells.len() {
+        let of = &cells.of[cells.places(cell)];
+        if of.len() <= most {
+            chosen.extend_from_slice(of);
+            continue;
+        }
+        lots.clear();
+        // Each point draws once, from its own place in one long row of numbers.
+        let lot =
+            |place: u32| Random::new(seed ^ u64::from(place).wrapping_mul(0x9e37_79b9)).next();
+        lots.extend(of.iter().map(|&place| (lot(place), place)));
+        lots.sort_unstable();
+        chosen.extend(lots[..most].iter().map(|&(_, place)| place));
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// Places of the chosen points, rising. `rank_of` has the rank of each point; only choices by rank need it.
+pub fn choose(points: &Points, rank_of: &[Rank], how: &Subset) -> Result<Vec<u32>, SubsetError> {
+    let check_share = |share: f64| {
+        if (0.0..=1.0).contains(&share) { Ok(()) } else { Err(SubsetError::Share(share)) }
+    };
+    let check_ranks = || {
+        if rank_of.len() == points.len() {
+            Ok(())
+        } else {
+            Err(SubsetError::Ranks { expected: points.len(), found: rank_of.len() })
+        }
+    };
+    let all = || (0..points.len() as u32).collect::<Vec<_>>();
+    Ok(match *how {
+        Subset::Random { share, seed } => {
+            check_share(share)?;
+            some(&all(), share, &mut Random::new(seed))
+        }
+        Subset::Ranks { ranks, seed } => {
+            check_ranks()?;
+            let ranks = some_ranks(rank_of, ranks, &mut Random::new(seed));
+            let mut places = all();
+            places.retain(|&place| ranks.binary_search(&rank_of[place as usize]).is_ok());
+            places
+        }
+        Subset::RanksAndRandom { ranks, share, seed } => {
+            check_ranks()?;
+            check_share(share)?;
+            let mut random = Random::new(seed);
+            let ranks = some_ranks(rank_of, ranks, &mut random);
+            let is_chosen = |place: &u32| ranks.binary_search(&rank_of[*place as usize]).is_ok();
+            let (mut places, others): (Vec<_>, Vec<_>) = all().into_iter().partition(is_chosen);
+            places.extend(some(&others, share, &mut random));
+            places.sort_unstable();
+            places
+        }
+        Subset::Thinned { eps, most, seed } => {
+            if !(1e-150..=1e150).contains(&eps) {
+                return Err(SubsetError::Eps(eps));
+            }
+            thinned(points, eps, most, seed)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload;
+
+    #[test]
+    fn choices_are_as_many_as_asked_and_the_same_each_time() {
+        let (points, _) = workload::blobs(1_000, 2, 1);
+        let rank_of: Vec<Rank> = (0..1_000).map(|i| Rank(i / 100)).collect();
+        let choose = |how| choose(&points, &rank_of, &how).unwrap();
+        let random = choose(Subset::Random { share: 0.25, seed: 1 });
+        assert!(random.len() == 250 && random.is_sorted());
+        assert_eq!(random, choose(Subset::Random { share: 0.25, seed: 1 }));
+        assert_ne!(random, choose(Subset::Random { share: 0.25, seed: 2 }));
+        let ranks = choose(Subset::Ranks { ranks: 3, seed: 1 });
+        assert!(ranks.len() == 300 && ranks.is_sorted());
+        assert_eq!(choose(Subset::Ranks { ranks: 99, seed: 1 }).len(), 1_000);
+        let both = choose(Subset::RanksAndRandom { ranks: 3, share: 0.1, seed: 1 });
+        assert!(both.len() == 370 && both.is_sorted());
+        assert!(ranks.iter().all(|place| both.binary_search(place).is_ok()));
+        let thinned = choose(Subset::Thinned { eps: 0.01, most: 1, seed: 1 });
+        assert!(thinned.is_sorted() && thinned.len() < 1_000);
+        assert_eq!(choose(Subset::Thinned { eps: 0.01, most: 1_000, seed: 1 }).len(), 1_000);
+    }
+
+    #[test]
+    fn wrong_use_is_said() {
+        let (points, _) = workload::blobs(3, 2, 1);
+        let error = |how| choose(&points, &[Rank(0)], &how).unwrap_err().to_string();
+        assert_eq!(
+            error(Subset::Random { share: f64::NAN, seed: 0 }),
+            "expected a share between 0 and 1, found NaN"
+        );
+        assert_eq!(
+            error(Subset::Ranks { ranks: 1, seed: 0 }),
+            "expected 3 ranks, one for each point, found 1"
+        );
+        assert_eq!(
+            error(Subset::Thinned { eps: 0.0, most: 1, seed: 0 }),
+            "expected eps between 1e-150 and 1e150, found 0"
+        );
+    }
+}
