@@ -1,0 +1,439 @@
+//! The natural cubic smoothing spline with kinks, in linear time.
+//!
+//! Owns the minimiser of `sum w (y - f)^2 + lambda * integral f''^2` over functions with free kinks at given places: Reinsch's banded
+//! equations in the second derivatives, in which an infinite weight (a point that the curve must meet) is an ordinary case. It is the
+//! posterior mean of an integrated Wiener process; a kink of `f` is a jump of its rate, whose test needs only the inner band of
+//! the inverse matrix (Hutchinson and de Hoog, "Smoothing noisy data with spline functions", 1985). Refuses to choose lambda or kinks.
+
+use serde::{Deserialize, Serialize};
+
+/// Points to fit: `x` rising strictly, and weights; an infinite weight makes the curve meet its point.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Knots {
+    /// Places.
+    pub x: Vec<f64>,
+    /// Values.
+    pub y: Vec<f64>,
+    /// One over the weights: 0 where the curve must meet the point.
+    pub variance: Vec<f64>,
+}
+
+/// Why nothing can be fitted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SplineError {
+    /// Too few points.
+    #[error("expected at least 3 points, found {0}")]
+    TooFew(usize),
+    /// Columns of different lengths.
+    #[error("expected as many values and weights as places")]
+    Lengths,
+    /// Places that do not rise, or numbers that are not finite.
+    #[error("expected finite numbers and rising places, point {0} is not so")]
+    Disordered(usize),
+    /// A smoothing that is not a number above zero.
+    #[error("expected a smoothing above zero, found {0}")]
+    Smoothing(f64),
+}
+
+impl Knots {
+    /// All points in order of `x`, those at the same place as one with the sum of their weights; points that are not
+    /// finite or whose weight is not above zero are left out.
+    pub fn merged(points: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
+        let mut points: Vec<(f64, f64, f64)> = points
+            .into_iter()
+            .filter(|&(x, y, w)| x.is_finite() && y.is_finite() && w > 0.0)
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut knots = Self::default();
+        for same in points.chunk_by(|a, b| a.0 == b.0) {
+            let weight: f64 = same.iter().map(|p| p.2).sum();
+            let y = if weight.is_finite() {
+                same.iter().map(|p| p.1 * p.2).sum::<f64>() / weight
+            } else {
+                // Points that must be met win over all others.
+                let met = same.iter().filter(|p| p.2.is_infinite());
+                let (sum, count) = met.fold((0.0, 0.0), |(sum, n), p| (sum + p.1, n + 1.0));
+                sum / count
+            };
+            knots.x.push(same[0].0);
+            knots.y.push(y);
+            knots.variance.push(1.0 / weight);
+        }
+        knots
+    }
+
+    fn check(&self, lambda: f64) -> Result<(), SplineError> {
+        let count = self.x.len();
+        if count < 3 {
+            return Err(SplineError::TooFew(count));
+        }
+        if self.y.len() != count || self.variance.len() != count {
+            return Err(SplineError::Lengths);
+        }
+        let wrong = |at: usize| {
+            let numbers = [self.x[at], self.y[at], self.variance[at]];
+            numbers.iter().any(|number| !number.is_finite())
+                || self.variance[at] < 0.0
+                || (at > 0 && self.x[at] <= self.x[at - 1])
+        };
+        if let Some(at) = (0..count).find(|&at| wrong(at)) {
+            return Err(SplineError::Disordered(at));
+        }
+        if !(lambda > 0.0 && lambda.is_finite()) {
+            return Err(SplineError::Smoothing(lambda));
+        }
+        Ok(())
+    }
+}
+
+/// The equations of one set of places, weights and lambda, factored.
+#[derive(Clone, Debug)]
+pub struct System<'a> {
+    knots: &'a Knots,
+    lambda: f64,
+    /// Distances between places.
+    h: Vec<f64>,
+    /// One over the diagonal of D, and the two bands of L, of `L D L^T = R + lambda Q^T V Q`.
+    pivot: Vec<f64>,
+    first: Vec<f64>,
+    second: Vec<f64>,
+}
+
+/// A fitted curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spline {
+    x: Vec<f64>,
+    /// Values of the smooth part, without kinks.
+    smooth: Vec<f64>,
+    /// Second derivatives of the smooth part.
+    bend: Vec<f64>,
+    /// Places and heights of the jumps of the slope.
+    kinks: Vec<(f64, f64)>,
+}
+
+/// What one more kink would do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its place.
+    pub at: f64,
+    /// By how much the minimum falls.
+    pub gain: f64,
+}
+
+impl<'a> System<'a> {
+    /// Factors the equations.
+    ///
+    /// # Errors
+    /// Where the points are too few or disordered, or lambda is not above zero.
+    pub fn new(knots: &'a Knots, lambda: f64) -> Result<Self, SplineError> {
+        knots.check(lambda)?;
+        let h: Vec<f64> = knots.x.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let inner = h.len() - 1;
+        let (mut pivot, mut first, mut second) =
+            (vec![0.0; inner], vec![0.0; inner], vec![0.0; inner]);
+        let v = &knots.variance;
+        let (mut d1, mut d2, mut below1, mut below2) = (0.0, 0.0, 0.0, 0.0);
+        for j in 0..inner {
+            let (a, b) = (1.0 / h[j], 1.0 / h[j + 1]);
+            let diagonal = (h[j] + h[j + 1]) / 3.0
+                + lambda * (v[j] * a * a + v[j + 1] * (a + b) * (a + b) + v[j + 2] * b * b);
+            let c = if j + 1 < inner { 1.0 / h[j + 2] } else { 0.0 };
+            let off1 = h[j + 1] / 6.0 - lambda * (v[j + 1] * (a + b) * b + v[j + 2] * b * (b + c));
+            let off2 = lambda * v[j + 2] * b * c;
+            // Column j of L from columns j - 1 and j - 2, whose pivots are d1 and d2.
+            let lower: f64 = if j > 0 { first[j - 1] } else { 0.0 };
+            let lowest: f64 = if j > 1 { second[j - 2] } else { 0.0 };
+            let d = diagonal - lower * lower * d1 - lowest * lowest * d2;
+            let one = 1.0 / d;
+            pivot[j] = one;
+            first[j] = (off1 - below2 * lower) * one;
+            second[j] = off2 * one;
+            below1 = second[j] * d;
+            (d2, d1) = (d1, d);
+            below2 = below1;
+        }
+        let _ = below1;
+        if inner > 0 {
+            first[inner - 1] = 0.0;
+            second[inner - 1] = 0.0;
+        }
+        if inner > 1 {
+            second[inner - 2] = 0.0;
+        }
+        Ok(Self { knots, lambda, h, pivot, first, second })
+    }
+
+    /// Solves the equations in place.
+    fn solve(&self, rhs: &mut [f64]) {
+        let n = rhs.len();
+        for j in 0..n {
+            let value = rhs[j];
+            if j + 1 < n {
+                rhs[j + 1] -= self.first[j] * value;
+            }
+            if j + 2 < n {
+                rhs[j + 2] -= self.second[j] * value;
+            }
+        }
+        for j in (0..n).rev() {
+            let mut value = rhs[j] * self.pivot[j];
+            if j + 1 < n {
+                value -= self.first[j] * rhs[j + 1];
+            }
+            if j + 2 < n {
+                value -= self.second[j] * rhs[j + 2];
+            }
+            rhs[j] = value;
+        }
+    }
+
+    /// Differences of the slopes of the polygon through `y`.
+    fn bends(&self, y: &[f64]) -> Vec<f64> {
+        (0..self.h.len() - 1)
+            .map(|j| (y[j + 2] - y[j + 1]) / self.h[j + 1] - (y[j + 1] - y[j]) / self.h[j])
+            .collect()
+    }
+
+    /// Diagonal and first band of the inverse matrix.
+    fn inverse_band(&self) -> (Vec<f64>, Vec<f64>) {
+        let n = self.pivot.len();
+        let (mut p0, mut p1) = (vec![0.0; n + 2], vec![0.0; n + 2]);
+        let mut p2 = 0.0;
+        for j in (0..n).rev() {
+            let (a, b) = (self.first[j], self.second[j]);
+            let next = -a * p0[j + 1] - b * p1[j + 1];
+            let after = -a * p1[j + 1] - b * p0[j + 2];
+            p0[j] = self.pivot[j] - a * next - b * after;
+            p1[j] = next;
+            p2 = after;
+        }
+        let _ = p2;
+        p0.truncate(n);
+        p1.truncate(n);
+        (p0, p1)
+    }
+
+    /// The interval and its share before `at`: a kink at `at` bends the polygon at two inner points, by `u` and `1 - u`.
+    fn place(&self, at: f64) -> (usize, f64) {
+        let k = (self.knots.x.partition_point(|&x| x <= at).max(1) - 1).min(self.h.len() - 1);
+        (k, ((self.knots.x[k + 1] - at) / self.h[k]).clamp(0.0, 1.0))
+    }
+
+    /// Column of the kink at `at`, as (inner point, weight).
+    fn column(&self, at: f64) -> [(usize, f64); 2] {
+        let (k, u) = self.place(at);
+        let last = self.h.len() - 1;
+        // Knot k is inner point k - 1; the ends have no equation, where a kink is a mere slope.
+        let left = if k == 0 { (0, 0.0) } else { (k - 1, u) };
+        let right = if k == last { (0, 0.0) } else { (k, 1.0 - u) };
+        [left, right]
+    }
+
+    /// Fits with kinks at `kinks`; kinks that cannot be told apart from others or from the ends get height 0.
+    pub fn fit(&self, kinks: &[f64]) -> Spline {
+        let mut y = self.knots.y.clone();
+        let mut gamma = self.bends(&y);
+        self.solve(&mut gamma);
+        let mut heights = vec![0.0; kinks.len()];
+        if !kinks.is_empty() {
+            let kinked = Kinked::new(self, kinks);
+            let rhs: Vec<f64> = kinked.columns.iter().map(|c| dot(c, &gamma)).collect();
+            heights = kinked.small.solve(rhs);
+            for (inverse, height) in kinked.inverse.iter().zip(&heights) {
+                for (gamma, p) in gamma.iter_mut().zip(inverse) {
+                    *gamma -= height * p;
+                }
+            }
+            for (&at, &height) in kinks.iter().zip(&heights) {
+                for (y, &x) in y.iter_mut().zip(&self.knots.x) {
+                    *y -= height * (x - at).max(0.0);
+                }
+            }
+        }
+        let n = y.len();
+        let mut bend = vec![0.0; n];
+        bend[1..n - 1].copy_from_slice(&gamma);
+        for k in 0..n {
+            let before = if k == 0 { 0.0 } else { (bend[k] - bend[k - 1]) / self.h[k - 1] };
+            let after = if k + 1 == n { 0.0 } else { (bend[k + 1] - bend[k]) / self.h[k] };
+            y[k] -= self.lambda * self.knots.variance[k] * (after - before);
+        }
+        let kinks = kinks.iter().copied().zip(heights).collect();
+        Spline { x: self.knots.x.clone(), smooth: y, bend, kinks }
+    }
+
+    /// The best place for one more kink beside `kinks` among those that `allowed` admits.
+    pub fn candidate(&self, kinks: &[f64], allowed: impl Fn(f64) -> bool) -> Option<Candidate> {
+        let mut gamma = self.bends(&self.knots.y);
+        self.solve(&mut gamma);
+        let (mut p0, mut p1) = self.inverse_band();
+        if !kinks.is_empty() {
+            // What the kinks already there explain is taken out of the residuals and of their covariance.
+            let kinked = Kinked::new(self, kinks);
+            let rhs: Vec<f64> = kinked.columns.iter().map(|c| dot(c, &gamma)).collect();
+            let heights = kinked.small.solve(rhs);
+            let count = kinks.len();
+            let mut row = vec![0.0; count];
+            let mut next = vec![0.0; count];
+            for j in 0..gamma.len() {
+                for (at, inverse) in kinked.inverse.iter().enumerate() {
+                    gamma[j] -= heights[at] * inverse[j];
+                    row[at] = inverse[j];
+                    next[at] = inverse.get(j + 1).copied().unwrap_or(0.0);
+                }
+                let solved = kinked.small.solve(row.clone());
+                p0[j] -= row.iter().zip(&solved).map(|(a, b)| a * b).sum::<f64>();
+                p1[j] -= next.iter().zip(&solved).map(|(a, b)| a * b).sum::<f64>();
+            }
+        }
+        let (x, mut best) = (&self.knots.x, None::<Candidate>);
+        for k in 0..self.h.len() {
+            for step in 0..4 {
+                let u = 1.0 - f64::from(step) / 4.0;
+                let at = x[k] + (1.0 - u) * self.h[k];
+                let (left, right) = (k.checked_sub(1), (k + 1 < self.h.len()).then_some(k));
+                let (wl, wr) = (u, 1.0 - u);
+                let (mut score, mut spread) = (0.0, 0.0);
+                if let Some(l) = left {
+                    score += wl * gamma[l];
+                    spread += wl * wl * p0[l];
+                }
+                if let Some(r) = right {
+                    score += wr * gamma[r];
+                    spread += wr * wr * p0[r];
+                }
+                if let (Some(l), Some(_)) = (left, right) {
+                    spread += 2.0 * wl * wr * p1[l];
+                }
+                let floor = 1e-9 * p0[left.or(right).unwrap_or(0)].abs();
+                let gain = self.lambda * score * score / spread;
+                if spread > floor && allowed(at) && best.is_none_or(|best| gain > best.gain) {
+                    best = Some(Candidate { at, gain });
+                }
+            }
+        }
+        best
+    }
+}
+
+/// Kinks as columns, with the inverse matrix applied to them.
+struct Kinked {
+    columns: Vec<[(usize, f64); 2]>,
+    inverse: Vec<Vec<f64>>,
+    small: Small,
+}
+
+impl Kinked {
+    fn new(system: &System<'_>, kinks: &[f64]) -> Self {
+        let columns: Vec<_> = kinks.iter().map(|&at| system.column(at)).collect();
+        let inverse: Vec<Vec<f64>> = columns
+            .iter()
+            .map(|column| {
+                let mut rhs = vec![0.0; system.pivot.len()];
+                for &(at, weight) in column {
+                    rhs[at] += weight;
+                }
+                system.solve(&mut rhs);
+                rhs
+            })
+            .collect();
+        let rows = columns.iter().map(|c| inverse.iter().map(|p| dot(c, p)).collect()).collect();
+        Self { columns, inverse, small: Small::new(rows) }
+    }
+}
+
+fn dot(column: &[(usize, f64); 2], values: &[f64]) -> f64 {
+    column.iter().map(|&(at, weight)| weight * values[at]).sum()
+}
+
+/// A small symmetric matrix in Cholesky's factors; rows that depend on earlier ones give 0.
+struct Small(Vec<Vec<f64>>);
+
+impl Small {
+    fn new(mut rows: Vec<Vec<f64>>) -> Self {
+        for i in 0..rows.len() {
+            for j in 0..=i {
+                let sum: f64 = (0..j).map(|k| rows[i][k] * rows[j][k]).sum();
+                let left = rows[i][j] - sum;
+                rows[i][j] = if i == j {
+                    if left > 1e-10 * rows[i][i] { left.sqrt() } else { 0.0 }
+                } else if rows[j][j] > 0.0 {
+                    left / rows[j][j]
+                } else {
+                    0.0
+                };
+            }
+        }
+        Self(rows)
+    }
+
+    fn solve(&self, mut rhs: Vec<f64>) -> Vec<f64> {
+        let rows = &self.0;
+        for i in 0..rhs.len() {
+            let sum: f64 = (0..i).map(|k| rows[i][k] * rhs[k]).sum();
+            rhs[i] = if rows[i][i] > 0.0 { (rhs[i] - sum) / rows[i][i] } else { 0.0 };
+        }
+        for i in (0..rhs.len()).rev() {
+            let sum: f64 = (i + 1..rhs.len()).map(|k| rows[k][i] * rhs[k]).sum();
+            rhs[i] = if rows[i][i] > 0.0 { (rhs[i] - sum) / rows[i][i] } else { 0.0 };
+        }
+        rhs
+    }
+}
+
+impl Spline {
+    /// Jumps of the slope: places and heights.
+    pub fn kinks(&self) -> &[(f64, f64)] {
+        &self.kinks
+    }
+
+    /// The interval that holds `at`; its last or first beyond the ends.
+    pub fn interval(&self, at: f64) -> usize {
+        (self.x.partition_point(|&x| x <= at).max(1) - 1).min(self.x.len() - 2)
+    }
+
+    /// The value at `at`, straight beyond the ends.
+    pub fn value(&self, at: f64) -> f64 {
+        self.value_in(self.interval(at), at)
+    }
+
+    /// The value at `at`, which the caller knows to be in interval `k`.
+    pub fn value_in(&self, k: usize, at: f64) -> f64 {
+        let h = self.x[k + 1] - self.x[k];
+        let t = ((at - self.x[k]) / h).clamp(0.0, 1.0);
+        let (s, b) = (&self.smooth, &self.bend);
+        let bent = h * h / 6.0 * t * (1.0 - t) * ((2.0 - t) * b[k] + (1.0 + t) * b[k + 1]);
+        let mut value = s[k] + t * (s[k + 1] - s[k]) - bent;
+        let beyond = at - (self.x[k] + t * h);
+        if beyond.abs() > 1e-12 * h {
+            value += beyond * self.smooth_slope(k, t);
+        }
+        for &(place, height) in &self.kinks {
+            value += height * (at - place).max(0.0);
+        }
+        value
+    }
+
+    fn smooth_slope(&self, k: usize, t: f64) -> f64 {
+        let h = self.x[k + 1] - self.x[k];
+        let (s, b) = (&self.smooth, &self.bend);
+        (s[k + 1] - s[k]) / h
+            + h / 6.0 * ((3.0 * t * t - 1.0) * b[k + 1] - (2.0 - 6.0 * t + 3.0 * t * t) * b[k])
+    }
+
+    /// The slope at `at`; at a kink the one behind it.
+    pub fn slope(&self, at: f64) -> f64 {
+        self.slope_in(self.interval(at), at)
+    }
+
+    /// The slope at `at`, which the caller knows to be in interval `k`.
+    pub fn slope_in(&self, k: usize, at: f64) -> f64 {
+        let h = self.x[k + 1] - self.x[k];
+        let t = ((at - self.x[k]) / h).clamp(0.0, 1.0);
+        let kinks = self.kinks.iter().filter(|kink| kink.0 <= at).map(|kink| kink.1).sum::<f64>();
+        self.smooth_slope(k, t) + kinks
+    }
+}
+
+#[cfg(test)]
+mod tests;
