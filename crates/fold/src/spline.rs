@@ -132,7 +132,7 @@ impl<'a> System<'a> {
         let (mut pivot, mut first, mut second) =
             (vec![0.0; inner], vec![0.0; inner], vec![0.0; inner]);
         let v = &knots.variance;
-        let (mut d1, mut d2, mut below1, mut below2) = (0.0, 0.0, 0.0, 0.0);
+        let (mut d1, mut d2, mut below) = (0.0, 0.0, 0.0);
         for j in 0..inner {
             let (a, b) = (1.0 / h[j], 1.0 / h[j + 1]);
             let diagonal = (h[j] + h[j + 1]) / 3.0
@@ -146,13 +146,11 @@ impl<'a> System<'a> {
             let d = diagonal - lower * lower * d1 - lowest * lowest * d2;
             let one = 1.0 / d;
             pivot[j] = one;
-            first[j] = (off1 - below2 * lower) * one;
+            first[j] = (off1 - below * lower) * one;
             second[j] = off2 * one;
-            below1 = second[j] * d;
+            below = second[j] * d;
             (d2, d1) = (d1, d);
-            below2 = below1;
         }
-        let _ = below1;
         if inner > 0 {
             first[inner - 1] = 0.0;
             second[inner - 1] = 0.0;
@@ -198,16 +196,13 @@ impl<'a> System<'a> {
     fn inverse_band(&self) -> (Vec<f64>, Vec<f64>) {
         let n = self.pivot.len();
         let (mut p0, mut p1) = (vec![0.0; n + 2], vec![0.0; n + 2]);
-        let mut p2 = 0.0;
         for j in (0..n).rev() {
             let (a, b) = (self.first[j], self.second[j]);
             let next = -a * p0[j + 1] - b * p1[j + 1];
             let after = -a * p1[j + 1] - b * p0[j + 2];
             p0[j] = self.pivot[j] - a * next - b * after;
             p1[j] = next;
-            p2 = after;
         }
-        let _ = p2;
         p0.truncate(n);
         p1.truncate(n);
         (p0, p1)

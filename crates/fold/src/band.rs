@@ -1,0 +1,145 @@
+//! The 95 % band: what would come out had other instances been recorded, and what smoothing hides.
+//!
+//! Owns three parts. The spread comes from fits that leave out one group of instances each (the jackknife, which knows the
+//! correlation inside instances; Student's t for few groups). The bias is what smoothing the residuals once more would add (Tukey's
+//! twicing), as a root mean square over the width of the smoother. Around a jump the band covers both sides as far as its place
+//! is uncertain. Without the last, coverage near jumps falls to half.
+
+use crate::bins::Bins;
+use crate::jumps::refine;
+use crate::spline::{Knots, Spline, System};
+
+/// Fits that leave out one group each, on a grid of x.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Replicates {
+    /// Rates, with the jumps where the whole fit has them.
+    pub(crate) rate: Vec<Vec<f64>>,
+    /// Accumulated shares, with jumps found anew.
+    pub(crate) accumulated: Vec<Vec<f64>>,
+    /// Places of the jumps.
+    pub(crate) kinks: Vec<Vec<f64>>,
+}
+
+impl Replicates {
+    /// Fits without each group in turn.
+    pub(crate) fn new(bins: &Bins, lambda: f64, kinks: &[f64], grid: &[f64], closest: f64) -> Self {
+        use rayon::prelude::*;
+        let one = |group: usize| {
+            let knots = bins.knots(std::iter::once(group));
+            let system = System::new(&knots, lambda).ok()?;
+            let fixed = system.fit(kinks);
+            let mut own = kinks.to_vec();
+            refine(&system, &mut own, closest);
+            let moved = if own.is_empty() { None } else { Some(system.fit(&own)) };
+            let accumulated = values(moved.as_ref().unwrap_or(&fixed), grid);
+            Some((slopes(&fixed, grid), accumulated, own))
+        };
+        let mut all = Self::default();
+        if bins.groups >= 2 {
+            let found: Vec<_> = (0..bins.groups).into_par_iter().map(one).collect();
+            for (rate, accumulated, kinks) in found.into_iter().flatten() {
+                all.rate.push(rate);
+                all.accumulated.push(accumulated);
+                all.kinks.push(kinks);
+            }
+        }
+        all
+    }
+}
+
+/// The curve's values on a rising grid.
+pub(crate) fn values(spline: &Spline, grid: &[f64]) -> Vec<f64> {
+    grid.iter().map(|&at| spline.value(at)).collect()
+}
+
+/// The curve's slopes on a rising grid.
+pub(crate) fn slopes(spline: &Spline, grid: &[f64]) -> Vec<f64> {
+    grid.iter().map(|&at| spline.slope(at)).collect()
+}
+
+/// Jackknife standard error of each place; NaN with fewer than two replicates.
+pub(crate) fn spread<'a>(replicates: impl Iterator<Item = &'a [f64]> + Clone, length: usize) -> Vec<f64> {
+    let count = replicates.clone().count() as f64;
+    let mut mean = vec![0.0; length];
+    for row in replicates.clone() {
+        mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value / count);
+    }
+    let mut squares = vec![0.0; length];
+    for row in replicates {
+        for ((sum, value), mean) in squares.iter_mut().zip(row).zip(&mean) {
+            *sum += (value - mean) * (value - mean);
+        }
+    }
+    squares.iter().map(|sum| if count < 2.0 { f64::NAN } else { ((count - 1.0) / count * sum).sqrt() }).collect()
+}
+
+/// What smoothing hides of value and slope: the correction by twicing, as a root mean square over `width` on either side.
+pub(crate) fn bias(
+    knots: &Knots,
+    lambda: f64,
+    kinks: &[f64],
+    spline: &Spline,
+    grid: &[f64],
+    width: f64,
+) -> (Vec<f64>, Vec<f64>) {
+    let mut residuals = knots.clone();
+    for (y, &x) in residuals.y.iter_mut().zip(&knots.x) {
+        *y -= spline.value(x);
+    }
+    let Ok(system) = System::new(&residuals, lambda) else {
+        return (vec![f64::NAN; grid.len()], vec![f64::NAN; grid.len()]);
+    };
+    let again = system.fit(kinks);
+    let step = 1.0 / (grid.len() - 1) as f64;
+    let reach = ((width / step).ceil() as usize).clamp(1, grid.len());
+    (spread_out(&values(&again, grid), reach), spread_out(&slopes(&again, grid), reach))
+}
+
+/// Root mean square over `reach` neighbours on either side.
+fn spread_out(numbers: &[f64], reach: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; numbers.len() + 1];
+    for (at, number) in numbers.iter().enumerate() {
+        sums[at + 1] = sums[at] + number * number;
+    }
+    (0..numbers.len())
+        .map(|at| {
+            let (from, to) = (at.saturating_sub(reach), (at + reach + 1).min(numbers.len()));
+            ((sums[to] - sums[from]) / (to - from) as f64).max(0.0).sqrt()
+        })
+        .collect()
+}
+
+/// Student's t that 95 % lie within, for `freedom` degrees of freedom; NaN for none.
+pub(crate) fn student(freedom: usize) -> f64 {
+    const TABLE: [f64; 10] =
+        [f64::NAN, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
+    TABLE.get(freedom).copied().unwrap_or_else(|| {
+        // The first terms of Fisher's expansion, exact to 0.002 from 10 on.
+        let (z, n) = (1.959_964_f64, freedom as f64);
+        z + (z.powi(3) + z) / (4.0 * n) + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_t() {
+        assert!(student(0).is_nan());
+        assert!((student(5) - 2.571).abs() < 1e-9);
+        for (freedom, expected) in [(10, 2.228), (20, 2.086), (47, 2.012), (1000, 1.962)] {
+            assert!((student(freedom) - expected).abs() < 0.002);
+        }
+    }
+
+    #[test]
+    fn spread_of_means_is_their_standard_error() {
+        let values = [1.0, 4.0, 2.0, 9.0];
+        let without: Vec<Vec<f64>> =
+            (0..4).map(|at| vec![(values.iter().sum::<f64>() - values[at]) / 3.0]).collect();
+        let found = spread(without.iter().map(Vec::as_slice), 1)[0];
+        let variance = values.iter().map(|v| (v - 4.0_f64).powi(2)).sum::<f64>() / 3.0;
+        assert!((found - (variance / 4.0).sqrt()).abs() < 1e-12);
+    }
+}
