@@ -120,6 +120,13 @@ pub(crate) fn student(freedom: usize) -> f64 {
     })
 }
 
+/// Student's t as unlikely as `normal` of the normal distribution, for `freedom` degrees of freedom; within 5 % from 4 on.
+pub(crate) fn student_tail(normal: f64, freedom: usize) -> f64 {
+    let n = freedom as f64;
+    // Wallace, "Bounds on normal approximations to Student's and the chi-square distributions" (1959).
+    (n * ((normal * normal / (n - 0.5)).exp() - 1.0)).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

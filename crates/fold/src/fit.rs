@@ -10,7 +10,7 @@ use talea_model::{Gap, GapKind, Gaps};
 use crate::band::{self, Replicates};
 use crate::bins::Bins;
 use crate::held::{self, Held};
-use crate::jumps::{self, Choice};
+use crate::jumps::{Choice, Search};
 use crate::kriging::NUGGET;
 use crate::project::Projected;
 use crate::spline::{Knots, Spline, System};
@@ -220,12 +220,14 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
         held = Held::new(projected, &y, &bins);
         knots = bins.knots(std::iter::empty());
     }
-    let mut kinks = Vec::new();
+    let (mut kinks, mut suspects) = (Vec::new(), Vec::new());
     let closest = 2.0 * bins.width();
     if let (Some(held), Jumps::Tested) = (&held, options.jumps) {
         let scores = held.scores(lambda, &[]);
         let without = Choice { lambda, kinks: Vec::new(), scores };
-        let found = jumps::search(&knots, held, without, closest);
+        let search = Search { bins: &bins, knots: &knots, held, closest };
+        let found = search.run(without);
+        suspects = search.suspects(&found);
         kinks = found.kinks;
         if options.smoothing == Smoothing::HeldOut {
             lambda = found.lambda;
@@ -236,22 +238,21 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
     let points = options.points.clamp(2, 1 << 20);
     let grid: Vec<f64> = (0..points).map(|i| i as f64 / (points - 1) as f64).collect();
     let (rate, accumulated, _) = monotone::on_grid(&spline, &knots.x, &grid);
-    let replicates = Replicates::new(&bins, lambda, &kinks, &grid, closest);
+    let width = lambda.powf(0.25);
+    let whole = Fitted { bins: &bins, knots: &knots, lambda, spline: &spline, grid: &grid, closest };
+    let Banded { mut rate, accumulated_deviation, deviation, jumps, extra, replicates, factor } =
+        banded(&whole, rate);
     if replicates.rate.len() < 2 {
         note(GapKind::Missing, 0, "one instance, no band".to_owned());
     }
-    let width = lambda.powf(0.25);
-    let banded = banded(&Fitted { knots: &knots, lambda, spline: &spline, grid: &grid, width }, &replicates);
-    let Banded { deviation, accumulated_deviation, places, extra, factor } = banded;
-    let mut rate = around(rate, &deviation, factor, f64::INFINITY);
-    let mut jumps = Vec::new();
-    for (at, (&(place, height), deviation)) in spline.kinks().iter().zip(&places).enumerate() {
-        let within = factor * deviation;
-        jumps.push(Jump { at: place, within, height });
-        let others = spline.kinks();
-        let before = if at > 0 { others[at - 1].0 } else { 0.0 };
-        let after = others.get(at + 1).map_or(1.0, |kink| kink.0);
-        widen(&mut rate, &grid, (place - within, place + within), (before, after));
+    for suspect in &suspects {
+        let other = spline_of(&knots, suspect.lambda, &suspect.kinks)?;
+        let rates = Replicates::new(&bins, suspect.lambda, &suspect.kinks, &grid, closest).rate;
+        let spread = band::spread(rates.iter().map(Vec::as_slice), grid.len());
+        // One standard deviation: the choice itself is in doubt, its details hardly matter.
+        let other = around(band::slopes(&other, &grid), &spread, 1.0, f64::INFINITY);
+        let new = suspect.kinks.iter().copied().filter(|kink| !kinks.contains(kink));
+        include(&mut rate, &other, &grid, new, 2.0 * width);
     }
     let accumulated = around(accumulated, &accumulated_deviation, factor, 1.0);
     let cells = ((0.5 / held::spacing(projected)) as usize).min(MOST_CELLS);
@@ -298,43 +299,73 @@ fn check(projected: &Projected) -> Option<()> {
     rising.then_some(())
 }
 
+#[derive(Clone, Copy)]
 struct Fitted<'a> {
+    bins: &'a Bins,
     knots: &'a Knots,
     lambda: f64,
     spline: &'a Spline,
     grid: &'a [f64],
-    width: f64,
+    closest: f64,
 }
 
 struct Banded {
+    rate: Band,
+    jumps: Vec<Jump>,
     /// Standard deviations of the rate, with what smoothing hides.
     deviation: Vec<f64>,
     accumulated_deviation: Vec<f64>,
-    /// Standard deviations of the places of jumps.
-    places: Vec<f64>,
     /// The part of `deviation` that is not spread.
     extra: Vec<f64>,
+    replicates: Replicates,
     /// Student's t.
     factor: f64,
 }
 
-fn banded(fitted: &Fitted<'_>, replicates: &Replicates) -> Banded {
-    let (grid, spline) = (fitted.grid, fitted.spline);
+/// The band around `rate`, which `fitted` has on its grid.
+fn banded(fitted: &Fitted<'_>, rate: Vec<f64>) -> Banded {
+    let Fitted { bins, knots, lambda, spline, grid, closest } = *fitted;
     let kinks: Vec<f64> = spline.kinks().iter().map(|kink| kink.0).collect();
+    let replicates = Replicates::new(bins, lambda, &kinks, grid, closest);
+    let factor = band::student(replicates.rate.len().saturating_sub(1));
     let spread = |rows: &[Vec<f64>], length| band::spread(rows.iter().map(Vec::as_slice), length);
     let rates = spread(&replicates.rate, grid.len());
     let shares = spread(&replicates.accumulated, grid.len());
     let (hidden_share, hidden) =
-        band::bias(fitted.knots, fitted.lambda, &kinks, spline, grid, fitted.width);
+        band::bias(knots, lambda, &kinks, spline, grid, lambda.powf(0.25));
+    let both = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a.hypot(*b)).collect();
+    let deviation: Vec<f64> = both(&rates, &hidden);
+    let mut rate = around(rate, &deviation, factor, f64::INFINITY);
     // A kink is found to within a step of the search at best.
-    let step = 1.0 / fitted.knots.x.len() as f64;
-    let places = spread(&replicates.kinks, kinks.len()).iter().map(|d| d.hypot(0.5 * step)).collect();
-    Banded {
-        deviation: rates.iter().zip(&hidden).map(|(a, b)| a.hypot(*b)).collect(),
-        accumulated_deviation: shares.iter().zip(&hidden_share).map(|(a, b)| a.hypot(*b)).collect(),
-        places,
-        extra: hidden,
-        factor: band::student(replicates.rate.len().saturating_sub(1)),
+    let step = 0.5 / knots.x.len() as f64;
+    let places = spread(&replicates.kinks, kinks.len());
+    let mut jumps = Vec::new();
+    for (at, (&(place, height), deviation)) in spline.kinks().iter().zip(places).enumerate() {
+        let within = factor * deviation.hypot(step);
+        jumps.push(Jump { at: place, within, height });
+        let before = if at > 0 { kinks[at - 1] } else { 0.0 };
+        let after = kinks.get(at + 1).copied().unwrap_or(1.0);
+        widen(&mut rate, grid, (place - within, place + within), (before, after));
+    }
+    let accumulated_deviation = both(&shares, &hidden_share);
+    Banded { rate, jumps, deviation, accumulated_deviation, extra: hidden, replicates, factor }
+}
+
+/// Lets the band cover another one too, near `places`.
+fn include(
+    band: &mut Band,
+    other: &Band,
+    grid: &[f64],
+    places: impl Iterator<Item = f64>,
+    reach: f64,
+) {
+    for place in places {
+        let from = grid.partition_point(|&x| x < place - reach);
+        let to = grid.partition_point(|&x| x <= place + reach);
+        for at in from..to {
+            band.low[at] = band.low[at].min(other.low[at]);
+            band.high[at] = band.high[at].max(other.high[at]);
+        }
     }
 }
 

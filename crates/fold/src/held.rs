@@ -5,6 +5,7 @@
 //! error of the rate between samples, in units of the mean rate squared; the noise of the held-out instances is in it.
 
 use crate::bins::Bins;
+use crate::jumps::refine;
 use crate::project::Projected;
 use crate::select::median;
 use crate::spline::{Knots, Spline, System};
@@ -71,10 +72,23 @@ impl Held {
 
     /// The score of each group; NaN where a fold cannot be fitted.
     pub(crate) fn scores(&self, lambda: f64, kinks: &[f64]) -> Vec<f64> {
+        self.scores_by(lambda, |system| system.fit(kinks))
+    }
+
+    /// The score of each group, with kinks near `kinks` but where each fold has them.
+    pub(crate) fn scores_found_anew(&self, lambda: f64, kinks: &[f64], closest: f64) -> Vec<f64> {
+        self.scores_by(lambda, |system| {
+            let mut kinks = kinks.to_vec();
+            refine(system, &mut kinks, closest);
+            system.fit(&kinks)
+        })
+    }
+
+    fn scores_by(&self, lambda: f64, fit: impl Fn(&System<'_>) -> Spline) -> Vec<f64> {
         let mut scores = vec![f64::NAN; self.groups];
         for fold in &self.folds {
             let Ok(system) = System::new(&fold.knots, lambda) else { continue };
-            let spline = system.fit(kinks);
+            let spline = fit(&system);
             for (group, points) in &fold.points {
                 scores[*group] = score(&spline, points);
             }
@@ -135,7 +149,7 @@ pub(crate) fn better(new: &[f64], old: &[f64]) -> bool {
     let mean = falls.iter().sum::<f64>() / count;
     let variance = falls.iter().map(|fall| (fall - mean).powi(2)).sum::<f64>() / (count - 1.0);
     // Groups share what they are fitted from, hence more than the usual 1.6.
-    mean > 0.0 && (count < 2.0 || mean > 2.0 * (variance / count).sqrt())
+    mean > 0.0 && (count < 2.0 || mean > 1.0 * (variance / count).sqrt())
 }
 
 /// The smoothing with the lowest score, and its scores; `None` where no fold can be fitted.

@@ -1,13 +1,24 @@
 //! Jumps of the rate: proposed where they would explain most, accepted only where held-out instances are foretold better.
 //!
 //! Owns the search. Proposals come from curves much smoother than the best one, in which a jump stands out, several at a time, since
-//! one of four jumps helps little as long as the other three forbid a smoother curve. Whatever does not help is dropped again.
+//! one of four jumps helps little as long as the other three forbid a smoother curve. A proposal is the largest of many chances, so
+//! that each jump must also be many times higher than the jackknife's error of its height, and held-out instances are foretold with
+//! places found without them.
 
+use crate::band::{spread, student_tail};
+use crate::bins::Bins;
 use crate::held::{Held, better, mean};
 use crate::spline::{Knots, System};
 
 /// More jumps than these are a texture, which smoothing describes better.
 const MOST: usize = 12;
+/// Blocks of groups by which the error of a height is found.
+const BLOCKS: usize = 16;
+
+/// How many standard errors a jump is high, as if there were many groups: one of ten thousand by chance ...
+const CERTAIN: f64 = 3.89;
+/// ... and one of eighty.
+const SUSPECTED: f64 = 2.5;
 
 /// Smoothing, jumps in rising order, and the scores of the groups with them.
 #[derive(Clone, Debug)]
@@ -17,49 +28,143 @@ pub(crate) struct Choice {
     pub(crate) scores: Vec<f64>,
 }
 
-/// Searches jumps on top of the best curve without any.
-pub(crate) fn search(knots: &Knots, held: &Held, without: Choice, closest: f64) -> Choice {
-    let mut best = without;
-    for _ in 0..3 {
-        let mut found = None::<Choice>;
-        for factor in [1e3, 1e5, 30.0] {
-            let kinks = propose(knots, best.lambda * factor, &best.kinks, closest);
-            if kinks.len() == best.kinks.len() {
-                continue;
-            }
-            let tried = smoother(held, kinks, &best);
-            if found.as_ref().is_none_or(|found| mean(&tried.scores) < mean(&found.scores)) {
-                found = Some(tried);
-            }
-        }
-        let Some(found) = found.filter(|found| mean(&found.scores) < mean(&best.scores)) else {
-            break;
-        };
-        let found = pruned(knots, held, found, &best.kinks, closest);
-        if found.kinks.len() <= best.kinks.len() || !better(&found.scores, &best.scores) {
-            break;
-        }
-        best = found;
-    }
-    best
+/// What a search works on.
+pub(crate) struct Search<'a> {
+    pub(crate) bins: &'a Bins,
+    pub(crate) knots: &'a Knots,
+    pub(crate) held: &'a Held,
+    /// Kinks are no closer than this to each other and to the ends.
+    pub(crate) closest: f64,
 }
 
-/// `kinks` and those that explain most of what a curve of smoothing `lambda` leaves.
-fn propose(knots: &Knots, lambda: f64, kinks: &[f64], closest: f64) -> Vec<f64> {
-    let mut kinks = kinks.to_vec();
-    let Ok(system) = System::new(knots, lambda) else { return kinks };
-    let mut first = None::<f64>;
-    while kinks.len() < MOST {
-        let Some(found) = system.candidate(&kinks, |at| free(&kinks, at, closest)) else { break };
-        let first = *first.get_or_insert(found.gain);
-        if found.gain < 0.03 * first {
-            break;
+impl Search<'_> {
+    /// Searches jumps on top of the best curve without any.
+    pub(crate) fn run(&self, without: Choice) -> Choice {
+        let mut best = without;
+        for _ in 0..3 {
+            let mut found = None::<Choice>;
+            for factor in [1e3, 1e5, 30.0] {
+                let Some(tried) = self.attempt(&best, factor) else { continue };
+                if found.as_ref().is_none_or(|found| mean(&tried.scores) < mean(&found.scores)) {
+                    found = Some(tried);
+                }
+            }
+            match found {
+                Some(found) if better(&found.scores, &best.scores) => best = found,
+                _ => break,
+            }
         }
-        kinks.push(found.at);
+        best
     }
-    refine(&system, &mut kinks, closest);
-    kinks.sort_by(f64::total_cmp);
-    kinks
+
+    /// Jumps beside those of `best` that may be there but are not certain enough, each with those of `best` as another choice.
+    pub(crate) fn suspects(&self, best: &Choice) -> Vec<Choice> {
+        let mut found = Vec::new();
+        for factor in [30.0, 1e3] {
+            let mut kinks = self.propose(best.lambda * factor, &best.kinks);
+            self.prune(best.lambda * factor, &mut kinks, SUSPECTED);
+            if kinks.len() <= best.kinks.len() {
+                continue;
+            }
+            let mut choice = self.smoother(kinks, best);
+            self.prune(choice.lambda, &mut choice.kinks, SUSPECTED);
+            choice.scores = self.held.scores(choice.lambda, &choice.kinks);
+            // What foretells worse is no other choice.
+            if choice.kinks.len() > best.kinks.len() && mean(&choice.scores) < mean(&best.scores) {
+                found.push(choice);
+            }
+        }
+        found
+    }
+
+    /// More jumps than `old` has, looked for in a curve smoother by `factor`.
+    fn attempt(&self, old: &Choice, factor: f64) -> Option<Choice> {
+        let mut kinks = self.propose(old.lambda * factor, &old.kinks);
+        // Heights are judged at a smoothing at which they can be: that of the search.
+        self.prune(old.lambda * factor.min(1e3), &mut kinks, CERTAIN);
+        if kinks.len() <= old.kinks.len() {
+            return None;
+        }
+        let mut choice = self.smoother(kinks, old);
+        let before = choice.kinks.len();
+        self.prune(choice.lambda, &mut choice.kinks, CERTAIN);
+        if choice.kinks.len() < before {
+            if choice.kinks.len() <= old.kinks.len() {
+                return None;
+            }
+            choice = self.smoother(choice.kinks, old);
+        }
+        if let Ok(system) = System::new(self.knots, choice.lambda) {
+            refine(&system, &mut choice.kinks, self.closest);
+            choice.kinks.sort_by(f64::total_cmp);
+        }
+        choice.scores = self.held.scores_found_anew(choice.lambda, &choice.kinks, self.closest);
+        Some(choice)
+    }
+
+    /// `kinks` and those that explain most of what a curve of smoothing `lambda` leaves.
+    fn propose(&self, lambda: f64, kinks: &[f64]) -> Vec<f64> {
+        let mut kinks = kinks.to_vec();
+        let Ok(system) = System::new(self.knots, lambda) else { return kinks };
+        let mut first = None::<f64>;
+        while kinks.len() < MOST {
+            let free = |at| free(&kinks, at, self.closest);
+            let Some(found) = system.candidate(&kinks, (0.0, 1.0), free) else { break };
+            let first = *first.get_or_insert(found.gain);
+            if found.gain < 0.02 * first {
+                break;
+            }
+            kinks.push(found.at);
+        }
+        refine(&system, &mut kinks, self.closest);
+        kinks.sort_by(f64::total_cmp);
+        kinks
+    }
+
+    /// Drops the weakest kink until all are higher than chance makes them.
+    fn prune(&self, lambda: f64, kinks: &mut Vec<f64>, limit: f64) {
+        let blocks = self.bins.groups.min(BLOCKS);
+        let without: Vec<Knots> = (0..blocks)
+            .map(|block| self.bins.knots((block..self.bins.groups).step_by(blocks)))
+            .collect();
+        let Ok(whole) = System::new(self.knots, lambda) else { return };
+        let systems: Vec<System<'_>> =
+            without.iter().filter_map(|knots| System::new(knots, lambda).ok()).collect();
+        let limit = student_tail(limit, blocks.saturating_sub(1));
+        while !kinks.is_empty() {
+            let heights = |system: &System<'_>| -> Vec<f64> {
+                system.fit(kinks).kinks().iter().map(|kink| kink.1).collect()
+            };
+            let all = heights(&whole);
+            let rows: Vec<Vec<f64>> = systems.iter().map(heights).collect();
+            let errors = spread(rows.iter().map(Vec::as_slice), kinks.len());
+            let weakest = (0..kinks.len())
+                .map(|at| (at, all[at].abs() / errors[at]))
+                .min_by(|a, b| a.1.total_cmp(&b.1));
+            match weakest {
+                Some((at, ratio)) if !(ratio > limit) => kinks.remove(at),
+                _ => return,
+            };
+        }
+    }
+
+    /// The best smoothing from that of `old` upwards.
+    fn smoother(&self, kinks: Vec<f64>, old: &Choice) -> Choice {
+        let scores = self.held.scores(old.lambda, &kinks);
+        let mut best = Choice { lambda: old.lambda, scores, kinks };
+        let mut lambda = old.lambda;
+        let mut worse = 0;
+        while worse < 2 && lambda < 1.0 {
+            lambda *= 5.0;
+            let scores = self.held.scores(lambda, &best.kinks);
+            if mean(&scores) < mean(&best.scores) {
+                (best.lambda, best.scores, worse) = (lambda, scores, 0);
+            } else {
+                worse += 1;
+            }
+        }
+        best
+    }
 }
 
 fn free(kinks: &[f64], at: f64, closest: f64) -> bool {
@@ -72,64 +177,10 @@ pub(crate) fn refine(system: &System<'_>, kinks: &mut [f64], closest: f64) {
         let mut others = kinks.to_vec();
         let old = others.swap_remove(at);
         let distance = others.iter().map(|other| (other - old).abs()).fold(0.06, f64::min);
-        let near = |place: f64| {
-            (place - old).abs() < 0.5 * distance && place > closest && place < 1.0 - closest
-        };
-        if let Some(found) = system.candidate(&others, near) {
+        let reach = 0.45 * distance;
+        let range = ((old - reach).max(closest), (old + reach).min(1.0 - closest));
+        if let Some(found) = system.candidate(&others, range, |_| true) {
             kinks[at] = found.at;
         }
     }
-}
-
-/// The best smoothing from that of `old` upwards.
-fn smoother(held: &Held, kinks: Vec<f64>, old: &Choice) -> Choice {
-    let mut best = Choice { lambda: old.lambda, scores: held.scores(old.lambda, &kinks), kinks };
-    let mut lambda = old.lambda;
-    let mut worse = 0;
-    while worse < 2 && lambda < 1.0 {
-        lambda *= 6.0;
-        let scores = held.scores(lambda, &best.kinks);
-        if mean(&scores) < mean(&best.scores) {
-            (best.lambda, best.scores, worse) = (lambda, scores, 0);
-        } else {
-            worse += 1;
-        }
-    }
-    best
-}
-
-/// Drops every jump, but those of `keep`, without which the held-out instances are foretold no worse.
-fn pruned(knots: &Knots, held: &Held, mut choice: Choice, keep: &[f64], closest: f64) -> Choice {
-    let Ok(system) = System::new(knots, choice.lambda) else { return choice };
-    let moved = |choice: &mut Choice| {
-        let mut kinks = choice.kinks.clone();
-        refine(&system, &mut kinks, closest);
-        let scores = held.scores(choice.lambda, &kinks);
-        if mean(&scores) < mean(&choice.scores) {
-            (choice.kinks, choice.scores) = (kinks, scores);
-        }
-    };
-    moved(&mut choice);
-    // The weakest first: dropping it changes most what the others are worth.
-    loop {
-        let mut weakest = None::<(usize, Vec<f64>)>;
-        for at in 0..choice.kinks.len() {
-            if keep.contains(&choice.kinks[at]) {
-                continue;
-            }
-            let mut kinks = choice.kinks.clone();
-            kinks.remove(at);
-            let scores = held.scores(choice.lambda, &kinks);
-            if better(&choice.scores, &scores) {
-                continue;
-            }
-            if weakest.as_ref().is_none_or(|(_, least)| mean(&scores) < mean(least)) {
-                weakest = Some((at, scores));
-            }
-        }
-        let Some((at, scores)) = weakest else { break };
-        choice.kinks.remove(at);
-        choice.scores = scores;
-    }
-    choice
 }

@@ -9,17 +9,23 @@
 //! analysis using coarse grain sampling" (2009) and Reinsch, "Smoothing by spline functions" (1967). Every pass over the samples is
 //! linear: they are put into bins once, and what is repeated (held-out trials, the band) works on bins.
 
+mod band;
 mod bins;
+pub mod combine;
+pub mod cover;
+pub mod fit;
 mod held;
 mod jumps;
-mod band;
-pub mod fit;
 pub mod kriging;
 mod monotone;
 pub mod project;
 pub mod select;
 pub mod spline;
+pub mod stacks;
 
-pub use fit::{Band, Curve, FitError, FitOptions, Jump, fit, fit_all};
+pub use combine::{CombineError, Overlay, Synthetic, combine, evaluate, overlay, synthetic};
+pub use cover::{Coverage, cover};
+pub use fit::{Band, Curve, FitError, FitOptions, Jump, Jumps, Smoothing, fit, fit_all};
 pub use project::{Counter, Form, Instances, Probes, Projected, Totals, project};
 pub use select::{Outliers, SelectOptions, Selection, select};
+pub use stacks::{LineShare, Run, StackOptions, Stacks, lines, runs};

@@ -257,32 +257,29 @@ impl<'a> System<'a> {
         Spline { x: self.knots.x.clone(), smooth: y, bend, kinks }
     }
 
-    /// The best place for one more kink beside `kinks` among those that `allowed` admits.
-    pub fn candidate(&self, kinks: &[f64], allowed: impl Fn(f64) -> bool) -> Option<Candidate> {
+    /// The best place for one more kink beside `kinks`, from `range.0` to `range.1`, among those that `allowed` admits.
+    pub fn candidate(
+        &self,
+        kinks: &[f64],
+        range: (f64, f64),
+        allowed: impl Fn(f64) -> bool,
+    ) -> Option<Candidate> {
         let mut gamma = self.bends(&self.knots.y);
         self.solve(&mut gamma);
         let (mut p0, mut p1) = self.inverse_band();
-        if !kinks.is_empty() {
-            // What the kinks already there explain is taken out of the residuals and of their covariance.
-            let kinked = Kinked::new(self, kinks);
-            let rhs: Vec<f64> = kinked.columns.iter().map(|c| dot(c, &gamma)).collect();
-            let heights = kinked.small.solve(rhs);
-            let count = kinks.len();
-            let mut row = vec![0.0; count];
-            let mut next = vec![0.0; count];
+        // What the kinks already there explain is taken out of the residuals and of their covariance.
+        let kinked = Kinked::new(self, kinks);
+        for (white, part) in kinked.whitened(&gamma) {
             for j in 0..gamma.len() {
-                for (at, inverse) in kinked.inverse.iter().enumerate() {
-                    gamma[j] -= heights[at] * inverse[j];
-                    row[at] = inverse[j];
-                    next[at] = inverse.get(j + 1).copied().unwrap_or(0.0);
-                }
-                let solved = kinked.small.solve(row.clone());
-                p0[j] -= row.iter().zip(&solved).map(|(a, b)| a * b).sum::<f64>();
-                p1[j] -= next.iter().zip(&solved).map(|(a, b)| a * b).sum::<f64>();
+                gamma[j] -= part * white[j];
+                p0[j] -= white[j] * white[j];
+                p1[j] -= white[j] * white.get(j + 1).copied().unwrap_or(0.0);
             }
         }
         let (x, mut best) = (&self.knots.x, None::<Candidate>);
-        for k in 0..self.h.len() {
+        let first = x.partition_point(|&x| x < range.0).max(1) - 1;
+        let last = x.partition_point(|&x| x <= range.1).min(self.h.len());
+        for k in first..last {
             for step in 0..4 {
                 let u = 1.0 - f64::from(step) / 4.0;
                 let at = x[k] + (1.0 - u) * self.h[k];
@@ -300,9 +297,11 @@ impl<'a> System<'a> {
                 if let (Some(l), Some(_)) = (left, right) {
                     spread += 2.0 * wl * wr * p1[l];
                 }
-                let floor = 1e-9 * p0[left.or(right).unwrap_or(0)].abs();
                 let gain = self.lambda * score * score / spread;
-                if spread > floor && allowed(at) && best.is_none_or(|best| gain > best.gain) {
+                // Beside a kink that is there already nothing is left, but for rounding.
+                let floor = 1e-9 * self.pivot[left.or(right).unwrap_or(0)];
+                let inside = (range.0..=range.1).contains(&at) && spread > floor;
+                if inside && best.is_none_or(|best| gain > best.gain) && allowed(at) {
                     best = Some(Candidate { at, gain });
                 }
             }
@@ -334,6 +333,27 @@ impl Kinked {
             .collect();
         let rows = columns.iter().map(|c| inverse.iter().map(|p| dot(c, p)).collect()).collect();
         Self { columns, inverse, small: Small::new(rows) }
+    }
+}
+
+impl Kinked {
+    /// The columns made orthonormal in the metric of the inverse matrix, after it was applied, each with its part in `gamma`.
+    fn whitened(mut self, gamma: &[f64]) -> Vec<(Vec<f64>, f64)> {
+        let mut found: Vec<(Vec<f64>, f64)> = Vec::with_capacity(self.columns.len());
+        for i in 0..self.columns.len() {
+            let row = &self.small.0[i];
+            let mut white = std::mem::take(&mut self.inverse[i]);
+            let mut part = dot(&self.columns[i], gamma);
+            for (k, (other, other_part)) in found.iter().enumerate() {
+                white.iter_mut().zip(other).for_each(|(white, other)| *white -= row[k] * other);
+                part -= row[k] * other_part;
+            }
+            // A kink that depends on those before it adds nothing.
+            let scale = if row[i] > 0.0 { 1.0 / row[i] } else { 0.0 };
+            white.iter_mut().for_each(|white| *white *= scale);
+            found.push((white, part * scale));
+        }
+        found
     }
 }
 

@@ -136,6 +136,12 @@ fn coverage(plan: &Plan, trials: u64) -> Coverage {
         let curve: Curve = fit(&projected, &FitOptions::default()).unwrap();
         found.jumps += curve.jumps.len() as f64 / trials as f64;
         let all = plan.truth.share(1.0);
+        if std::env::var_os("TALEA_SHOW").is_some() {
+            let square = |at: usize| (curve.rate.value[at] - plan.truth.rate(curve.x[at]) / all).powi(2);
+            let error = ((1..1000).map(square).sum::<f64>() / 999.0).sqrt();
+            println!("  seed {seed}: error {error:.3} lambda {:.1e} jumps {:.4?}", curve.lambda,
+                curve.jumps.iter().map(|j| (j.at, j.within, j.height)).collect::<Vec<_>>());
+        }
         // Off the grid's multiples, so that no place is exactly on a jump.
         for (at, &x) in curve.x.iter().enumerate().skip(1).take(curve.x.len() - 2) {
             let truth = plan.truth.rate(x) / all;
@@ -202,4 +208,51 @@ fn bands_cover_the_truth() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn a_million_samples_and_one() {
+    let truth = Truth::Mixed(0.2, 3.0, vec![(0.0, 0.8), (0.4004, 1.3)]);
+    for (instances, samples) in [(10_000, 100.0), (100, 10_000.0), (1_000_000, 1.0)] {
+        let plan =
+            Plan { truth: truth.clone(), instances, samples, white: 1e-3, wander: 0.01, irregular: 0.5 };
+        let projected = generate(&plan, &mut Random(1));
+        let before = std::time::Instant::now();
+        let curve = fit(&projected, &FitOptions::default()).unwrap();
+        println!(
+            "{} samples of {instances} instances in {:.0?}: estimated {:.4}, jumps {:.4?}",
+            curve.samples,
+            before.elapsed(),
+            curve.estimated_error.unwrap(),
+            curve.jumps.iter().map(|jump| (jump.at, jump.height)).collect::<Vec<_>>()
+        );
+        assert!(curve.jumps.iter().any(|jump| (jump.at - 0.4004).abs() < 0.003));
+    }
+    // One sample in one instance is a curve, though without a band and with the usual smoothing.
+    let one = Projected {
+        counter: "c".into(),
+        instances: vec![0],
+        starts: vec![0, 1],
+        x: vec![0.5],
+        y: vec![0.7],
+        durations: vec![Nanos(10)],
+        totals: vec![5.0],
+        ..Projected::default()
+    };
+    let curve = fit(&one, &FitOptions::default()).unwrap();
+    assert!(curve.rate.low[10].is_nan() && curve.held_out_error.is_none());
+    assert!((curve.share(0.5) - 0.7).abs() < 0.05);
+    assert_eq!(curve.gaps.iter().count(), 2);
+    let none = Projected { starts: vec![0], ..Projected::default() };
+    assert!(fit(&none, &FitOptions::default()).is_err());
+}
+
+#[test]
+fn the_same_input_gives_the_same_curve() {
+    let plan = &plans()[4].1;
+    let projected = generate(plan, &mut Random(3));
+    let curves: Vec<Curve> =
+        (0..2).map(|_| fit(&projected, &FitOptions::default()).unwrap()).collect();
+    assert_eq!(curves[0].rate, curves[1].rate);
+    assert_eq!(curves[0].jumps, curves[1].jumps);
 }

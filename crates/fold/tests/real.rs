@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use talea_fold::{
-    Counter, FitOptions, Form, Instances, Probes, Projected, SelectOptions, Totals, fit_all,
-    project, select,
+    Counter, FitOptions, Form, Instances, Probes, Projected, SelectOptions, StackOptions, Stacks,
+    Totals, cover, fit_all, lines, project, runs, select,
 };
 use talea_model::Nanos;
 
@@ -193,4 +193,38 @@ fn all_counters_of_namd() {
         assert!(curve.rate.value.iter().all(|&rate| rate >= 0.0));
         assert!(curve.accumulated.value.is_sorted());
     }
+}
+
+#[test]
+fn routines_and_lines_of_namd() {
+    let Some(trace) = trace() else { return };
+    let (mut x, mut starts, mut routines, mut of_lines) = (vec![], vec![0], vec![], vec![]);
+    for (at, time) in trace.time.iter().enumerate().filter(|(at, _)| trace.routine[*at] > 2) {
+        let instance = trace.begin.partition_point(|begin| begin <= time);
+        if instance == 0 || trace.end[instance - 1] <= *time {
+            continue;
+        }
+        let (begin, end) = (trace.begin[instance - 1].0, trace.end[instance - 1].0);
+        x.push((time.0 - begin) as f64 / (end - begin) as f64);
+        routines.push(trace.routine[at]);
+        of_lines.push(trace.line[at]);
+        starts.push(routines.len());
+    }
+    let stacks = Stacks { x: &x, starts: &starts, routines: &routines, lines: &of_lines };
+    let found = runs(&stacks, &StackOptions::default());
+    for run in &found {
+        println!(
+            "{:.3}..{:.3} routine {:?}, {} samples, purity {:.2}",
+            run.begin, run.end, run.routine, run.samples, run.purity
+        );
+    }
+    let named: f64 =
+        found.iter().filter(|run| run.routine.is_some()).map(|run| run.end - run.begin).sum();
+    assert!(named > 0.8, "{named}");
+    let by_line = lines(&stacks, &StackOptions::default(), 100);
+    assert!(by_line.iter().all(|part| part.line.is_some() && part.samples > 50));
+    let all = projected(&trace);
+    let mean = Nanos((all[0].mean_seconds() * 1e9) as u64);
+    let covered = cover(&all[0].x, all[0].instances.len(), Nanos(20_000_000), mean);
+    assert!(covered.warnings.is_empty() && covered.empty == 0.0, "{covered:?}");
 }

@@ -62,9 +62,9 @@ fn a_kink_is_found_where_it_is_and_as_high_as_it_is() {
     let points: Vec<_> = (0..=400).map(|i| f64::from(i) / 400.0).map(|x| (x, f(x))).collect();
     let knots = knots(&points);
     let system = System::new(&knots, 1e-3).unwrap();
-    let first = system.candidate(&[], |_| true).unwrap();
+    let first = system.candidate(&[], (0.0, 1.0), |_| true).unwrap();
     assert!((first.at - 0.4321).abs() < 0.002 || (first.at - 0.7).abs() < 0.002, "{first:?}");
-    let second = system.candidate(&[first.at], |_| true).unwrap();
+    let second = system.candidate(&[first.at], (0.0, 1.0), |_| true).unwrap();
     assert!((first.at + second.at - 1.1321).abs() < 0.003, "{second:?}");
     let spline = system.fit(&[0.4321, 0.7]);
     assert!((spline.kinks()[0].1 - 2.0).abs() < 1e-6 && (spline.kinks()[1].1 + 1.5).abs() < 1e-6);
@@ -82,7 +82,7 @@ fn the_gain_of_a_candidate_is_the_fall_of_the_minimum() {
     let mut kinks = Vec::new();
     let mut before = cost(&knots, &system.fit(&kinks), lambda);
     for _ in 0..4 {
-        let found = system.candidate(&kinks, |_| true).unwrap();
+        let found = system.candidate(&kinks, (0.0, 1.0), |_| true).unwrap();
         kinks.push(found.at);
         let after = cost(&knots, &system.fit(&kinks), lambda);
         assert!((before - after - found.gain).abs() < 1e-9 * before, "{} {found:?}", before - after);
@@ -139,7 +139,7 @@ proptest! {
         let knots = Knots::merged(raw);
         if let Ok(system) = System::new(&knots, lambda) {
             let _ = system.fit(&kinks).value(0.5);
-            let _ = system.candidate(&kinks, |_| true);
+            let _ = system.candidate(&kinks, (0.0, 1.0), |_| true);
         }
     }
 }
