@@ -5,7 +5,6 @@
 //! error of the rate between samples, in units of the mean rate squared; the noise of the held-out instances is in it.
 
 use crate::bins::Bins;
-use crate::jumps::refine;
 use crate::project::Projected;
 use crate::select::median;
 use crate::spline::{Knots, Spline, System};
@@ -79,7 +78,7 @@ impl Held {
     pub(crate) fn scores_found_anew(&self, lambda: f64, kinks: &[f64], closest: f64) -> Vec<f64> {
         self.scores_by(lambda, |system| {
             let mut kinks = kinks.to_vec();
-            refine(system, &mut kinks, closest);
+            system.refine(&mut kinks, closest);
             system.fit(&kinks)
         })
     }
@@ -230,7 +229,8 @@ pub(crate) fn error(
 /// such steps are so frequent that they belong to the program.
 pub(crate) fn repaired(projected: &Projected, spline: &Spline) -> Option<(Vec<f64>, u64)> {
     let count = projected.instances.len();
-    if count < 3 || projected.x.len() < 16 * count {
+    // One of many instances hardly matters.
+    if !(3..=100).contains(&count) || projected.x.len() < 16 * count {
         return None;
     }
     let mut deviations = Vec::with_capacity(projected.x.len() + count);

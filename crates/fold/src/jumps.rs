@@ -8,7 +8,7 @@
 use crate::band::{spread, student_tail};
 use crate::bins::Bins;
 use crate::held::{Held, better, mean};
-use crate::spline::{Knots, System};
+use crate::spline::{Heights, Knots, System};
 
 /// More jumps than these are a texture, which smoothing describes better.
 const MOST: usize = 12;
@@ -95,7 +95,7 @@ impl Search<'_> {
             choice = self.smoother(choice.kinks, old);
         }
         if let Ok(system) = System::new(self.knots, choice.lambda) {
-            refine(&system, &mut choice.kinks, self.closest);
+            system.refine(&mut choice.kinks, self.closest);
             choice.kinks.sort_by(f64::total_cmp);
         }
         choice.scores = self.held.scores_found_anew(choice.lambda, &choice.kinks, self.closest);
@@ -116,7 +116,7 @@ impl Search<'_> {
             }
             kinks.push(found.at);
         }
-        refine(&system, &mut kinks, self.closest);
+        system.refine(&mut kinks, self.closest);
         kinks.sort_by(f64::total_cmp);
         kinks
     }
@@ -128,24 +128,31 @@ impl Search<'_> {
             .map(|block| self.bins.knots((block..self.bins.groups).step_by(blocks)))
             .collect();
         let Ok(whole) = System::new(self.knots, lambda) else { return };
-        let systems: Vec<System<'_>> =
-            without.iter().filter_map(|knots| System::new(knots, lambda).ok()).collect();
+        let whole = whole.heights(kinks);
+        let parts: Vec<Heights> = without
+            .iter()
+            .filter_map(|knots| System::new(knots, lambda).ok())
+            .map(|system| system.heights(kinks))
+            .collect();
         let limit = student_tail(limit, blocks.saturating_sub(1));
-        while !kinks.is_empty() {
-            let heights = |system: &System<'_>| -> Vec<f64> {
-                system.fit(kinks).kinks().iter().map(|kink| kink.1).collect()
-            };
-            let all = heights(&whole);
-            let rows: Vec<Vec<f64>> = systems.iter().map(heights).collect();
-            let errors = spread(rows.iter().map(Vec::as_slice), kinks.len());
-            let weakest = (0..kinks.len())
-                .map(|at| (at, all[at].abs() / errors[at]))
+        let mut kept: Vec<usize> = (0..kinks.len()).collect();
+        while !kept.is_empty() {
+            let rows: Vec<Vec<f64>> = parts.iter().map(|part| part.of(&kept)).collect();
+            let errors = spread(rows.iter().map(Vec::as_slice), kept.len());
+            let weakest = whole
+                .of(&kept)
+                .iter()
+                .zip(errors)
+                .map(|(height, error)| height.abs() / error)
+                .enumerate()
                 .min_by(|a, b| a.1.total_cmp(&b.1));
             match weakest {
-                Some((at, ratio)) if !(ratio > limit) => kinks.remove(at),
-                _ => return,
+                // Written so that NaN, of fewer than two blocks, is weak too.
+                Some((at, ratio)) if !(ratio > limit) => kept.remove(at),
+                _ => break,
             };
         }
+        *kinks = kept.iter().map(|&at| kinks[at]).collect();
     }
 
     /// The best smoothing from that of `old` upwards.
@@ -169,18 +176,4 @@ impl Search<'_> {
 
 fn free(kinks: &[f64], at: f64, closest: f64) -> bool {
     at > closest && at < 1.0 - closest && kinks.iter().all(|kink| (kink - at).abs() > closest)
-}
-
-/// Moves each kink to its best place between its neighbours, given the others.
-pub(crate) fn refine(system: &System<'_>, kinks: &mut [f64], closest: f64) {
-    for at in 0..kinks.len() {
-        let mut others = kinks.to_vec();
-        let old = others.swap_remove(at);
-        let distance = others.iter().map(|other| (other - old).abs()).fold(0.06, f64::min);
-        let reach = 0.45 * distance;
-        let range = ((old - reach).max(closest), (old + reach).min(1.0 - closest));
-        if let Some(found) = system.candidate(&others, range, |_| true) {
-            kinks[at] = found.at;
-        }
-    }
 }

