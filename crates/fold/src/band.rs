@@ -8,6 +8,9 @@
 use crate::bins::Bins;
 use crate::spline::{Knots, Spline, System};
 
+/// A bandwidth of a tenth of the region.
+const COARSEST: f64 = 1e-4;
+
 /// Fits that leave out one group each, on a grid of x.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Replicates {
@@ -48,12 +51,22 @@ impl Replicates {
 
 /// The curve's values on a rising grid.
 pub(crate) fn values(spline: &Spline, grid: &[f64]) -> Vec<f64> {
-    grid.iter().map(|&at| spline.value(at)).collect()
+    let mut interval = 0;
+    let value = |&at: &f64| {
+        interval = spline.interval_from(interval, at);
+        spline.value_in(interval, at)
+    };
+    grid.iter().map(value).collect()
 }
 
 /// The curve's slopes on a rising grid.
 pub(crate) fn slopes(spline: &Spline, grid: &[f64]) -> Vec<f64> {
-    grid.iter().map(|&at| spline.slope(at)).collect()
+    let mut interval = 0;
+    let slope = |&at: &f64| {
+        interval = spline.interval_from(interval, at);
+        spline.slope_in(interval, at)
+    };
+    grid.iter().map(slope).collect()
 }
 
 /// Jackknife standard error of each place; NaN with fewer than two replicates.
@@ -85,7 +98,8 @@ pub(crate) fn bias(
     for (y, &x) in residuals.y.iter_mut().zip(&knots.x) {
         *y -= spline.value(x);
     }
-    let Ok(system) = System::new(&residuals, lambda) else {
+    // A very smooth curve must not be judged as smoothly: its residuals would hide what it hides.
+    let Ok(system) = System::new(&residuals, lambda.min(COARSEST)) else {
         return (vec![f64::NAN; grid.len()], vec![f64::NAN; grid.len()]);
     };
     let again = system.fit(kinks);

@@ -233,13 +233,22 @@ pub(crate) fn repaired(projected: &Projected, spline: &Spline) -> Option<(Vec<f6
     if !(3..=100).contains(&count) || projected.x.len() < 16 * count {
         return None;
     }
+    let mut known_values = Vec::with_capacity(projected.x.len());
+    for at in 0..count {
+        let mut interval = 0;
+        for &x in projected.samples(at).0 {
+            interval = spline.interval_from(interval, x);
+            known_values.push(spline.value_in(interval, x));
+        }
+    }
     let mut deviations = Vec::with_capacity(projected.x.len() + count);
     let each = |at: usize, visit: &mut dyn FnMut(usize, f64, f64, f64)| {
         let (x, y) = projected.samples(at);
+        let (first, steps) = (projected.starts[at], x.len());
         let (mut before, mut known) = ((0.0, 0.0), 0.0);
         for k in 0..=x.len() {
             let (x, y) = if k < x.len() { (x[k], y[k]) } else { (1.0, 1.0) };
-            let value = spline.value(x);
+            let value = known_values.get(first + k).copied().filter(|_| k < steps).unwrap_or(1.0);
             let (step, expected) = (y - before.1, value - known);
             let scaled = (step - expected) / (x - before.0).max(f64::MIN_POSITIVE).sqrt();
             visit(k, before.0, scaled, if scaled.is_finite() { expected } else { step });

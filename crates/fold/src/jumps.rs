@@ -12,6 +12,8 @@ use crate::spline::{Heights, Knots, System};
 
 /// More jumps than these are a texture, which smoothing describes better.
 const MOST: usize = 12;
+/// Jumps that are suspected one by one.
+const SINGLES: usize = 4;
 /// Blocks of groups by which the error of a height is found.
 const BLOCKS: usize = 16;
 
@@ -43,7 +45,7 @@ impl Search<'_> {
         let mut best = without;
         for _ in 0..3 {
             let mut found = None::<Choice>;
-            for factor in [1e3, 1e5, 30.0] {
+            for factor in [1e3, 1e5, 30.0, 1.0] {
                 let Some(tried) = self.attempt(&best, factor) else { continue };
                 if found.as_ref().is_none_or(|found| mean(&tried.scores) < mean(&found.scores)) {
                     found = Some(tried);
@@ -61,7 +63,7 @@ impl Search<'_> {
     pub(crate) fn suspects(&self, best: &Choice) -> Vec<Choice> {
         let mut found = Vec::new();
         for factor in [30.0, 1e3] {
-            let mut kinks = self.propose(best.lambda * factor, &best.kinks);
+            let mut kinks = self.propose(best.lambda * factor, &best.kinks, MOST);
             self.prune(best.lambda * factor, &mut kinks, SUSPECTED);
             if kinks.len() <= best.kinks.len() {
                 continue;
@@ -74,12 +76,32 @@ impl Search<'_> {
                 found.push(choice);
             }
         }
+        // A jump among bends shows only in a curve about as smooth as the best, and alone.
+        for factor in [1.0, 5.0] {
+            let lambda = best.lambda * factor;
+            let several = self.propose(lambda, &best.kinks, best.kinks.len() + SINGLES);
+            for &at in several.iter().filter(|at| !best.kinks.contains(at)) {
+                let mut kinks = best.kinks.clone();
+                kinks.push(at);
+                kinks.sort_by(f64::total_cmp);
+                self.prune(lambda, &mut kinks, SUSPECTED);
+                if !kinks.contains(&at) {
+                    continue;
+                }
+                let scores = self.held.scores(lambda, &kinks);
+                if mean(&scores) < mean(&best.scores) {
+                    found.push(Choice { lambda, kinks, scores });
+                }
+            }
+        }
         found
     }
 
     /// More jumps than `old` has, looked for in a curve smoother by `factor`.
     fn attempt(&self, old: &Choice, factor: f64) -> Option<Choice> {
-        let mut kinks = self.propose(old.lambda * factor, &old.kinks);
+        // In a curve as smooth as the best only one at a time is looked for.
+        let most = if factor > 1.0 { MOST } else { old.kinks.len() + 1 };
+        let mut kinks = self.propose(old.lambda * factor, &old.kinks, most);
         // Heights are judged at a smoothing at which they can be: that of the search.
         self.prune(old.lambda * factor.min(1e3), &mut kinks, CERTAIN);
         if kinks.len() <= old.kinks.len() {
@@ -102,12 +124,12 @@ impl Search<'_> {
         Some(choice)
     }
 
-    /// `kinks` and those that explain most of what a curve of smoothing `lambda` leaves.
-    fn propose(&self, lambda: f64, kinks: &[f64]) -> Vec<f64> {
+    /// `kinks` and, up to `most` in all, those that explain most of what a curve of smoothing `lambda` leaves.
+    fn propose(&self, lambda: f64, kinks: &[f64], most: usize) -> Vec<f64> {
         let mut kinks = kinks.to_vec();
         let Ok(system) = System::new(self.knots, lambda) else { return kinks };
         let mut first = None::<f64>;
-        while kinks.len() < MOST {
+        while kinks.len() < most {
             let free = |at| free(&kinks, at, self.closest);
             let Some(found) = system.candidate(&kinks, (0.0, 1.0), free) else { break };
             let first = *first.get_or_insert(found.gain);

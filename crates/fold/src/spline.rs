@@ -483,6 +483,15 @@ impl Spline {
         (self.x.partition_point(|&x| x <= at).max(1) - 1).min(self.x.len() - 2)
     }
 
+    /// The interval that holds `at`, which lies in interval `from` or not far behind it.
+    pub fn interval_from(&self, from: usize, at: f64) -> usize {
+        let mut interval = from.min(self.x.len() - 2);
+        while interval + 2 < self.x.len() && self.x[interval + 1] <= at {
+            interval += 1;
+        }
+        interval
+    }
+
     /// The value at `at`, straight beyond the ends.
     pub fn value(&self, at: f64) -> f64 {
         self.value_in(self.interval(at), at)
