@@ -18,8 +18,10 @@ pub(crate) struct Replicates {
     pub(crate) rate: Vec<Vec<f64>>,
     /// Accumulated shares, with jumps found anew.
     pub(crate) accumulated: Vec<Vec<f64>>,
-    /// Places of the jumps.
+    /// Places of the jumps found anew.
     pub(crate) kinks: Vec<Vec<f64>>,
+    /// Heights of the jumps where the whole fit has them.
+    pub(crate) heights: Vec<Vec<f64>>,
 }
 
 impl Replicates {
@@ -34,15 +36,17 @@ impl Replicates {
             system.refine(&mut own, closest);
             let moved = if own.is_empty() { None } else { Some(system.fit(&own)) };
             let accumulated = values(moved.as_ref().unwrap_or(&fixed), grid);
-            Some((slopes(&fixed, grid), accumulated, own))
+            let heights = fixed.kinks().iter().map(|kink| kink.1).collect();
+            Some((slopes(&fixed, grid), accumulated, own, heights))
         };
         let mut all = Self::default();
         if bins.groups >= 2 {
             let found: Vec<_> = (0..bins.groups).into_par_iter().map(one).collect();
-            for (rate, accumulated, kinks) in found.into_iter().flatten() {
+            for (rate, accumulated, kinks, heights) in found.into_iter().flatten() {
                 all.rate.push(rate);
                 all.accumulated.push(accumulated);
                 all.kinks.push(kinks);
+                all.heights.push(heights);
             }
         }
         all

@@ -221,7 +221,8 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
         knots = bins.knots(std::iter::empty());
     }
     let (mut kinks, mut suspects) = (Vec::new(), Vec::new());
-    let closest = 2.0 * bins.width();
+    // Between two jumps there must be samples enough for the level, lest they make a spike of a few.
+    let closest = (2.0 * bins.width()).max(30.0 / count).clamp(0.005, 0.1);
     if let (Some(held), Jumps::Tested) = (&held, options.jumps) {
         let scores = held.scores(lambda, &[]);
         let without = Choice { lambda, kinks: Vec::new(), scores };
@@ -252,7 +253,7 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
         // One standard deviation: the choice itself is in doubt, its details hardly matter.
         let other = around(band::slopes(&other, &grid), &spread, 1.0, f64::INFINITY);
         let new = suspect.kinks.iter().copied().filter(|kink| !kinks.contains(kink));
-        include(&mut rate, &other, &grid, new, 2.0 * width);
+        include(&mut rate, &other, &grid, new, 3.0 * width);
     }
     let accumulated = around(accumulated, &accumulated_deviation, factor, 1.0);
     let cells = ((0.5 / held::spacing(projected)) as usize).min(MOST_CELLS);
@@ -339,9 +340,15 @@ fn banded(fitted: &Fitted<'_>, rate: Vec<f64>) -> Banded {
     // A kink is found to within a step of the search at best.
     let step = 0.5 / knots.x.len() as f64;
     let places = spread(&replicates.kinks, kinks.len());
+    let errors = spread(&replicates.heights, kinks.len());
+    let system = System::new(knots, lambda).ok();
     let mut jumps = Vec::new();
-    for (at, (&(place, height), deviation)) in spline.kinks().iter().zip(places).enumerate() {
-        let within = factor * deviation.hypot(step);
+    for (at, &(place, height)) in spline.kinks().iter().enumerate() {
+        // The jackknife knows little of a place that was chosen as the best of many; hence also all places that explain nearly
+        // as much, measured in errors of the height. Half as much again, as such places scatter more than a mean.
+        let share = 1.0 - 1.5 * (factor * errors[at] / height).powi(2);
+        let near = system.as_ref().map_or((place, place), |s| s.places(&kinks, at, share));
+        let within = (factor * places[at].hypot(step)).max(place - near.0).max(near.1 - place);
         jumps.push(Jump { at: place, within, height });
         let before = if at > 0 { kinks[at - 1] } else { 0.0 };
         let after = kinks.get(at + 1).copied().unwrap_or(1.0);

@@ -77,7 +77,7 @@ impl Search<'_> {
             }
         }
         // A jump among bends shows only in a curve about as smooth as the best, and alone.
-        for factor in [1.0, 5.0] {
+        for factor in [1.0, 5.0, 25.0] {
             let lambda = best.lambda * factor;
             let several = self.propose(lambda, &best.kinks, best.kinks.len() + SINGLES);
             for &at in several.iter().filter(|at| !best.kinks.contains(at)) {

@@ -277,7 +277,8 @@ impl<'a> System<'a> {
             let old = kinks[at];
             let others = |i: &usize| *i != at;
             let distances = (0..kinks.len()).filter(others).map(|i| (kinks[i] - old).abs());
-            let reach = 0.45 * distances.fold(0.06, f64::min);
+            let distance = distances.fold(f64::INFINITY, f64::min);
+            let reach = (0.45 * distance).min(distance - closest).clamp(0.0, 0.06);
             let range = ((old - reach).max(closest), (old + reach).min(1.0 - closest));
             let rest: Vec<&Kinked> = (0..kinks.len()).filter(others).map(|i| &kinked[i]).collect();
             if let Some(found) = residual.best(self, &rest, range, |_| true) {
@@ -285,6 +286,26 @@ impl<'a> System<'a> {
                 kinked[at] = Kinked::new(self, found.at);
             }
         }
+    }
+
+    /// The places around kink `which` at which it would explain at least `share` of what it explains at its own, the others
+    /// unmoved; no further than half way to its neighbours.
+    pub fn places(&self, kinks: &[f64], which: usize, share: f64) -> (f64, f64) {
+        let Some(&own) = kinks.get(which) else { return (f64::NAN, f64::NAN) };
+        let others = |i: &usize| *i != which;
+        let rest: Vec<f64> = (0..kinks.len()).filter(others).map(|i| kinks[i]).collect();
+        let distances = rest.iter().map(|other| (other - own).abs());
+        let reach = distances.fold(0.2, f64::min) / 2.0;
+        let kinked: Vec<Kinked> = rest.iter().map(|&at| Kinked::new(self, at)).collect();
+        let kinked: Vec<&Kinked> = kinked.iter().collect();
+        let mut gains = Vec::new();
+        let range = (own - reach, own + reach);
+        self.residual().scan(self, &kinked, range, &mut |found| gains.push(found));
+        let most = gains.iter().map(|found| found.gain).fold(0.0, f64::max);
+        let enough = |found: &&Candidate| found.gain >= share * most;
+        let first = gains.iter().find(enough).map_or(own, |found| found.at);
+        let last = gains.iter().rev().find(enough).map_or(own, |found| found.at);
+        (first.min(own), last.max(own))
     }
 
     /// What decides the heights of any of `kinks`.
@@ -319,13 +340,30 @@ impl Residual {
         range: (f64, f64),
         allowed: impl Fn(f64) -> bool,
     ) -> Option<Candidate> {
+        let mut best = None::<Candidate>;
+        self.scan(system, kinks, range, &mut |found| {
+            if best.is_none_or(|best| found.gain > best.gain) && allowed(found.at) {
+                best = Some(found);
+            }
+        });
+        best
+    }
+
+    /// Shows every place for one more kink, in rising order.
+    fn scan(
+        &self,
+        system: &System<'_>,
+        kinks: &[&Kinked],
+        range: (f64, f64),
+        visit: &mut dyn FnMut(Candidate),
+    ) {
         let (x, h) = (&system.knots.x, &system.h);
         let first = x.partition_point(|&x| x < range.0).max(1) - 1;
         let last = x.partition_point(|&x| x <= range.1).min(h.len());
         // Inner points that intervals first..last touch.
         let (from, to) = (first.saturating_sub(1), last.min(self.gamma.len()));
         if from >= to {
-            return None;
+            return;
         }
         let mut gamma = self.gamma[from..to].to_vec();
         let (mut p0, mut p1) = (self.p0[from..to].to_vec(), self.p1[from..to].to_vec());
@@ -337,7 +375,6 @@ impl Residual {
                 p1[j] -= white[j] * white.get(j + 1).copied().unwrap_or(0.0);
             }
         }
-        let mut best = None::<Candidate>;
         for k in first..last {
             for step in 0..4 {
                 let u = 1.0 - f64::from(step) / 4.0;
@@ -359,13 +396,11 @@ impl Residual {
                 let gain = system.lambda * score * score / spread;
                 // Beside a kink that is there already nothing is left, but for rounding.
                 let floor = 1e-9 * system.pivot[left.or(right).unwrap_or(0)];
-                let inside = (range.0..=range.1).contains(&at) && spread > floor;
-                if inside && best.is_none_or(|best| gain > best.gain) && allowed(at) {
-                    best = Some(Candidate { at, gain });
+                if (range.0..=range.1).contains(&at) && spread > floor {
+                    visit(Candidate { at, gain });
                 }
             }
         }
-        best
     }
 }
 
