@@ -6,6 +6,7 @@
 //! is uncertain. Without the last, coverage near jumps falls to half.
 
 use crate::bins::Bins;
+use crate::fit::Jump;
 use crate::spline::{Knots, Spline, System};
 
 /// A bandwidth of a tenth of the region.
@@ -16,6 +17,8 @@ const COARSEST: f64 = 1e-4;
 pub(crate) struct Replicates {
     /// Rates, with the jumps where the whole fit has them.
     pub(crate) rate: Vec<Vec<f64>>,
+    /// Rates with jumps found anew.
+    pub(crate) moved: Vec<Vec<f64>>,
     /// Accumulated shares, with jumps found anew.
     pub(crate) accumulated: Vec<Vec<f64>>,
     /// Places of the jumps found anew.
@@ -35,21 +38,41 @@ impl Replicates {
             let mut own = kinks.to_vec();
             system.refine(&mut own, closest);
             let moved = if own.is_empty() { None } else { Some(system.fit(&own)) };
-            let accumulated = values(moved.as_ref().unwrap_or(&fixed), grid);
+            let moved = moved.as_ref().unwrap_or(&fixed);
+            let accumulated = values(moved, grid);
+            let moved = slopes(moved, grid);
             let heights = fixed.kinks().iter().map(|kink| kink.1).collect();
-            Some((slopes(&fixed, grid), accumulated, own, heights))
+            Some((slopes(&fixed, grid), moved, accumulated, own, heights))
         };
         let mut all = Self::default();
         if bins.groups >= 2 {
             let found: Vec<_> = (0..bins.groups).into_par_iter().map(one).collect();
-            for (rate, accumulated, kinks, heights) in found.into_iter().flatten() {
+            for (rate, moved, accumulated, kinks, heights) in found.into_iter().flatten() {
                 all.rate.push(rate);
+                all.moved.push(moved);
                 all.accumulated.push(accumulated);
                 all.kinks.push(kinks);
                 all.heights.push(heights);
             }
         }
         all
+    }
+}
+
+impl Replicates {
+    /// Rates with jumps found anew, which move the levels between jumps too, but as in the whole fit around `jumps`, where a
+    /// moved jump would count as a change of level.
+    pub(crate) fn rates(&self, grid: &[f64], jumps: &[Jump]) -> Vec<Vec<f64>> {
+        let step = 1.0 / (grid.len() - 1) as f64;
+        let mut rows = self.moved.clone();
+        for jump in jumps {
+            let from = grid.partition_point(|&x| x < jump.at - jump.within - step);
+            let to = grid.partition_point(|&x| x <= jump.at + jump.within + step);
+            for (row, fixed) in rows.iter_mut().zip(&self.rate) {
+                row[from..to].copy_from_slice(&fixed[from..to]);
+            }
+        }
+        rows
     }
 }
 

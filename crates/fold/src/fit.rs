@@ -243,15 +243,18 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
     let whole = Fitted { bins: &bins, knots: &knots, lambda, spline: &spline, grid: &grid, closest };
     let Banded { mut rate, accumulated_deviation, deviation, jumps, extra, replicates, factor } =
         banded(&whole, rate);
-    if replicates.rate.len() < 2 {
+    if replicates.len() < 2 {
         note(GapKind::Missing, 0, "one instance, no band".to_owned());
     }
     for suspect in &suspects {
         let other = spline_of(&knots, suspect.lambda, &suspect.kinks)?;
-        let rates = Replicates::new(&bins, suspect.lambda, &suspect.kinks, &grid, closest).rate;
-        let spread = band::spread(rates.iter().map(Vec::as_slice), grid.len());
+        let fitted = Fitted { lambda: suspect.lambda, spline: &other, ..whole };
+        let others = Replicates::new(&bins, suspect.lambda, &suspect.kinks, &grid, closest);
+        let jumps = jumps_of(&fitted, &others, factor);
+        let spread = band::spread(others.rate.iter().map(Vec::as_slice), grid.len());
         // One standard deviation: the choice itself is in doubt, its details hardly matter.
-        let other = around(band::slopes(&other, &grid), &spread, 1.0, f64::INFINITY);
+        let mut other = around(band::slopes(&other, &grid), &spread, 1.0, f64::INFINITY);
+        widen_all(&mut other, &grid, &jumps);
         let new = suspect.kinks.iter().copied().filter(|kink| !kinks.contains(kink));
         include(&mut rate, &other, &grid, new, 3.0 * width);
     }
@@ -264,7 +267,7 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
     let estimated_error = Some(mean_square.sqrt()).filter(|error| error.is_finite());
     let scales = scales(projected, groups);
     let evidence =
-        Evidence { instances: projected.instances.clone(), rates: replicates.rate, scales, extra };
+        Evidence { instances: projected.instances.clone(), rates: replicates, scales, extra };
     Ok(Curve {
         counter: projected.counter.clone(),
         x: grid,
@@ -318,7 +321,8 @@ struct Banded {
     accumulated_deviation: Vec<f64>,
     /// The part of `deviation` that is not spread.
     extra: Vec<f64>,
-    replicates: Replicates,
+    /// Rates without each group.
+    replicates: Vec<Vec<f64>>,
     /// Student's t.
     factor: f64,
 }
@@ -330,32 +334,46 @@ fn banded(fitted: &Fitted<'_>, rate: Vec<f64>) -> Banded {
     let replicates = Replicates::new(bins, lambda, &kinks, grid, closest);
     let factor = band::student(replicates.rate.len().saturating_sub(1));
     let spread = |rows: &[Vec<f64>], length| band::spread(rows.iter().map(Vec::as_slice), length);
-    let rates = spread(&replicates.rate, grid.len());
+    let jumps = jumps_of(fitted, &replicates, factor);
+    let rows = replicates.rates(grid, &jumps);
+    let rates = spread(&rows, grid.len());
     let shares = spread(&replicates.accumulated, grid.len());
     let (hidden_share, hidden) =
         band::bias(knots, lambda, &kinks, spline, grid, lambda.powf(0.25));
     let both = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a.hypot(*b)).collect();
     let deviation: Vec<f64> = both(&rates, &hidden);
     let mut rate = around(rate, &deviation, factor, f64::INFINITY);
+    widen_all(&mut rate, grid, &jumps);
+    let accumulated_deviation = both(&shares, &hidden_share);
+    Banded { rate, jumps, deviation, accumulated_deviation, extra: hidden, replicates: rows, factor }
+}
+
+/// The jumps of a fit, with the uncertainty of their places.
+fn jumps_of(fitted: &Fitted<'_>, replicates: &Replicates, factor: f64) -> Vec<Jump> {
+    let kinks: Vec<f64> = fitted.spline.kinks().iter().map(|kink| kink.0).collect();
+    let spread = |rows: &[Vec<f64>]| band::spread(rows.iter().map(Vec::as_slice), kinks.len());
+    let (places, errors) = (spread(&replicates.kinks), spread(&replicates.heights));
     // A kink is found to within a step of the search at best.
-    let step = 0.5 / knots.x.len() as f64;
-    let places = spread(&replicates.kinks, kinks.len());
-    let errors = spread(&replicates.heights, kinks.len());
-    let system = System::new(knots, lambda).ok();
-    let mut jumps = Vec::new();
-    for (at, &(place, height)) in spline.kinks().iter().enumerate() {
+    let step = 0.5 / fitted.knots.x.len() as f64;
+    let system = System::new(fitted.knots, fitted.lambda).ok();
+    let one = |(at, &(place, height)): (usize, &(f64, f64))| {
         // The jackknife knows little of a place that was chosen as the best of many; hence also all places that explain nearly
         // as much, measured in errors of the height. Half as much again, as such places scatter more than a mean.
         let share = 1.0 - 1.5 * (factor * errors[at] / height).powi(2);
         let near = system.as_ref().map_or((place, place), |s| s.places(&kinks, at, share));
         let within = (factor * places[at].hypot(step)).max(place - near.0).max(near.1 - place);
-        jumps.push(Jump { at: place, within, height });
-        let before = if at > 0 { kinks[at - 1] } else { 0.0 };
-        let after = kinks.get(at + 1).copied().unwrap_or(1.0);
-        widen(&mut rate, grid, (place - within, place + within), (before, after));
+        Jump { at: place, within, height }
+    };
+    fitted.spline.kinks().iter().enumerate().map(one).collect()
+}
+
+/// Lets the band cover both sides of each jump as far as its place is uncertain.
+fn widen_all(band: &mut Band, grid: &[f64], jumps: &[Jump]) {
+    for (at, jump) in jumps.iter().enumerate() {
+        let before = if at > 0 { jumps[at - 1].at } else { 0.0 };
+        let after = jumps.get(at + 1).map_or(1.0, |next| next.at);
+        widen(band, grid, (jump.at - jump.within, jump.at + jump.within), (before, after));
     }
-    let accumulated_deviation = both(&shares, &hidden_share);
-    Banded { rate, jumps, deviation, accumulated_deviation, extra: hidden, replicates, factor }
 }
 
 /// Lets the band cover another one too, near `places`.

@@ -68,7 +68,7 @@ struct Plan {
     instances: usize,
     /// Samples of an instance on average.
     samples: f64,
-    /// Noise of the accumulated share, independent at each sample.
+    /// Noise of the accumulated share, independent at each sample and less at the ends.
     white: f64,
     /// Noise that wanders inside an instance: standard deviation of a Brownian bridge in its middle, times 2.
     wander: f64,
@@ -98,10 +98,11 @@ fn generate(plan: &Plan, random: &mut Random) -> Projected {
         }
         let end = sum + plan.wander * (1.0 - before).sqrt() * random.normal();
         for (&x, walk) in places.iter().zip(&walk) {
-            let y = plan.truth.share(x) / all + walk - x * end + plan.white * random.normal();
-            let last = if made.y.len() > made.starts[at] { made.y[made.y.len() - 1] } else { 0.0 };
+            // Noise that ends where the instance does: shares are exact there, and none is cut at 0 or 1.
+            let white = plan.white * (20.0 * x * (1.0 - x)).min(1.0) * random.normal();
+            let y = plan.truth.share(x) / all + walk - x * end + white;
             made.x.push(x);
-            made.y.push(y.clamp(last, 1.0));
+            made.y.push(y.clamp(0.0, 1.0));
         }
         made.starts.push(made.x.len());
         made.instances.push(at as u32);
@@ -188,7 +189,7 @@ fn plans() -> Vec<(&'static str, Plan)> {
         ("steps, 6 instances", plan(&steps, 6, 200.0, 0.001, 0.005, 0.0)),
         ("mixed, irregular", plan(&mixed, 100, 10.0, 0.005, 0.01, 1.0)),
         ("mixed, 12 instances", plan(&mixed, 12, 100.0, 0.002, 0.005, 0.5)),
-        ("steps, noisy", plan(&steps, 30, 20.0, 0.02, 0.03, 0.5)),
+        ("steps, noisy", plan(&steps, 30, 20.0, 0.01, 0.03, 0.5)),
     ]
 }
 
