@@ -97,7 +97,10 @@ pub(crate) fn slopes(spline: &Spline, grid: &[f64]) -> Vec<f64> {
 }
 
 /// Jackknife standard error of each place; NaN with fewer than two replicates.
-pub(crate) fn spread<'a>(replicates: impl Iterator<Item = &'a [f64]> + Clone, length: usize) -> Vec<f64> {
+pub(crate) fn spread<'a>(
+    replicates: impl Iterator<Item = &'a [f64]> + Clone,
+    length: usize,
+) -> Vec<f64> {
     let count = replicates.clone().count() as f64;
     let mut mean = vec![0.0; length];
     for row in replicates.clone() {
@@ -109,7 +112,10 @@ pub(crate) fn spread<'a>(replicates: impl Iterator<Item = &'a [f64]> + Clone, le
             *sum += (value - mean) * (value - mean);
         }
     }
-    squares.iter().map(|sum| if count < 2.0 { f64::NAN } else { ((count - 1.0) / count * sum).sqrt() }).collect()
+    squares
+        .iter()
+        .map(|sum| if count < 2.0 { f64::NAN } else { ((count - 1.0) / count * sum).sqrt() })
+        .collect()
 }
 
 /// What smoothing hides of value and slope: the correction by twicing, the largest within `width` on either side.
@@ -152,7 +158,8 @@ pub(crate) fn student(freedom: usize) -> f64 {
     TABLE.get(freedom).copied().unwrap_or_else(|| {
         // The first terms of Fisher's expansion, exact to 0.003 from 10 on.
         let (z, n) = (1.959_964_f64, freedom as f64);
-        z + (z.powi(3) + z) / (4.0 * n) + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
+        z + (z.powi(3) + z) / (4.0 * n)
+            + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
     })
 }
 

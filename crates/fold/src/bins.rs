@@ -14,7 +14,8 @@ type Cell = [f64; 3];
 pub(crate) struct Bins {
     /// How many groups.
     pub(crate) groups: usize,
-    bins: usize,
+    /// Bins of each group.
+    count: usize,
     /// By group, then by bin.
     cells: Vec<Cell>,
     all: Vec<Cell>,
@@ -39,19 +40,19 @@ impl Bins {
         for row in cells.chunks_exact(bins) {
             add(&mut all, row, 1.0);
         }
-        Self { groups, bins, cells, all }
+        Self { groups, count: bins, cells, all }
     }
 
     /// Width of a bin.
     pub(crate) fn width(&self) -> f64 {
-        1.0 / self.bins as f64
+        1.0 / self.count as f64
     }
 
     /// The samples of all groups but those in `without`, as knots between (0,0) and (1,1), weights summing to 1.
     pub(crate) fn knots(&self, without: impl Iterator<Item = usize>) -> Knots {
         let mut cells = self.all.clone();
         for group in without {
-            add(&mut cells, &self.cells[group * self.bins..(group + 1) * self.bins], -1.0);
+            add(&mut cells, &self.cells[group * self.count..(group + 1) * self.count], -1.0);
         }
         // Counts are whole numbers, whose sums and differences are exact.
         let total: f64 = cells.iter().map(|cell| cell[0]).sum();

@@ -31,14 +31,14 @@ pub fn combine(curves: &[&Curve], model: impl Fn(&[f64]) -> f64) -> Result<Band,
     if length < 2 || curves.iter().any(|curve| curve.x.len() != length) {
         return Err(CombineError::Grids);
     }
-    let base: Vec<Vec<f64>> = curves.iter().map(|c| scaled(&c.rate.value, c.per_second())).collect();
+    let base: Vec<Vec<f64>> =
+        curves.iter().map(|c| scaled(&c.rate.value, c.per_second())).collect();
     let at = |rows: &[&[f64]], place: usize| {
         let numbers: Vec<f64> = rows.iter().map(|row| row[place]).collect();
         model(&numbers)
     };
     let all: Vec<&[f64]> = base.iter().map(Vec::as_slice).collect();
-    let evaluate =
-        |rows: &[&[f64]]| (0..length).map(|place| at(rows, place)).collect::<Vec<f64>>();
+    let evaluate = |rows: &[&[f64]]| (0..length).map(|place| at(rows, place)).collect::<Vec<f64>>();
     let value = evaluate(&all);
     let mut variance = vec![0.0; length];
     let mut freedom = usize::MAX;
@@ -54,7 +54,9 @@ pub fn combine(curves: &[&Curve], model: impl Fn(&[f64]) -> f64) -> Result<Band,
                 theirs.instances == evidence.instances && theirs.rates.len() == evidence.rates.len()
             })
             .collect();
-        same.iter().for_each(|&other| done[other] = true);
+        for &other in &same {
+            done[other] = true;
+        }
         let groups = evidence.rates.len();
         freedom = freedom.min(groups.saturating_sub(1));
         let replicates: Vec<Vec<f64>> = (0..groups)
@@ -76,7 +78,8 @@ pub fn combine(curves: &[&Curve], model: impl Fn(&[f64]) -> f64) -> Result<Band,
     // What smoothing hides is taken to be independent from counter to counter.
     for (c, curve) in curves.iter().enumerate() {
         let extra = scaled(&curve.evidence.extra, curve.per_second());
-        let moved: Vec<f64> = base[c].iter().zip(&extra).map(|(rate, extra)| rate + extra).collect();
+        let moved: Vec<f64> =
+            base[c].iter().zip(&extra).map(|(rate, extra)| rate + extra).collect();
         let mut rows = all.clone();
         rows[c] = &moved;
         for (place, sum) in variance.iter_mut().enumerate() {
@@ -96,7 +99,8 @@ pub fn combine(curves: &[&Curve], model: impl Fn(&[f64]) -> f64) -> Result<Band,
             let mut rows = all.clone();
             rows[c] = &ends;
             for place in 0..length {
-                let near = |jump: &crate::fit::Jump| (jump.at - curve.x[place]).abs() <= jump.within;
+                let near =
+                    |jump: &crate::fit::Jump| (jump.at - curve.x[place]).abs() <= jump.within;
                 if curve.jumps.iter().any(near) {
                     let value = at(&rows, place);
                     band.low[place] = band.low[place].min(value);

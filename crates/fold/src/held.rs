@@ -11,6 +11,10 @@ use crate::spline::{Knots, Spline, System};
 
 /// More samples than these do not make the choice better.
 const MOST_SAMPLES: usize = 24_000;
+/// Where one instance of each group has more, samples are thinned.
+const MOST_THINNED: f64 = 40_000.0;
+/// Beyond so many samples single steps are not looked at.
+const MOST_REPAIRED: usize = 200_000;
 /// More folds neither.
 const MOST_FOLDS: usize = 6;
 
@@ -51,7 +55,8 @@ impl Held {
         let folds = groups.min(MOST_FOLDS);
         // Whole rounds of groups are taken, so that every group keeps its share.
         let round = 1 + projected.x.len() / MOST_SAMPLES;
-        let closest = 0.5 * spacing(projected);
+        // One instance of each group is taken at least, thinned where that is too much.
+        let closest = (0.5 * spacing(projected)).max(groups as f64 / MOST_THINNED);
         let fold = |fold: usize| {
             let knots = bins.knots((0..groups).filter(|group| group % folds == fold));
             let mut points: Vec<(usize, Vec<Point>)> = Vec::new();
@@ -194,7 +199,7 @@ pub(crate) fn error(
         let (mut sums, mut count) = (vec![0.0; cells + 1], 0.0);
         for at in 0..projected.instances.len() {
             let group = at % bins.groups;
-            if group % 2 != half || (at / bins.groups) % round != 0 {
+            if group % 2 != half || !(at / bins.groups).is_multiple_of(round) {
                 continue;
             }
             let (x, y) = projected.samples(at);
@@ -229,8 +234,9 @@ pub(crate) fn error(
 /// such steps are so frequent that they belong to the program.
 pub(crate) fn repaired(projected: &Projected, spline: &Spline) -> Option<(Vec<f64>, u64)> {
     let count = projected.instances.len();
-    // One of many instances hardly matters.
-    if !(3..=100).contains(&count) || projected.x.len() < 16 * count {
+    // One of many instances hardly matters, and one step of very many neither.
+    let samples = projected.x.len();
+    if !(3..=100).contains(&count) || samples < 16 * count || samples > MOST_REPAIRED {
         return None;
     }
     let mut known_values = Vec::with_capacity(projected.x.len());
@@ -302,7 +308,9 @@ pub(crate) fn repaired(projected: &Projected, spline: &Spline) -> Option<(Vec<f6
         if any == 0 || sum <= 0.0 {
             mine.copy_from_slice(samples);
         } else {
-            mine.iter_mut().for_each(|y| *y /= sum);
+            for y in mine.iter_mut() {
+                *y /= sum;
+            }
             replaced += any;
         }
     }

@@ -15,10 +15,10 @@ const MOST: usize = 12;
 /// Jumps that are suspected one by one.
 const SINGLES: usize = 4;
 /// Blocks of groups by which the error of a height is found.
-const BLOCKS: usize = 16;
+const BLOCKS: usize = 24;
 
-/// How many standard errors a jump is high, as if there were many groups: one of ten thousand by chance ...
-const CERTAIN: f64 = 3.89;
+/// How many standard errors a jump is high, as if there were many groups: one of a thousand by chance ...
+const CERTAIN: f64 = 3.3;
 /// ... and one of eighty.
 const SUSPECTED: f64 = 2.5;
 
@@ -128,16 +128,7 @@ impl Search<'_> {
     fn propose(&self, lambda: f64, kinks: &[f64], most: usize) -> Vec<f64> {
         let mut kinks = kinks.to_vec();
         let Ok(system) = System::new(self.knots, lambda) else { return kinks };
-        let mut first = None::<f64>;
-        while kinks.len() < most {
-            let free = |at| free(&kinks, at, self.closest);
-            let Some(found) = system.candidate(&kinks, (0.0, 1.0), free) else { break };
-            let first = *first.get_or_insert(found.gain);
-            if found.gain < 0.02 * first {
-                break;
-            }
-            kinks.push(found.at);
-        }
+        system.grow(&mut kinks, most, 0.02, self.closest);
         system.refine(&mut kinks, self.closest);
         kinks.sort_by(f64::total_cmp);
         kinks
@@ -169,8 +160,8 @@ impl Search<'_> {
                 .enumerate()
                 .min_by(|a, b| a.1.total_cmp(&b.1));
             match weakest {
-                // Written so that NaN, of fewer than two blocks, is weak too.
-                Some((at, ratio)) if !(ratio > limit) => kept.remove(at),
+                // NaN comes of fewer than two blocks.
+                Some((at, ratio)) if ratio.is_nan() || ratio <= limit => kept.remove(at),
                 _ => break,
             };
         }
@@ -194,8 +185,4 @@ impl Search<'_> {
         }
         best
     }
-}
-
-fn free(kinks: &[f64], at: f64, closest: f64) -> bool {
-    at > closest && at < 1.0 - closest && kinks.iter().all(|kink| (kink - at).abs() > closest)
 }

@@ -45,7 +45,7 @@ impl Kriging {
             .filter(|(x, y)| x.is_finite() && y.is_finite())
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let places = points.chunk_by(|a, b| a.0 == b.0).count();
+        let places = points.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()).count();
         if places < 2 {
             return Err(KrigingError::TooFew(places));
         }
@@ -96,9 +96,8 @@ impl Kriging {
 fn eliminate(rows: &mut [f64], size: usize) -> Option<Vec<f64>> {
     let width = size + 1;
     for k in 0..size {
-        let best = (k..size).max_by(|&a, &b| {
-            rows[a * width + k].abs().total_cmp(&rows[b * width + k].abs())
-        })?;
+        let best = (k..size)
+            .max_by(|&a, &b| rows[a * width + k].abs().total_cmp(&rows[b * width + k].abs()))?;
         if best != k {
             let (upper, lower) = rows.split_at_mut(best * width);
             upper[k * width..(k + 1) * width].swap_with_slice(&mut lower[..width]);
@@ -144,6 +143,9 @@ mod tests {
         assert_eq!(Kriging::new(&[1.0], &[1.0], 1.0).unwrap_err(), KrigingError::TooFew(1));
         let same = Kriging::new(&[1.0, 1.0, f64::NAN], &[1.0, 2.0, 3.0], 1.0);
         assert_eq!(same.unwrap_err(), KrigingError::TooFew(1));
-        assert_eq!(Kriging::new(&[0.0, 1.0], &[0.0, 1.0], 0.0).unwrap_err(), KrigingError::Singular);
+        assert_eq!(
+            Kriging::new(&[0.0, 1.0], &[0.0, 1.0], 0.0).unwrap_err(),
+            KrigingError::Singular
+        );
     }
 }

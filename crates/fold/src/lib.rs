@@ -10,6 +10,7 @@
 //! linear: they are put into bins once, and what is repeated (held-out trials, the band) works on bins.
 
 mod band;
+mod banded;
 mod bins;
 pub mod combine;
 pub mod cover;

@@ -30,7 +30,8 @@ impl Piece {
         if inside > 0.0 {
             // The stable pair of roots.
             let q = -0.5 * (b + inside.sqrt().copysign(b));
-            let roots = [q / a, begin / q].map(|t| if t.is_finite() { t.clamp(0.0, 1.0) } else { 1.0 });
+            let roots =
+                [q / a, begin / q].map(|t| if t.is_finite() { t.clamp(0.0, 1.0) } else { 1.0 });
             cuts[1] = roots[0].min(roots[1]);
             cuts[2] = roots[0].max(roots[1]);
         }
@@ -85,7 +86,9 @@ pub(crate) fn on_grid(spline: &Spline, knots: &[f64], grid: &[f64]) -> (Vec<f64>
     }
     // What is left of the bisection, and of the 1e-6.
     let all = accumulated.last().copied().filter(|&all| all > 0.0).unwrap_or(1.0);
-    accumulated.iter_mut().for_each(|share| *share /= all);
+    for share in &mut accumulated {
+        *share /= all;
+    }
     (rate.iter().map(|rate| (rate - low).max(0.0)).collect(), accumulated, low)
 }
 

@@ -4,6 +4,7 @@
 //! unusable for a counter: no probe where it begins or ends, a counter set that changed inside, a counter that fell or wrapped.
 //! All of these are gaps, never a panic. Each instance keeps (0,0) and (1,1) implied, so that only inner samples are stored.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
@@ -137,9 +138,7 @@ pub fn project(instances: &Instances<'_>, probes: &Probes<'_>, wanted: &[u32]) -
     wanted.dedup();
     // Overlapping instances would make the work quadratic, and mean that the columns are wrong.
     let mut by_time = wanted.clone();
-    by_time.sort_by_key(|&at| {
-        (instances.location[at as usize], instances.begin[at as usize], at)
-    });
+    by_time.sort_by_key(|&at| (instances.location[at as usize], instances.begin[at as usize], at));
     let mut overlaps = Vec::new();
     let mut last: Option<(u32, Nanos)> = None;
     for &at in &by_time {
@@ -152,11 +151,8 @@ pub fn project(instances: &Instances<'_>, probes: &Probes<'_>, wanted: &[u32]) -
     }
     overlaps.sort_unstable();
     let one = |counter: &Counter<'_>| {
-        let mut found = Projected {
-            counter: counter.name.to_owned(),
-            starts: vec![0],
-            ..Projected::default()
-        };
+        let mut found =
+            Projected { counter: counter.name.to_owned(), starts: vec![0], ..Projected::default() };
         let mut lost = [0_u64; REASONS.len()];
         for &at in &wanted {
             let result = if overlaps.binary_search(&at).is_ok() {
@@ -193,7 +189,6 @@ pub fn project(instances: &Instances<'_>, probes: &Probes<'_>, wanted: &[u32]) -
         }
         found
     };
-    use rayon::prelude::*;
     probes.counters.par_iter().map(one).collect()
 }
 
@@ -274,8 +269,7 @@ fn instance(
             },
         };
         last = value;
-        // Written so that NaN fails too.
-        if !(step >= 0.0) {
+        if step.is_nan() || step < 0.0 {
             return Err(Unusable::Fell);
         }
         let now = so_far + step;
@@ -343,8 +337,12 @@ mod tests {
         let location = vec![0; times.len().max(spans.len())];
         let begin: Vec<Nanos> = spans.iter().map(|span| Nanos(span.0)).collect();
         let end: Vec<Nanos> = spans.iter().map(|span| Nanos(span.1)).collect();
-        let counters =
-            [values, other].map(|values| Counter { name: "c", form, values, totals: Totals::Measured });
+        let counters = [values, other].map(|values| Counter {
+            name: "c",
+            form,
+            values,
+            totals: Totals::Measured,
+        });
         let probes = Probes { location: &location, time: &time, counters: &counters };
         let instances = Instances { location: &location, begin: &begin, end: &end };
         let wanted: Vec<u32> = (0..spans.len() as u32).collect();
@@ -374,8 +372,7 @@ mod tests {
     #[test]
     fn unsorted_probes_and_shared_borders() {
         let times = [20, 10, 0, 5, 10, 15];
-        let found =
-            fold_one(&times, &[6., 1., 0., 1., 0., 2.], Form::Delta, &[(0, 10), (10, 20)]);
+        let found = fold_one(&times, &[6., 1., 0., 1., 0., 2.], Form::Delta, &[(0, 10), (10, 20)]);
         assert_eq!(found.totals, [2.0, 8.0]);
         assert_eq!(found.y, [0.5, 0.25]);
     }

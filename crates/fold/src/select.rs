@@ -36,11 +36,7 @@ pub struct SelectOptions {
 
 impl Default for SelectOptions {
     fn default() -> Self {
-        Self {
-            outliers: Outliers::Mad { factor: 1.5, relative: 0.05 },
-            gap: 0.15,
-            smallest: 0.05,
-        }
+        Self { outliers: Outliers::Mad { factor: 1.5, relative: 0.05 }, gap: 0.15, smallest: 0.05 }
     }
 }
 
@@ -84,7 +80,10 @@ pub fn select(durations: &[Nanos], options: &SelectOptions) -> Selection {
         modes.push(kept);
     }
     note(rare, format!("{rare} instances with rare durations are not folded"));
-    note(outliers, format!("{outliers} instances with durations far from the others are not folded"));
+    note(
+        outliers,
+        format!("{outliers} instances with durations far from the others are not folded"),
+    );
     modes.retain(|mode| !mode.is_empty());
     let total = |mode: &[u32]| mode.iter().map(|&at| length(at)).sum::<f64>();
     modes.sort_by(|a, b| total(b).total_cmp(&total(a)));

@@ -83,7 +83,8 @@ fn cut(stacks: &Stacks<'_>, interest: &[u32]) -> Vec<Cut> {
         if !(0.0..=1.0).contains(&x) {
             continue;
         }
-        let of_interest = |routine: &u32| wanted.is_empty() || wanted.binary_search(routine).is_ok();
+        let of_interest =
+            |routine: &u32| wanted.is_empty() || wanted.binary_search(routine).is_ok();
         if let Some(depth) = frames.iter().position(of_interest) {
             let line = stacks.lines.get(range[0] + depth).copied();
             found.push(Cut { x, routine: frames[depth], line });
@@ -152,12 +153,12 @@ fn majority(cuts: &[Cut], width: usize) -> Vec<u32> {
         if let Some(cut) = cuts.get(at + half) {
             *counts.entry(cut.routine).or_default() += 1;
         }
-        if let Some(cut) = at.checked_sub(half + 1).and_then(|gone| cuts.get(gone)) {
-            if let Some(count) = counts.get_mut(&cut.routine) {
-                *count -= 1;
-                if *count == 0 {
-                    counts.remove(&cut.routine);
-                }
+        if let Some(cut) = at.checked_sub(half + 1).and_then(|gone| cuts.get(gone))
+            && let Some(count) = counts.get_mut(&cut.routine)
+        {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&cut.routine);
             }
         }
         let most = counts.values().copied().max().unwrap_or(0);
@@ -243,7 +244,7 @@ mod tests {
             let found = runs(&stacks, &StackOptions { interest, samples: least, share: 0.05 });
             if let (Some(first), Some(last)) = (found.first(), found.last()) {
                 prop_assert_eq!((first.begin, last.end), (0.0, 1.0));
-                prop_assert!(found.windows(2).all(|pair| pair[0].end == pair[1].begin));
+                prop_assert!(found.windows(2).all(|pair| pair[0].end.total_cmp(&pair[1].begin).is_eq()));
                 prop_assert!(found.windows(2).all(|pair| pair[0].routine != pair[1].routine));
             }
         }

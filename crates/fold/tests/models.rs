@@ -1,5 +1,8 @@
 //! Models of several counters, curves beside each other, and the typical instance as a timeline.
 
+// Tests print figures; what the data cannot give fails them.
+#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::float_cmp)]
+
 use talea_fold::{
     CombineError, Curve, FitOptions, Projected, combine, evaluate, fit, overlay, synthetic,
 };
@@ -8,7 +11,13 @@ use talea_model::Nanos;
 
 /// Counts of 30 instances of one second whose rate is `1 + height * sin(2 pi x)` times `total`; instance `i` is disturbed by
 /// `noise(i, x)`, which shifts samples in the same way for all counters that use it.
-fn counted(name: &str, total: f64, height: f64, first: u32, noise: impl Fn(u32, f64) -> f64) -> Curve {
+fn counted(
+    name: &str,
+    total: f64,
+    height: f64,
+    first: u32,
+    noise: impl Fn(u32, f64) -> f64,
+) -> Curve {
     let mut made = Projected { counter: name.into(), starts: vec![0], ..Projected::default() };
     for i in 0..30 {
         for k in 0..40 {
@@ -67,7 +76,8 @@ fn what_counters_share_cancels_only_within_the_same_instances() {
     let own = combine(&[&one], |numbers| numbers[0]).unwrap();
     let of_curve = width(&one.rate) * one.per_second();
     assert!((width(&own) / of_curve - 1.0).abs() < 0.3, "{} {of_curve}", width(&own));
-    let wrong = combine(&[&one, &two], |numbers| numbers[0] / (numbers[1] - numbers[1]) * 0.0).unwrap();
+    let wrong =
+        combine(&[&one, &two], |numbers| numbers[0] / (numbers[1] - numbers[1]) * 0.0).unwrap();
     assert!(wrong.value.iter().all(|value| value.is_nan()));
 }
 

@@ -26,7 +26,9 @@ fn cost(knots: &Knots, spline: &Spline, lambda: f64) -> f64 {
 
 fn wave(count: usize) -> Vec<(f64, f64)> {
     let x = |i: usize| (i as f64 + 0.3 * (i as f64 * 1.7).sin()) / count as f64;
-    (0..count).map(|i| (x(i), x(i) + 0.1 * (9.0 * x(i)).sin() + 0.01 * (i as f64 * 77.7).sin())).collect()
+    (0..count)
+        .map(|i| (x(i), x(i) + 0.1 * (9.0 * x(i)).sin() + 0.01 * (i as f64 * 77.7).sin()))
+        .collect()
 }
 
 #[test]
@@ -85,7 +87,11 @@ fn the_gain_of_a_candidate_is_the_fall_of_the_minimum() {
         let found = system.candidate(&kinks, (0.0, 1.0), |_| true).unwrap();
         kinks.push(found.at);
         let after = cost(&knots, &system.fit(&kinks), lambda);
-        assert!((before - after - found.gain).abs() < 1e-9 * before, "{} {found:?}", before - after);
+        assert!(
+            (before - after - found.gain).abs() < 1e-9 * before,
+            "{} {found:?}",
+            before - after
+        );
         before = after;
     }
 }
