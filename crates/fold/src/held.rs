@@ -145,15 +145,15 @@ pub(crate) fn mean(scores: &[f64]) -> f64 {
     sum / count
 }
 
-/// Whether `new` is better than `old` in so many groups that chance is unlikely.
+/// Whether `new` is better than `old` by more than the standard error over groups.
 pub(crate) fn better(new: &[f64], old: &[f64]) -> bool {
     let falls: Vec<f64> =
         new.iter().zip(old).map(|(new, old)| old - new).filter(|fall| fall.is_finite()).collect();
     let count = falls.len() as f64;
     let mean = falls.iter().sum::<f64>() / count;
     let variance = falls.iter().map(|fall| (fall - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    // Groups share what they are fitted from, hence more than the usual 1.6.
-    mean > 0.0 && (count < 2.0 || mean > 1.0 * (variance / count).sqrt())
+    // One standard error is lenient: the strict test of a jump is that of its height.
+    mean > 0.0 && (count < 2.0 || mean > (variance / count).sqrt())
 }
 
 /// The smoothing with the lowest score, and its scores; `None` where no fold can be fitted.
