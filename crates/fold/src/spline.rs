@@ -5,8 +5,7 @@
 //! posterior mean of an integrated Wiener process; a kink of `f` is a jump of its rate, whose test needs only the inner band of
 //! the inverse matrix (Hutchinson and de Hoog, "Smoothing noisy data with spline functions", 1985). Refuses to choose lambda or kinks.
 
-// The names of the paper, one letter each.
-#![allow(clippy::many_single_char_names)]
+#![allow(clippy::many_single_char_names, reason = "the names of the paper, one letter each")]
 
 mod kinks;
 

@@ -13,6 +13,7 @@ use talea_fold::{
     Counter, FitOptions, Form, Instances, Probes, Projected, SelectOptions, StackOptions, Stacks,
     Totals, cover, fit_all, lines, project, runs, select,
 };
+use talea_formats::paraver;
 use talea_model::Nanos;
 
 /// The columns of the trace.
@@ -21,7 +22,7 @@ struct Trace {
     begin: Vec<Nanos>,
     end: Vec<Nanos>,
     time: Vec<Nanos>,
-    counters: BTreeMap<u64, Vec<f64>>,
+    counters: BTreeMap<u32, Vec<f64>>,
     /// Routine and line of each sample, at the places of `time`; 0 where there is none.
     routine: Vec<u32>,
     line: Vec<u32>,
@@ -33,22 +34,22 @@ fn trace() -> Option<Trace> {
         PathBuf::from,
     );
     let path = folder.join("paraver/namd_24it.prv");
-    let Ok(text) = std::fs::read_to_string(&path) else {
+    let Ok(text) = std::fs::read(&path) else {
         assert!(std::env::var_os("CI").is_none(), "no {}", path.display());
         println!("skipped: no {}", path.display());
         return None;
     };
     let mut trace = Trace::default();
     let mut open = None;
-    for line in text.lines().filter(|line| line.starts_with("2:")) {
-        let fields: Vec<u64> = line.split(':').map(|field| field.parse().unwrap()).collect();
-        let time = Nanos(fields[5]);
+    let read = paraver::read_bytes(&text, &paraver::Options::default()).unwrap();
+    for event in read.events.iter() {
+        let time = Nanos(event.time);
         trace.time.push(time);
         trace.routine.push(0);
         trace.line.push(0);
         let at = trace.time.len() - 1;
-        for pair in fields[6..].chunks_exact(2) {
-            match (pair[0], pair[1]) {
+        for (&kind, &value) in event.types.iter().zip(event.values) {
+            match (kind, value) {
                 (60_000_019, 5) => open = Some(time),
                 (60_000_019, 0) => {
                     trace.begin.extend(open.take());
@@ -71,7 +72,7 @@ fn trace() -> Option<Trace> {
     Some(trace)
 }
 
-const NAMES: [(u64, &str); 11] = [
+const NAMES: [(u32, &str); 11] = [
     (42_000_050, "TOT_INS"),
     (42_000_059, "TOT_CYC"),
     (42_000_055, "BR_INS"),

@@ -63,8 +63,8 @@ const HOSTS: usize = 2;
 
 /// Where ranks share PUs that they need, or run anywhere.
 fn badly_placed(analysis: &Analysis<'_>) -> Vec<Finding> {
-    let many = analysis.hosts.len() > 1;
-    let odd = analysis.hosts.iter().filter(|host| !host.notes().is_empty()).take(HOSTS);
+    let many = analysis.hosts().len() > 1;
+    let odd = analysis.hosts().iter().filter(|host| !host.notes().is_empty()).take(HOSTS);
     odd.flat_map(|host| {
         host.notes().into_iter().map(|note| {
             let at = if many { format!("On `{}`, ", host.name) } else { String::new() };

@@ -16,6 +16,7 @@ pub(crate) mod tree;
 pub(crate) mod walk;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use talea_flow::matrix::Matrix;
@@ -56,8 +57,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) matrix: Matrix,
     /// Collective operations by procedure.
     pub(crate) collectives: BTreeMap<String, Collective>,
-    /// Where processes were.
-    pub(crate) hosts: Vec<Host>,
+    /// Where processes were, once it is asked for: it takes a file for each host.
+    hosts: OnceLock<Vec<Host>>,
     /// From the first rank's start to the last one's end.
     pub(crate) wall: Nanos,
 }
@@ -101,9 +102,23 @@ impl<'a> Analysis<'a> {
         let classes = classes::classes(recording, &ranks);
         let wall = ranks.iter().map(|rank| rank.end).max().unwrap_or_default()
             - ranks.iter().map(|rank| rank.begin).min().unwrap_or_default();
-        let hosts = hosts::hosts(run, &ranks);
         let places = Places::new(run);
-        Self { run, places, calls, ranks, classes, matrix, collectives, hosts, wall }
+        Self {
+            run,
+            places,
+            calls,
+            ranks,
+            classes,
+            matrix,
+            collectives,
+            hosts: OnceLock::new(),
+            wall,
+        }
+    }
+
+    /// Where processes were, by host.
+    pub(crate) fn hosts(&self) -> &[Host] {
+        self.hosts.get_or_init(|| hosts::hosts(self.run, &self.ranks))
     }
 
     /// The place of a rank in [`Self::ranks`].

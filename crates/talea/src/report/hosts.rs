@@ -37,7 +37,7 @@ pub(crate) fn host_rows(analysis: &Analysis<'_>) -> Vec<HostData> {
             .collect(),
         picture: (at < DRAWN).then(|| picture(host)).flatten(),
     };
-    analysis.hosts.iter().enumerate().map(row).collect()
+    analysis.hosts().iter().enumerate().map(row).collect()
 }
 
 /// Room for the objects of a host.
