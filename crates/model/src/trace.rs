@@ -12,6 +12,7 @@ mod labels;
 mod lines;
 mod locations;
 mod messages;
+pub mod types;
 #[cfg(test)]
 mod tests;
 

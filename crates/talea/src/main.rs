@@ -9,6 +9,7 @@ mod completions;
 mod doctor;
 mod events;
 mod exit;
+mod input;
 mod load;
 mod procedures;
 mod recorder;
