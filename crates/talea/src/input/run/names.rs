@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use talea_model::PathId;
 use talea_model::trace::{EventType, Labels, StateLabel, ValueSet, types};
+use talea_model::{PathId, ResolvedFrame};
 use talea_report::data::Category;
 use talea_run::Recording;
 
@@ -245,7 +245,12 @@ impl<'a> Callers<'a> {
     /// The pairs of type and value that say where a call comes from.
     pub(super) fn pairs(&mut self, path: PathId) -> Vec<(u32, i64)> {
         let mut pairs = Vec::new();
-        for (level, frame) in (0..).zip(self.analysis.places.frames(path)) {
+        // How the C library starts a program is not the program's.
+        let own = |frame: &&ResolvedFrame| {
+            !frame.function.as_deref().is_some_and(|name| name.starts_with("__libc_start"))
+        };
+        let frames = self.analysis.places.frames(path).iter().filter(own);
+        for (level, frame) in (0..).zip(frames) {
             if types::CALLER.start() + level > *types::CALLER.end() {
                 break;
             }
