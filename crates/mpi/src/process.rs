@@ -8,6 +8,7 @@ mod start;
 mod tables;
 
 use std::ffi::c_int;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +22,7 @@ use crate::clock;
 use crate::gather::gather;
 use crate::handles::Handles;
 use crate::memory::Memory;
-use crate::offsets;
+use crate::offsets::{self, Offset};
 use crate::pmpi;
 use crate::requests::Requests;
 use crate::shared::{Shared, set_multiple};
@@ -80,10 +81,20 @@ fn put_words(place: &mut [u8], words: &str) {
 
 /// Takes part in the end of a recording that this process has no part of, because its file could not be made.
 pub fn gather_without() {
-    offsets::measure(&host_name());
-    if let Some(directory) = std::env::var_os("TALEA_OUT") {
-        gather(None, std::path::Path::new(&directory));
+    let offset = offsets::measure(&host_name());
+    if let Some(directory) = merged_by_ranks(offset) {
+        gather(None, &directory);
     }
+}
+
+/// Where ranks write the trace of all, if they do: on one host their files can be brought together as well when the program
+/// has ended, which then takes none of its time.
+fn merged_by_ranks(offset: Offset) -> Option<PathBuf> {
+    let later = std::env::var_os("TALEA_MERGE").is_some_and(|who| who == "auto");
+    if later && offset.one_host {
+        return None;
+    }
+    std::env::var_os("TALEA_OUT").map(PathBuf::from)
 }
 
 fn host_name() -> String {
@@ -127,7 +138,8 @@ impl Process {
         set_multiple(level >= abi.thread_multiple || self.sessions.load(Ordering::Relaxed) > 0);
         header.size = size as u32;
         self.handles.with(|h| h.start(self.memory));
-        (header.offset_start, header.offset_error) = offsets::measure(&host_name());
+        let offset = offsets::measure(&host_name());
+        (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
         header.offset_end = header.offset_start;
         header.rank = rank;
     }
@@ -197,13 +209,14 @@ impl Process {
     /// Brings the recordings of all ranks together; every rank of the world comes here from `MPI_Finalize`.
     pub fn gather(&self) {
         let header = self.header();
+        let mut offset = Offset::default();
         if header.rank >= 0 {
-            let (offset, error) = offsets::measure(&host_name());
-            header.offset_end = offset;
-            header.offset_error = header.offset_error.max(error);
+            offset = offsets::measure(&host_name());
+            header.offset_end = offset.nanos;
+            header.offset_error = header.offset_error.max(offset.error);
         }
-        if let Some(directory) = std::env::var_os("TALEA_OUT") {
-            gather(Some(self), std::path::Path::new(&directory));
+        if let Some(directory) = merged_by_ranks(offset) {
+            gather(Some(self), &directory);
         }
     }
 
