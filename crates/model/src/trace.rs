@@ -14,6 +14,7 @@ mod locations;
 mod messages;
 #[cfg(test)]
 mod tests;
+pub mod types;
 
 pub use by_location::ByLocation;
 pub use columns::{EventRecord, Events, Occurrence, StateRecord, States, UNKNOWN_TIME};

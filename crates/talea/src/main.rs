@@ -6,9 +6,11 @@
 mod analysis;
 mod cli;
 mod completions;
+mod convert;
 mod doctor;
 mod events;
 mod exit;
+mod input;
 mod load;
 mod procedures;
 mod recorder;
@@ -41,6 +43,7 @@ fn perform(task: Task) -> ExitCode {
         Task::Report(options) => code(report::report(&options)),
         Task::Show(options) => code(show::show(&options)),
         Task::Events(options) => code(events::events(&options)),
+        Task::Convert(options) => code(convert::convert(&options)),
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

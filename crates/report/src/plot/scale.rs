@@ -1,0 +1,145 @@
+//! Scales: values to parts of an axis, and the round numbers beside it.
+//!
+//! Owns the choice of ticks (1, 2 or 5 times a power of ten; powers of ten on logarithmic axes). A range without extent is widened, so that
+//! every value has a place; what is not finite lies at the start.
+
+use talea_model::units::si;
+
+/// How values are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spacing {
+    /// Evenly.
+    Linear,
+    /// By their logarithm; the range is above zero.
+    Logarithmic,
+}
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Scale {
+    name: String,
+    unit: String,
+    low: f64,
+    high: f64,
+    spacing: Spacing,
+}
+
+impl Scale {
+    /// An axis over a range. A logarithmic one whose range is not above zero becomes linear.
+    pub(crate) fn new(name: &str, unit: &str, [low, high]: [f64; 2], spacing: Spacing) -> Self {
+        let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
+        let (mut low, mut high) = (finite(low).min(finite(high)), finite(low).max(finite(high)));
+        let spacing = if low > 0.0 { spacing } else { Spacing::Linear };
+        if high - low <= 1e-12 * high.abs().max(low.abs()) {
+            let room = if low == 0.0 { 1.0 } else { 0.05 * low.abs() };
+            (low, high) = (low - room, high + room);
+        }
+        Self { name: name.to_owned(), unit: unit.to_owned(), low, high, spacing }
+    }
+
+    /// An axis that holds all finite values, with some room at both ends.
+    pub(crate) fn around(
+        name: &str,
+        unit: &str,
+        values: impl IntoIterator<Item = f64>,
+        spacing: Spacing,
+    ) -> Self {
+        let values = values.into_iter().filter(|value| value.is_finite());
+        let (low, high) = values
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        if low > high {
+            return Self::new(name, unit, [0.0, 1.0], Spacing::Linear);
+        }
+        if spacing == Spacing::Logarithmic && low > 0.0 {
+            let room = (high / low).powf(0.04).max(1.01);
+            return Self::new(name, unit, [low / room, high * room], spacing);
+        }
+        let room = 0.04 * (high - low);
+        Self::new(name, unit, [low - room, high + room], Spacing::Linear)
+    }
+
+    /// The part of the axis at which a value lies, 0 to 1 inside.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let part = match self.spacing {
+            Spacing::Linear => (value - self.low) / (self.high - self.low),
+            Spacing::Logarithmic if value > 0.0 => {
+                (value / self.low).ln() / (self.high / self.low).ln()
+            }
+            Spacing::Logarithmic => 0.0,
+        };
+        if part.is_finite() { part.clamp(-1.0, 2.0) } else { 0.0 }
+    }
+
+    /// Name, unit where numbers do not carry it, and how it is spaced where that is not evenly.
+    pub(crate) fn title(&self) -> String {
+        match self.spacing {
+            Spacing::Linear => self.name.clone(),
+            Spacing::Logarithmic => format!("{} (log)", self.name),
+        }
+    }
+
+    /// Round values inside the range with their texts; about `most` of them.
+    pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
+        let most = most.clamp(2, 12);
+        let text = |value: f64| (value, si(value, &self.unit));
+        match self.spacing {
+            Spacing::Logarithmic if self.high / self.low >= 10.0 => {
+                let first = self.low.log10().ceil() as i32;
+                let last = self.high.log10().floor() as i32;
+                let step = ((last - first) as usize / most + 1) as i32;
+                (first..=last)
+                    .filter(|power| power.rem_euclid(step) == 0)
+                    .map(|power| text(10_f64.powi(power)))
+                    .collect()
+            }
+            _ => {
+                let step = round_step((self.high - self.low) / most as f64);
+                let first = (self.low / step).ceil() as i64;
+                let last = (self.high / step).floor() as i64;
+                (first..=last.min(first + 24)).map(|n| text(n as f64 * step)).collect()
+            }
+        }
+    }
+}
+
+/// The least of 1, 2 and 5 times a power of ten that is no less.
+fn round_step(least: f64) -> f64 {
+    let power = 10_f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .map(|times| times * power)
+        .into_iter()
+        .find(|step| *step >= least * 0.999)
+        .unwrap_or(power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let texts = |scale: &Scale, most| {
+            scale.ticks(most).into_iter().map(|(_, text)| text).collect::<Vec<_>>()
+        };
+        let linear = Scale::new("t", "s", [0.0, 0.011], Spacing::Linear);
+        assert_eq!(texts(&linear, 4), ["0 s", "5.00 ms", "10.0 ms"]);
+        let logarithmic = Scale::new("n", "", [3.0, 3e6], Spacing::Logarithmic);
+        assert_eq!(texts(&logarithmic, 3), ["100", "10.0 k", "1.00 M"]);
+        let narrow = Scale::new("n", "", [3.0, 6.0], Spacing::Logarithmic);
+        assert_eq!(texts(&narrow, 3), ["3.00", "4.00", "5.00", "6.00"]);
+    }
+
+    #[test]
+    fn every_value_has_a_place() {
+        for range in [[0.0, 0.0], [5.0, 5.0], [f64::NAN, 1.0], [2.0, 1.0], [-1.0, 0.0]] {
+            for spacing in [Spacing::Linear, Spacing::Logarithmic] {
+                let scale = Scale::new("", "", range, spacing);
+                for value in [f64::NAN, f64::INFINITY, 0.0, -1.0, 1e300, range[0]] {
+                    assert!(scale.at(value).is_finite());
+                }
+                assert!(scale.ticks(5).len() <= 25);
+            }
+        }
+        assert_eq!(Scale::around("", "", [], Spacing::Linear).at(0.5), 0.5);
+    }
+}
