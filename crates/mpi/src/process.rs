@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex};
 pub use start::start;
 use tables::Slow;
 use talea_flow::times::Quantiser;
+use talea_model::Rank;
 use talea_run::live::layout::{Header, MAX_SYNCS, Sync, TimesMode, state};
+use talea_run::samples::World;
 
 use crate::abi::abi;
 use crate::clock;
@@ -25,6 +27,7 @@ use crate::memory::Memory;
 use crate::offsets::{self, Offset};
 use crate::pmpi;
 use crate::requests::Requests;
+use crate::sampler;
 use crate::shared::{Shared, set_multiple};
 
 /// Everything that the threads of the process share.
@@ -97,7 +100,7 @@ fn merged_by_ranks(offset: Offset) -> Option<PathBuf> {
     std::env::var_os("TALEA_OUT").map(PathBuf::from)
 }
 
-fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     let mut name = [0_u8; 64];
     // SAFETY: the buffer is as long as said; its last byte stays zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
@@ -142,6 +145,15 @@ impl Process {
         (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
         header.offset_end = header.offset_start;
         header.rank = rank;
+        self.tell_sampler();
+    }
+
+    /// Samples are put to the rank that they are of.
+    fn tell_sampler(&self) {
+        let header = self.header();
+        if let Ok(rank) = u32::try_from(header.rank) {
+            sampler::initialised(World { rank: Rank(rank), size: header.size, id: header.world });
+        }
     }
 
     /// Which implementation this is.
@@ -190,6 +202,7 @@ impl Process {
         header.rank = header.rank.max(0);
         let rank = header.rank as u32;
         self.handles.with(|h| h.rank = rank);
+        self.tell_sampler();
     }
 
     /// The program closed a session. The record stays open for the next; with the last it is complete as it is.
@@ -224,6 +237,7 @@ impl Process {
     pub fn aborted(&self, code: i32) {
         self.header().abort_code = code;
         self.end(state::ABORTED);
+        sampler::flush();
     }
 
     /// Notes calls that were made while the recording was paused.
