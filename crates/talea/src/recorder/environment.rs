@@ -44,7 +44,7 @@ pub(super) fn times(times: Times) -> &'static str {
 pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Path) -> Variables {
     let number = |value: u64| OsString::from(value.to_string());
     let calls = if options.calls == Calls::All { "all" } else { "mpi" };
-    Variables(vec![
+    let mut variables = vec![
         ("LD_PRELOAD", preload(library, std::env::var_os("LD_PRELOAD").as_deref())),
         ("TALEA_LIVE", live.into()),
         ("TALEA_OUT", out.into()),
@@ -55,7 +55,11 @@ pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Pa
         ("TALEA_CALLS", calls.into()),
         ("TALEA_CALLERS", number(options.callers.into())),
         ("TALEA_MEMORY", number(options.memory.0)),
-    ])
+    ];
+    if let Some(sampling) = &options.sampling {
+        variables.extend(sampling.variables(out));
+    }
+    Variables(variables)
 }
 
 /// The library before what is preloaded already.
