@@ -5,7 +5,7 @@
 use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, View};
-use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs};
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, Unwind};
 use crate::{completions, convert, events, recorder, report, show, topo};
 
 /// What to do, with its options.
@@ -79,10 +79,33 @@ impl From<RunArgs> for recorder::Options {
             memory: args.memory,
             live_dir: args.live_dir,
             merge: args.merge,
+            sampling: sampling(args.sample, args.sample_counter, &args.counters, args.unwind),
             after: if args.no_report { recorder::After::Nothing } else { recorder::After::Report },
             command: args.command,
         }
     }
+}
+
+/// What to sample; none if nobody asked.
+fn sampling(
+    rate: Option<f64>,
+    growth: Option<(String, u64)>,
+    counters: &[String],
+    unwind: Unwind,
+) -> Option<recorder::Sampling> {
+    let rated = rate.map(|rate| ("task-clock".to_owned(), (1e9 / rate).round().max(1.0) as u64));
+    let (trigger, period) = growth.or(rated)?;
+    let names = |set: &String| -> Vec<String> {
+        // Commas also stand between the terms of a PMU's event.
+        let mut inside = false;
+        let comma = |c: char| {
+            inside ^= c == '/';
+            c == ',' && !inside
+        };
+        set.split(comma).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    let sets = counters.iter().map(names).filter(|set| !set.is_empty()).collect();
+    Some(recorder::Sampling { trigger, period, rate, sets, unwind })
 }
 
 impl From<View> for show::View {
@@ -104,6 +127,7 @@ impl From<View> for show::View {
             View::Matrix(args) => Self::Matrix { format: format(args.json) },
             View::Classes(args) => Self::Classes { format: format(args.json) },
             View::Hosts(args) => Self::Hosts { format: format(args.json) },
+            View::Samples(args) => Self::Samples { rank: args.rank, format: format(args.json) },
         }
     }
 }
