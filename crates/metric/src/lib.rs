@@ -5,12 +5,16 @@
 //! absent with its reason. It refuses reading counters and files.
 
 pub mod catalogue;
+pub mod efficiency;
 pub mod expression;
+pub mod measure;
+pub mod model;
 mod suggest;
 pub mod synonyms;
 pub mod table;
 
 pub use catalogue::{CounterSpec, Kind, Scope, Unit};
 pub use expression::{Absent, Expression, ExpressionError, Wrong};
+pub use model::{Definition, Model};
 pub use suggest::suggest;
 pub use table::{Category, Evaluated, metrics_of};

@@ -57,10 +57,13 @@ const SAME: [&[&str]; 5] = [
 
 /// The number that stands under a name, or under another name for the same.
 pub fn lookup(name: &str, number: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
-    number(name).or_else(|| {
-        let same = SAME.iter().find(|same| same.contains(&name))?;
-        same.iter().filter(|&&other| other != name).find_map(|other| number(other))
-    })
+    number(name).or_else(|| number(other(name, number)?))
+}
+
+/// Another name for the same under which there is a number.
+pub fn other(name: &str, number: &dyn Fn(&str) -> Option<f64>) -> Option<&'static str> {
+    let same = SAME.iter().find(|same| same.contains(&name))?;
+    same.iter().copied().find(|&other| other != name && number(other).is_some())
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub struct Evaluated {
     /// The value, or what would be needed for it.
     pub value: Result<f64, String>,
     /// The expression over counters that gave the value.
-    pub from: Option<String>,
+    pub from: Option<Expression>,
 }
 
 struct Quantity {
@@ -103,13 +103,27 @@ pub fn metrics_of(values: &BTreeMap<String, f64>) -> Vec<Evaluated> {
         let found = values.get(name).copied().filter(|value| value.is_finite());
         found.or_else(|| (name == "#cache_line").then_some(CACHE_LINE))
     };
+    let named = |name: &str| match number(name) {
+        Some(_) => None,
+        None => synonyms::other(name, &number).map(Expression::counter),
+    };
     let number = |name: &str| synonyms::lookup(name, &number);
     let (quantities, metrics) = &*PARSED;
     let found: BTreeMap<&str, Result<(f64, &Expression), Absent>> = quantities
         .iter()
         .map(|(&name, quantity)| (name, first(&quantity.alternatives, &number)))
         .collect();
-    metrics.iter().map(|metric| evaluated(metric, quantities, &found)).collect()
+    let all = metrics.iter().map(|metric| {
+        let mut evaluated = evaluated(metric, quantities, &found);
+        // The names that the numbers stand under, where those are other ones.
+        evaluated.from = evaluated.from.map(|whole| {
+            let others: BTreeMap<&str, Expression> =
+                whole.counters().iter().filter_map(|name| Some((name.as_str(), named(name)?))).collect();
+            whole.replace(|name| others.get(name)).unwrap_or_else(|_| whole.clone())
+        });
+        evaluated
+    });
+    all.collect()
 }
 
 /// The value of the first alternative whose counters are there. Without one, what the first lacks, or what is wrong with one that
@@ -140,7 +154,7 @@ fn evaluated(
     let (value, from) = match outcome {
         Ok((value, expression)) => {
             let of = |name: &str| Some(found.get(name)?.as_ref().ok()?.1);
-            (Ok(value), expression.replace(of).ok().map(|whole| whole.to_string()))
+            (Ok(value), expression.replace(of).ok())
         }
         Err(why) => (Err(reason(&why, quantities, found)), None),
     };
