@@ -1,8 +1,8 @@
 //! Groups of LIKWID (`perfgroups/PROCESSOR/GROUP.txt`).
 //!
 //! Owns their sections: `SHORT` (title), `EVENTSET` (register and event), `METRICS` (name, and behind the last blank a formula over
-//! registers), `LONG` (prose, not read). Registers become their events' names; where several registers count the same event, as memory
-//! channels do, `EVENT:REGISTER`. `time` is the time of computation, `inverseClock` one by the frequency of the time stamp counter. What
+//! registers), `LONG` (prose, not read). Registers become their events' names with the register's options (`EVENT:STATE=0x3F`); where
+//! several registers count the same event, as memory channels do, `EVENT:REGISTER`. A register may be named without its options. `time` is the time of computation, `inverseClock` one by the frequency of the time stamp counter. What
 //! a formula names that the event set has not is a problem of that line. Follows LIKWID's `perfgroup.c`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -84,15 +84,19 @@ impl Group {
         for (_, event) in &self.events {
             *counts.entry(event).or_default() += 1;
         }
-        let registers: HashMap<String, Expression> = self
-            .events
-            .iter()
-            .map(|(register, event)| {
-                let alone = counts.get(event.as_str()) == Some(&1);
-                let name = if alone { event.clone() } else { format!("{event}:{register}") };
-                (register.clone(), Expression::counter(&name))
-            })
-            .collect();
+        let mut registers: HashMap<String, Expression> = HashMap::new();
+        for (register, event) in &self.events {
+            let alone = counts.get(event.as_str()) == Some(&1);
+            let (bare, options) = register.split_once(':').unwrap_or((register, ""));
+            let name = match (alone, options) {
+                (false, _) => format!("{event}:{register}"),
+                (true, "") => event.clone(),
+                (true, options) => format!("{event}:{options}"),
+            };
+            let counter = Expression::counter(&name);
+            registers.entry(bare.to_owned()).or_insert_with(|| counter.clone());
+            registers.insert(register.clone(), counter);
+        }
         let mut metrics = Vec::new();
         for (line, text) in std::mem::take(&mut self.lines) {
             let Some((title, formula)) = text.rsplit_once(char::is_whitespace) else {
@@ -178,7 +182,7 @@ Runtime [s] time
 CPI  PMC0/FIXC0
 Stall ratio PMC1/PMC5
 Memory [MBytes/s] 1.0E-06*(MBOX0C0+MBOX1C0)*64.0/time
-Look-ups CBOX0C0:STATE=0x3F
+Look-ups CBOX0C0:STATE=0x3F/CBOX0C0
 Clock [MHz] 1.E-06*(PMC0/FIXC0)/inverseClock
 Broken (PMC0+
 Alone
