@@ -165,32 +165,7 @@ fn short(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const SAMPLE: &str = "SHORT Stalls, made by hand
-
-EVENTSET
-# registers
-PMC0  STALLED
-FIXC0 INSTRUCTIONS
-MBOX0C0 READ
-MBOX1C0 READ
-CBOX0C0:STATE=0x3F LOOKUP
-PMC0 AGAIN
-lonely
-
-METRICS
-Runtime [s] time
-CPI  PMC0/FIXC0
-Stall ratio PMC1/PMC5
-Memory [MBytes/s] 1.0E-06*(MBOX0C0+MBOX1C0)*64.0/time
-Look-ups CBOX0C0:STATE=0x3F/CBOX0C0
-Clock [MHz] 1.E-06*(PMC0/FIXC0)/inverseClock
-Broken (PMC0+
-Alone
-
-LONG
-Formulas:
-CPI = whatever
-";
+    const SAMPLE: &str = include_str!("../tests/samples/likwid.txt");
 
     #[test]
     fn registers_become_events_and_mistakes_have_lines() {

@@ -228,29 +228,7 @@ fn unit(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const SAMPLE: &str = r#"{
-  "Header": { "Info": "made by hand" },
-  "Metrics": [
-    {
-      "MetricName": "Front", "LegacyName": "metric_TMA_Front(%)", "Level": 1, "UnitOfMeasure": "percent",
-      "Events": [ { "Name": "IDLE.SLOTS:c1", "Alias": "a" }, { "Name": "CLK.ANY", "Alias": "b" }, { "Name": "CLK", "Alias": "a_b" } ],
-      "Constants": [ { "Name": "HYPERTHREADING_ON", "Alias": "smt_on" }, { "Name": "20", "Alias": "weight" } ],
-      "Formula": "100 * ( a / ( ( weight / 5 ) * ( ( b / 2 ) if smt_on else ( a_b ) ) ) )",
-      "Category": "TMA", "MetricGroup": "One;Two", "Threshold": { "Formula": "metric_TMA_Front(%) > 15" }
-    },
-    {
-      "MetricName": "Late", "LegacyName": "metric_TMA_..Late(%)", "ParentCategory": "Front", "Level": 2,
-      "Events": [ { "Name": "LATE", "Alias": "a" } ],
-      "Formula": "a / DURATIONTIMEINSECONDS",
-      "Threshold": { "Formula": "m > 10 & (metric_TMA_Front(%) > 15)", "ThresholdMetrics": [ { "Alias": "m", "Value": "metric_TMA_..Late(%)" } ] }
-    },
-    { "MetricName": "Old", "Events": [ { "Name": "E", "Alias": "a" } ], "Formula": "a", "Threshold": "> 5 & P; $issue", "ParentCategory": "Late" },
-    { "MetricName": "Unknown", "Events": [], "Formula": "a + 1" },
-    { "MetricName": "Broken", "Events": [], "Formula": "1 + * 2" },
-    { "MetricName": "Bare" },
-    { "Level": "two" }
-  ]
-}"#;
+    const SAMPLE: &str = include_str!("../tests/samples/perfmon.json");
 
     #[test]
     fn formulas_over_aliases_become_formulas_over_events() {

@@ -113,21 +113,7 @@ fn level(group: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const SAMPLE: &str = r#"[
-  { "EventName": "slots_all", "BriefDescription": "an event, no metric" },
-  { "MetricName": "slots", "MetricExpr": "4 * cycles", "ScaleUnit": "1slots" },
-  {
-    "MetricName": "front", "MetricExpr": "d_ratio(cpu@idle\\,cmask\\=0x1@, slots)",
-    "MetricGroup": "PipelineL1;Default", "ScaleUnit": "100%", "BriefDescription": "Slots  without work.",
-    "MetricThreshold": "front > 0.2"
-  },
-  { "MetricName": "front_late", "MetricExpr": "front / 2 if #smt_on else front", "MetricGroup": "PipelineL2;front_group", "ScaleUnit": "100%" },
-  { "MetricName": "wrong", "MetricExpr": "front +" },
-  { "MetricExpr": "front" },
-  { "MetricName": 7, "MetricExpr": "1" },
-  { "MetricName": "rate", "MetricExpr": "bytes / duration_time", "ScaleUnit": "1e-6MB/s", "Unit": "cpu_atom" },
-  { "MetricName": "per", "MetricExpr": "misses / instructions", "ScaleUnit": "1per_instr" }
-]"#;
+    const SAMPLE: &str = include_str!("../tests/samples/pmu-events.json");
 
     #[test]
     fn metrics_their_tree_and_what_is_wrong() {
