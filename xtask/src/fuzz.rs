@@ -6,10 +6,10 @@
 
 #[path = "../../crates/run/tests/hostile/exercise.rs"]
 mod exercise;
+mod models;
 #[path = "../../crates/run/tests/hostile/mutate.rs"]
 mod mutate;
 mod node;
-mod models;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -44,7 +44,10 @@ pub fn read(bytes: &[u8], name: &str) -> Model {
             _ => match section {
                 Section::EventSet => group.event(line, number),
                 Section::Metrics => group.lines.push((number, line.to_owned())),
-                _ => group.problem(number, format!("expected SHORT, EVENTSET, METRICS or LONG, found `{}`", short(line))),
+                _ => group.problem(
+                    number,
+                    format!("expected SHORT, EVENTSET, METRICS or LONG, found `{}`", short(line)),
+                ),
             },
         }
     }
@@ -75,7 +78,10 @@ impl Group {
                     self.events.push((register.to_owned(), event.to_owned()));
                 }
             }
-            _ => self.problem(number, format!("expected a register and an event, found `{}`", short(line))),
+            _ => self.problem(
+                number,
+                format!("expected a register and an event, found `{}`", short(line)),
+            ),
         }
     }
 
@@ -100,11 +106,15 @@ impl Group {
         let mut metrics = Vec::new();
         for (line, text) in std::mem::take(&mut self.lines) {
             let Some((title, formula)) = text.rsplit_once(char::is_whitespace) else {
-                self.problem(line, format!("expected a name and a formula, found `{}`", short(&text)));
+                self.problem(
+                    line,
+                    format!("expected a name and a formula, found `{}`", short(&text)),
+                );
                 continue;
             };
             let title = title.trim();
-            let Some(expression) = models::expression(formula, title, line, &mut self.problems) else {
+            let Some(expression) = models::expression(formula, title, line, &mut self.problems)
+            else {
                 continue;
             };
             match resolved(&expression, &registers) {
@@ -124,7 +134,10 @@ impl Group {
 }
 
 /// The formula over events.
-fn resolved(formula: &Expression, registers: &HashMap<String, Expression>) -> Result<Expression, String> {
+fn resolved(
+    formula: &Expression,
+    registers: &HashMap<String, Expression>,
+) -> Result<Expression, String> {
     let of_machine = |name: &str| {
         let text = match name {
             "time" => "duration_time",
@@ -142,10 +155,14 @@ fn resolved(formula: &Expression, registers: &HashMap<String, Expression>) -> Re
         .filter_map(|name| Some((name.as_str(), of_machine(name)?)))
         .collect();
     let mut counters = formula.counters().iter();
-    if let Some(unknown) = counters.find(|name| !registers.contains_key(*name) && !own.contains_key(name.as_str())) {
+    if let Some(unknown) =
+        counters.find(|name| !registers.contains_key(*name) && !own.contains_key(name.as_str()))
+    {
         return Err(format!("the formula uses `{unknown}`, which the event set has not"));
     }
-    formula.replace(|name| registers.get(name).or_else(|| own.get(name))).map_err(|wrong| wrong.to_string())
+    formula
+        .replace(|name| registers.get(name).or_else(|| own.get(name)))
+        .map_err(|wrong| wrong.to_string())
 }
 
 /// `Power [W]` is `Power` in `W`.

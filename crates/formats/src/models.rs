@@ -53,7 +53,9 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
                 }
             }
         }
-        Some(_) if memchr::memmem::find(bytes, b"METRICS").is_some() => Ok(likwid::read(bytes, name)),
+        Some(_) if memchr::memmem::find(bytes, b"METRICS").is_some() => {
+            Ok(likwid::read(bytes, name))
+        }
         Some(_) => Err(ModelError::Unknown("another text")),
     }
 }
@@ -63,8 +65,11 @@ pub(crate) fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
 }
 
+/// A part of a file, and the line that it begins at.
+pub(crate) type Placed<'a> = (u64, &'a RawValue);
+
 /// The items of a file of metrics with their lines, and what is wrong behind the last.
-pub(crate) fn items(text: &str) -> Result<(Vec<(u64, &RawValue)>, Vec<Problem>), ModelError> {
+pub(crate) fn items(text: &str) -> Result<(Vec<Placed<'_>>, Vec<Problem>), ModelError> {
     let mut items: Vec<&RawValue> = Vec::new();
     let mut problems = Vec::new();
     if let Err(error) = walk(text, &mut items) {
@@ -152,8 +157,10 @@ pub(crate) fn expression(
     match Expression::parse(text) {
         Ok(expression) => Some(expression),
         Err(error) => {
+            let of: String = of.chars().take(60).collect();
             let before: String = text.get(..error.span.start).unwrap_or("").to_owned();
-            let near: String = before.chars().rev().take(20).collect::<Vec<_>>().into_iter().rev().collect();
+            let near: String =
+                before.chars().rev().take(20).collect::<Vec<_>>().into_iter().rev().collect();
             let what = match near.trim() {
                 "" => format!("`{of}`: {error}"),
                 near => format!("`{of}`: {error}, after `{near}`"),

@@ -78,7 +78,9 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
                 Some(name) => items.push((line, name, item)),
                 None => problems.push(Problem { line, what: "expected a `MetricName`".into() }),
             },
-            Err(error) => problems.push(Problem { line, what: format!("expected a metric: {error}") }),
+            Err(error) => {
+                problems.push(Problem { line, what: format!("expected a metric: {error}") });
+            }
         }
     }
     let legacy: HashMap<String, String> =
@@ -104,7 +106,8 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
         let parent = item.parent_category.clone().filter(|parent| !parent.is_empty());
         let threshold = threshold(&name, &item, parent.as_deref(), &legacy, &thresholds);
         let threshold = threshold.and_then(|text| {
-            let read = models::expression(&text, &format!("{name}, threshold"), line, &mut problems)?;
+            let read =
+                models::expression(&text, &format!("{name}, threshold"), line, &mut problems)?;
             thresholds.insert(name.clone(), text);
             Some(read)
         });
@@ -143,9 +146,13 @@ fn unaliased(formula: &Expression, item: &Item) -> Result<Expression, String> {
         .collect();
     let unknown = own.iter().filter(|(name, read)| read.as_counter() == Some(**name));
     if let Some((name, _)) = unknown.min_by_key(|(name, _)| **name) {
-        return Err(format!("the formula uses `{name}`, which is no alias of an event or a constant"));
+        return Err(format!(
+            "the formula uses `{name}`, which is no alias of an event or a constant"
+        ));
     }
-    formula.replace(|name| aliases.get(name).or_else(|| own.get(name))).map_err(|wrong| wrong.to_string())
+    formula
+        .replace(|name| aliases.get(name).or_else(|| own.get(name)))
+        .map_err(|wrong| wrong.to_string())
 }
 
 /// What a constant stands for: a number, or what Linux calls it.
@@ -184,7 +191,9 @@ fn threshold(
                 return None;
             }
             let terms = text.split('&').map(str::trim).map(|term| match term {
-                "P" => parent.and_then(|parent| of_others.get(parent)).map(|text| format!("({text})")),
+                "P" => {
+                    parent.and_then(|parent| of_others.get(parent)).map(|text| format!("({text})"))
+                }
                 term if term.starts_with(['<', '>']) => Some(format!("{} {term}", quoted(name))),
                 term => Some(term.to_owned()),
             });
@@ -220,7 +229,9 @@ fn threshold(
 fn unit(text: &str) -> String {
     match text.trim() {
         "percent" => "%".to_owned(),
-        other => other.strip_prefix("per ").map_or_else(|| other.to_owned(), |per| format!("1/{per}")),
+        other => {
+            other.strip_prefix("per ").map_or_else(|| other.to_owned(), |per| format!("1/{per}"))
+        }
     }
 }
 
@@ -239,7 +250,10 @@ mod tests {
             .map(|one| {
                 let threshold = one.threshold.as_ref().map(ToString::to_string);
                 let parent = one.parent.as_deref();
-                format!("{} {} = {} [{}] {parent:?} if {threshold:?}", one.line, one.name, one.expression, one.unit)
+                format!(
+                    "{} {} = {} [{}] {parent:?} if {threshold:?}",
+                    one.line, one.name, one.expression, one.unit
+                )
             })
             .chain(model.problems.iter().map(ToString::to_string))
             .collect();

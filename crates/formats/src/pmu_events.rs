@@ -49,7 +49,8 @@ pub fn definitions(bytes: &[u8]) -> Result<(Vec<Definition>, Vec<Problem>), Mode
         };
         let Some(expression) = &item.metric_expr else { continue };
         let Some(name) = item.metric_name.as_deref().filter(|name| !name.is_empty()) else {
-            problems.push(Problem { line, what: "expected a `MetricName` beside `MetricExpr`".into() });
+            problems
+                .push(Problem { line, what: "expected a `MetricName` beside `MetricExpr`".into() });
             continue;
         };
         let Some(expression) = models::expression(expression, name, line, &mut problems) else {
@@ -93,7 +94,8 @@ pub fn model(name: &str, mut metrics: Vec<Definition>, problems: Vec<Problem>) -
 fn scaled(text: &str) -> (f64, String) {
     let text = text.trim();
     let number = |length: &usize| text.get(..*length).and_then(|text| text.parse::<f64>().ok());
-    let length = (0..=text.len().min(24)).rev().find(|length| number(length).is_some_and(f64::is_finite));
+    let length =
+        (0..=text.len().min(24)).rev().find(|length| number(length).is_some_and(f64::is_finite));
     let scale = length.as_ref().and_then(number).unwrap_or(1.0);
     let unit = text[length.unwrap_or(0)..].trim();
     (scale, unit.strip_prefix("per_").map_or_else(|| unit.to_owned(), |per| format!("1/{per}")))

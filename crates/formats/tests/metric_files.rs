@@ -45,7 +45,9 @@ fn every_group_of_likwid_is_read_and_its_mistakes_are_found() {
         problems.extend(model.problems.iter().map(|problem| format!("{short}: {problem}")));
         // All counters are there: whatever has no value divides by zero or stands on another metric.
         let values = model.evaluate(&|_| Some(3.0));
-        let lacks = values.iter().filter(|value| matches!(value, Err(why) if why.to_string().starts_with("no ")));
+        let lacks = values
+            .iter()
+            .filter(|value| matches!(value, Err(why) if why.to_string().starts_with("no ")));
         assert_eq!(lacks.count(), 0, "{short}");
     }
     for problem in &problems {
@@ -64,15 +66,23 @@ fn expressions(perf: &[u8]) -> Vec<&str> {
     let operators = [" / ", " * ", " + ", " - ", "d_ratio("];
     let mut found: Vec<&str> = texts
         // Formats of messages, descriptions of events, and a test of perf's own.
-        .filter(|text| !["%0", "%l", "%u", "%.", ": ", "Unit:", ". (", "EVENT1", "*type"].iter().any(|part| text.contains(part)))
+        .filter(|text| {
+            !["%0", "%l", "%u", "%.", ": ", "Unit:", ". (", "EVENT1", "*type"]
+                .iter()
+                .any(|part| text.contains(part))
+        })
         .filter(|text| operators.iter().any(|sign| text.contains(sign)))
-        .filter(|text| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.@\\,=:#()+*/<>&|%- ?".contains(&c)))
+        .filter(|text| {
+            text.bytes()
+                .all(|c| c.is_ascii_alphanumeric() || b"_.@\\,=:#()+*/<>&|%- ?".contains(&c))
+        })
         // Sentences have words beside each other, expressions have signs between them.
         .filter(|text| {
             let words: Vec<&str> = text.split(' ').collect();
             !words.windows(2).any(|pair| {
                 let word = |word: &str| {
-                    word.bytes().all(|c| c.is_ascii_alphabetic()) && !matches!(word, "if" | "else" | "")
+                    word.bytes().all(|c| c.is_ascii_alphabetic())
+                        && !matches!(word, "if" | "else" | "")
                 };
                 word(pair[0]) && word(pair[1])
             })

@@ -59,7 +59,8 @@ pub fn factors(run: &Run, reference: Option<&Run>, scaling: Scaling) -> Vec<Fact
     let useful: Vec<f64> = run.shares.iter().map(|share| share.useful).collect();
     let whole = Efficiency::of(&useful, run.elapsed);
     let simulated = || {
-        Err("needs the run on an ideal network, simulated from its messages; that is not done".to_owned())
+        Err("needs the run on an ideal network, simulated from its messages; that is not done"
+            .to_owned())
     };
     let outside = processes(run).map(|outside| Efficiency::of(&outside, run.elapsed));
     let part = |take: fn(&Efficiency) -> Result<f64, String>| match &outside {
@@ -80,7 +81,12 @@ pub fn factors(run: &Run, reference: Option<&Run>, scaling: Scaling) -> Vec<Fact
         of("transfer", "Transfer efficiency", 3, simulated()),
         of("mpi_parallel", "MPI parallel efficiency", 2, mpi),
         of("mpi_load_balance", "MPI load balance", 3, part(|outside| outside.balance.clone())),
-        of("mpi_communication", "MPI communication eff.", 3, part(|outside| outside.communication.clone())),
+        of(
+            "mpi_communication",
+            "MPI communication eff.",
+            3,
+            part(|outside| outside.communication.clone()),
+        ),
         of("thread_parallel", "Thread parallel efficiency", 2, threads),
         of("computation_scaling", "Computation scaling", 1, scales),
         of("ipc_scaling", "IPC scaling", 2, ipc),
@@ -117,7 +123,8 @@ fn processes(run: &Run) -> Result<Vec<f64>, String> {
         return Err("every process has one thread: it is the parallel efficiency".to_owned());
     }
     let outside = groups.map(|threads| threads[0].outside_mpi);
-    let known: Option<Vec<f64>> = outside.map(|time| Some(time).filter(|time| time.is_finite())).collect();
+    let known: Option<Vec<f64>> =
+        outside.map(|time| Some(time).filter(|time| time.is_finite())).collect();
     known.ok_or_else(|| "the trace does not tell time in MPI".to_owned())
 }
 
@@ -144,8 +151,15 @@ fn computation(run: &Run, reference: Option<&Run>, scaling: Scaling) -> [Result<
         let ((own, reference), (own_by, reference_by)) = (a.clone()?, b.clone()?);
         Ok((own / own_by) / (reference / reference_by))
     };
-    let less = |pair: &Result<(f64, f64), String>| pair.clone().map(|(own, reference)| reference * more / own);
-    [less(&useful), quotients(&instructions, &cycles), less(&instructions), quotients(&cycles, &useful)]
+    let less = |pair: &Result<(f64, f64), String>| {
+        pair.clone().map(|(own, reference)| reference * more / own)
+    };
+    [
+        less(&useful),
+        quotients(&instructions, &cycles),
+        less(&instructions),
+        quotients(&cycles, &useful),
+    ]
 }
 
 fn both(
@@ -165,7 +179,13 @@ mod tests {
     use super::*;
 
     fn share(process: u32, useful: f64) -> Share {
-        Share { process, useful, outside_mpi: f64::NAN, instructions: useful * 2e9, cycles: useful * 1e9 }
+        Share {
+            process,
+            useful,
+            outside_mpi: f64::NAN,
+            instructions: useful * 2e9,
+            cycles: useful * 1e9,
+        }
     }
 
     fn value(factors: &[Factor], key: &str) -> Result<f64, String> {
@@ -187,8 +207,12 @@ mod tests {
     #[test]
     fn processes_with_threads() {
         let thread = |process, useful, outside_mpi| Share { outside_mpi, ..share(process, useful) };
-        let shares =
-            vec![thread(0, 8.0, 9.0), thread(0, 4.0, 10.0), thread(1, 6.0, 7.0), thread(1, 6.0, 10.0)];
+        let shares = vec![
+            thread(0, 8.0, 9.0),
+            thread(0, 4.0, 10.0),
+            thread(1, 6.0, 7.0),
+            thread(1, 6.0, 10.0),
+        ];
         let found = factors(&Run { elapsed: 10.0, shares }, None, Scaling::Strong);
         assert_eq!(value(&found, "parallel"), Ok(0.6));
         assert_eq!(value(&found, "mpi_parallel"), Ok(0.8));

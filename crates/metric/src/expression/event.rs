@@ -74,15 +74,18 @@ fn unescaped(terms: &str) -> impl Iterator<Item = char> + '_ {
 }
 
 /// Joins functions of a name with what stands in their parentheses.
-pub(super) fn called(
-    tokens: Vec<(Token, Range<usize>)>,
-    text: &str,
-) -> Vec<(Token, Range<usize>)> {
+pub(super) fn called(tokens: Vec<(Token, Range<usize>)>, text: &str) -> Vec<(Token, Range<usize>)> {
     let mut result: Vec<(Token, Range<usize>)> = Vec::with_capacity(tokens.len());
     for (token, span) in tokens {
         result.push((token, span.clone()));
         let function = match &result[..] {
-            [.., (Token::Name { name, quoted: false }, from), (Token::Sign('('), _), argument, (Token::Sign(')'), _)] => {
+            [
+                ..,
+                (Token::Name { name, quoted: false }, from),
+                (Token::Sign('('), _),
+                argument,
+                (Token::Sign(')'), _),
+            ] => {
                 let number = name == "strcmp_cpuid_str";
                 match (&**name, &argument.0) {
                     ("has_event", Token::Name { name, .. }) => {

@@ -45,11 +45,8 @@ enum Why {
 impl Expression {
     /// The value for the numbers that `number` gives, or why there is none. Numbers that are not finite are missing.
     pub fn value(&self, number: impl Fn(&str) -> Option<f64>) -> Result<f64, Absent> {
-        let numbers: Vec<f64> = self
-            .counters
-            .iter()
-            .map(|name| number(name).map_or(f64::NAN, finite))
-            .collect();
+        let numbers: Vec<f64> =
+            self.counters.iter().map(|name| number(name).map_or(f64::NAN, finite)).collect();
         self.explained(&numbers)
     }
 
@@ -75,7 +72,11 @@ impl Expression {
                     first.and_then(|a| {
                         let b = last?;
                         let divides = matches!(step, Step::Divide | Step::Remainder);
-                        if divides && b == 0.0 { Err(Why::Zero(at)) } else { number_of(step.of_two(a, b)) }
+                        if divides && b == 0.0 {
+                            Err(Why::Zero(at))
+                        } else {
+                            number_of(step.of_two(a, b))
+                        }
                     })
                 }
             };
@@ -99,7 +100,11 @@ impl Expression {
             begin -= 1;
             wanted = wanted - 1 + self.steps[begin].arity();
         }
-        Self { steps: self.steps[begin..end].to_vec(), counters: self.counters.clone(), depth: self.depth }
+        Self {
+            steps: self.steps[begin..end].to_vec(),
+            counters: self.counters.clone(),
+            depth: self.depth,
+        }
     }
 }
 

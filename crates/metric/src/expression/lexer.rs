@@ -29,7 +29,9 @@ impl Token {
     pub(super) fn describe(&self, text: &str) -> String {
         match self {
             Self::Number(_) => format!("the number `{text}`"),
-            Self::Name { .. } | Self::Member(_) | Self::Has(_) | Self::If | Self::Else => format!("`{}`", text.trim_matches('"')),
+            Self::Name { .. } | Self::Member(_) | Self::Has(_) | Self::If | Self::Else => {
+                format!("`{}`", text.trim_matches('"'))
+            }
             Self::Sign(_) => format!("`{text}`"),
         }
     }

@@ -16,7 +16,11 @@ enum Waiting {
     If,
     /// `else`: what is taken otherwise is to come.
     Else,
-    Function { step: Step, name: &'static str, arguments: usize },
+    Function {
+        step: Step,
+        name: &'static str,
+        arguments: usize,
+    },
 }
 
 /// A finished part: where it stands, and its value if it has no counters.
@@ -200,7 +204,8 @@ impl Yard<'_> {
                     Some((Waiting::Function { step, name, arguments }, open)) => {
                         if arguments == 1 && step.arity() == 2 {
                             let any = step != Step::Ratio;
-                            let expected = if any { "two or more arguments" } else { "two arguments" };
+                            let expected =
+                                if any { "two or more arguments" } else { "two arguments" };
                             let found = arguments;
                             return wrong(
                                 open.start..span.end,

@@ -160,7 +160,11 @@ impl Part {
         let sides = (self.enclosed(SELECT + 1)).max(condition.enclosed(SELECT + 1) + 1);
         // Two numbers wait while the last is evaluated, though one word does while it is read.
         let nested = sides.max(last.enclosed(SELECT) + 2);
-        Self { nested, binds: SELECT, constant: chosen(self.constant, condition.constant, last.constant) }
+        Self {
+            nested,
+            binds: SELECT,
+            constant: chosen(self.constant, condition.constant, last.constant),
+        }
     }
 
     fn with(&self, step: Step, last: &Self) -> Result<Self, Wrong> {

@@ -34,7 +34,9 @@ impl Tree {
     fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
-            Self::Counter(name) if name.contains('/') || name.starts_with("topdown") => format!("\"{name}\""),
+            Self::Counter(name) if name.contains('/') || name.starts_with("topdown") => {
+                format!("\"{name}\"")
+            }
             Self::Counter(name) => (*name).to_owned(),
             Self::Negate(a) => format!("-({})", a.text()),
             Self::Two(sign, a, b) => format!("({}){sign}({})", a.text(), b.text()),
@@ -64,7 +66,7 @@ impl Tree {
                     "%" => whole(a)?.checked_rem(whole(b)?)? as f64,
                     "<" => f64::from(a < b),
                     ">=" => f64::from(a >= b),
-                    "!=" => f64::from(a < b || a > b),
+                    "!=" => f64::from(a.total_cmp(&b).is_ne() && !(a == 0.0 && b == 0.0)),
                     "&" => (whole(a)? & whole(b)?) as f64,
                     "^" => (whole(a)? ^ whole(b)?) as f64,
                     _ => (whole(a)? | whole(b)?) as f64,
@@ -256,7 +258,10 @@ fn events_as_linux_writes_them() {
     let one = r"cpu@INST_DECODED.DECODERS\,cmask\=1@ - cpu@event=0x3c,umask=0x0@ / 2";
     assert_eq!(counters(one), ["cpu/INST_DECODED.DECODERS,cmask=1/", "cpu/event=0x3c,umask=0x0/"]);
     assert_eq!(counters("cpu/event=0x3c,umask=0x0/u / b"), ["cpu/event=0x3c,umask=0x0/u", "b"]);
-    assert_eq!(counters(r"cstate_core@c1\-residency@ / msr@tsc@"), ["cstate_core/c1-residency/", "msr/tsc/"]);
+    assert_eq!(
+        counters(r"cstate_core@c1\-residency@ / msr@tsc@"),
+        ["cstate_core/c1-residency/", "msr/tsc/"]
+    );
     assert_eq!(counters(r"topdown\-retiring / slots"), ["topdown-retiring", "slots"]);
     assert_eq!(
         counters(r"OCR.DEMAND_RFO.L3_MISS@offcore_rsp\=0x103b800002@ * INST_RETIRED.ANY:k"),
@@ -283,7 +288,10 @@ fn precedence_is_that_of_linux() {
     assert_eq!(value("(1 if 1 else 0) + max(2 if 0 else 4, 3)"), Some(5.0));
     assert_eq!(value("0x1F + (1 == 1) + (2 != 2) + (1 && 1) + (0 || 0)"), Some(33.0));
     let text = |text: &str| Expression::parse(text).unwrap().to_string();
-    assert_eq!(text("(a if b else c) if d else (e if f else g)"), "(a if b else c) if d else e if f else g");
+    assert_eq!(
+        text("(a if b else c) if d else (e if f else g)"),
+        "(a if b else c) if d else e if f else g"
+    );
     assert_eq!(text("(a|b)&c"), "(a | b) & c");
 }
 

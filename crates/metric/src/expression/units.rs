@@ -20,9 +20,8 @@ impl Expression {
         let mut stack: Vec<Is> = Vec::new();
         for &step in &self.steps {
             let unit = match step {
-                Step::Number(_) => Is::Plain,
+                Step::Number(_) | Step::Has(_) => Is::Plain,
                 Step::Counter(counter) => units[counter as usize],
-                Step::Has(_) => Is::Plain,
                 Step::Select => {
                     let last = stack.pop().unwrap_or(Is::Unknown);
                     stack.pop();
@@ -54,7 +53,11 @@ fn two(step: Step, first: Is, last: Is) -> Is {
         _ if step.is_true_or_false() => Is::Plain,
         (_, Is::Unknown, _) | (_, _, Is::Unknown) => Is::Unknown,
         (Step::Divide | Step::Ratio, Is::In(a), Is::In(b)) if a == b => Is::In(Unit::Ratio),
-        (Step::Divide | Step::Ratio | Step::Multiply | Step::Remainder, one, Is::Plain | Is::In(Unit::Ratio))
+        (
+            Step::Divide | Step::Ratio | Step::Multiply | Step::Remainder,
+            one,
+            Is::Plain | Is::In(Unit::Ratio),
+        )
         | (Step::Multiply, Is::Plain | Is::In(Unit::Ratio), one) => one,
         (Step::Divide | Step::Ratio | Step::Multiply | Step::Remainder, ..) => Is::Unknown,
         (_, a, b) if a == b => a,

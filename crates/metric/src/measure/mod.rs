@@ -133,7 +133,10 @@ impl Processes {
 impl Numbers {
     /// Numbers by name, as [`crate::table::metrics_of`] and models take them, of some of [`Self::locations`]: sums over them. A counter
     /// that one of them did not count is left out.
-    pub fn values<'a>(&self, of: impl IntoIterator<Item = &'a Measured> + Clone) -> BTreeMap<String, f64> {
+    pub fn values<'a>(
+        &self,
+        of: impl IntoIterator<Item = &'a Measured> + Clone,
+    ) -> BTreeMap<String, f64> {
         let mut values = BTreeMap::new();
         for (at, name) in self.counters.iter().enumerate() {
             let sum: f64 = of.clone().into_iter().map(|one| one.counters[at]).sum();
@@ -155,8 +158,10 @@ impl Numbers {
         let place = |names: &[&str]| {
             names.iter().find_map(|name| self.counters.iter().position(|own| own == name))
         };
-        let instructions = place(&["PAPI_TOT_INS", "instructions", "INST_RETIRED.ANY", "PM_INST_CMPL"]);
-        let cycles = place(&["PAPI_TOT_CYC", "cycles", "cpu-cycles", "CPU_CLK_UNHALTED.THREAD", "PM_CYC"]);
+        let instructions =
+            place(&["PAPI_TOT_INS", "instructions", "INST_RETIRED.ANY", "PM_INST_CMPL"]);
+        let cycles =
+            place(&["PAPI_TOT_CYC", "cycles", "cpu-cycles", "CPU_CLK_UNHALTED.THREAD", "PM_CYC"]);
         let shares = self.locations.iter().map(|one| {
             let counter = |place: Option<usize>| place.map_or(f64::NAN, |at| one.counters[at]);
             Share {

@@ -33,7 +33,8 @@ impl Mpi {
             }
         }
         let with = (0..).zip(&locations).filter(|(_, has)| **has).map(|(location, _)| location);
-        let applications = with.filter_map(|location| Some(trace.locations.get(location)?.application));
+        let applications =
+            with.filter_map(|location| Some(trace.locations.get(location)?.application));
         Self { applications: applications.collect() }
     }
 
@@ -62,7 +63,9 @@ impl Mpi {
         let mut outside_since = Some(0);
         for &row in rows {
             let Some(record) = trace.events.get(row as usize) else { continue };
-            for (_, &value) in record.types.iter().zip(record.values).filter(|(one, _)| is_mpi(**one)) {
+            for (_, &value) in
+                record.types.iter().zip(record.values).filter(|(one, _)| is_mpi(**one))
+            {
                 match (value, outside_since) {
                     (0, None) => outside_since = Some(record.time),
                     (0, _) | (_, None) => {}

@@ -121,20 +121,29 @@ mod tests {
     #[test]
     fn stacks_add_up() {
         // Any numbers do: parts are differences, so that the sum of parts is the whole wherever one part is "otherwise".
-        let number = |name: &str| Some(f64::from(name.bytes().map(u32::from).sum::<u32>() % 97 + 1));
+        let number =
+            |name: &str| Some(f64::from(name.bytes().map(u32::from).sum::<u32>() % 97 + 1));
         for model in all() {
             let values = model.evaluate(&number);
             assert!(values.iter().all(Result::is_ok), "{}: {values:?}", model.name);
             for split in model.splits(&values) {
                 let name = &model.metrics[split.metric].name;
-                let whole = name == "completion" || !name.starts_with("bad") || model.name == "top-down";
-                assert!(!whole || (split.whole - split.parts).abs() < 1e-9, "{}: {name}: {split:?}", model.name);
+                let whole =
+                    name == "completion" || !name.starts_with("bad") || model.name == "top-down";
+                assert!(
+                    !whole || (split.whole - split.parts).abs() < 1e-9,
+                    "{}: {name}: {split:?}",
+                    model.name
+                );
             }
         }
         let sum: f64 = {
             let model = &all()[1];
             let values = model.evaluate(&number);
-            let roots = model.tree().into_iter().filter(|node| node.depth == 0 && model.metrics[node.metric].unit == "%");
+            let roots = model
+                .tree()
+                .into_iter()
+                .filter(|node| node.depth == 0 && model.metrics[node.metric].unit == "%");
             roots.map(|node| values[node.metric].clone().unwrap()).sum()
         };
         assert!((sum - 1.0).abs() < 1e-12);

@@ -127,7 +127,8 @@ impl Model {
             values[metric as usize] = Err(Absent::Cycle(round.clone()));
         }
         for &metric in &self.order {
-            values[metric as usize] = self.value(metric, &self.metrics[metric as usize].expression, &values, number);
+            values[metric as usize] =
+                self.value(metric, &self.metrics[metric as usize].expression, &values, number);
         }
         values
     }

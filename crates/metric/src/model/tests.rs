@@ -107,7 +107,10 @@ fn parts_stand_behind_their_whole() {
     let splits = model.splits(&values);
     let all = splits.iter().find(|split| split.metric == 1).unwrap();
     assert_eq!((all.whole, all.parts, all.rest()), (8.0, 8.0, Some(0.0)));
-    assert!(splits.iter().all(|split| split.metric != 2), "b2 has no value, so that nothing adds up");
+    assert!(
+        splits.iter().all(|split| split.metric != 2),
+        "b2 has no value, so that nothing adds up"
+    );
 }
 
 #[test]
@@ -116,8 +119,10 @@ fn thresholds_are_those_of_the_author() {
         threshold: Some(Expression::parse("high > 0.2 & part > 0.1").unwrap()),
         ..definition("high", "0.5 + 0 * a")
     };
-    let unknown =
-        Definition { threshold: Some(Expression::parse("c > 1").unwrap()), ..definition("part", "0.05 + 0 * a") };
+    let unknown = Definition {
+        threshold: Some(Expression::parse("c > 1").unwrap()),
+        ..definition("part", "0.05 + 0 * a")
+    };
     let model = Model::new("m", vec![high, unknown], Vec::new());
     let values = model.evaluate(&number);
     assert_eq!(model.exceeded(&values, &number), [Some(false), None]);
@@ -126,18 +131,25 @@ fn thresholds_are_those_of_the_author() {
 #[test]
 fn long_chains_and_many_metrics_take_neither_stack_nor_time() {
     let many: Vec<Definition> = (0..100_000)
-        .map(|i| Definition { parent: Some(format!("m{}", i + 1)), ..definition(&format!("m{i}"), &format!("m{} + a", i + 1)) })
+        .map(|i| Definition {
+            parent: Some(format!("m{}", i + 1)),
+            ..definition(&format!("m{i}"), &format!("m{} + a", i + 1))
+        })
         .chain([definition("m100000", "b")])
         .collect();
     let model = Model::new("m", many, Vec::new());
     let values = model.evaluate(&number);
     assert_eq!(values[0], Ok(600_002.0));
     assert_eq!(model.tree().last().unwrap().depth, 100_000);
-    let round: Vec<Definition> =
-        (0..100_000).map(|i| definition(&format!("m{i}"), &format!("m{}", (i + 1) % 100_000))).collect();
+    let round: Vec<Definition> = (0..100_000)
+        .map(|i| definition(&format!("m{i}"), &format!("m{}", (i + 1) % 100_000)))
+        .collect();
     let model = Model::new("m", round, Vec::new());
     assert_eq!(model.problems.len(), 100_000);
-    assert_eq!(model.problems[0].what, "`m0` is defined by itself: m0 > m1 > m2 > m3 > 99996 more > m0");
+    assert_eq!(
+        model.problems[0].what,
+        "`m0` is defined by itself: m0 > m1 > m2 > m3 > 99996 more > m0"
+    );
     assert!(model.evaluate(&number).iter().all(Result::is_err));
 }
 

@@ -47,7 +47,8 @@ impl Model {
             parent.map_or(&mut roots, |parent| &mut children[parent]).push(metric);
         }
         let mut nodes = Vec::with_capacity(self.metrics.len());
-        let mut waiting: Vec<(usize, usize)> = roots.into_iter().rev().map(|root| (root, 0)).collect();
+        let mut waiting: Vec<(usize, usize)> =
+            roots.into_iter().rev().map(|root| (root, 0)).collect();
         while let Some((metric, depth)) = waiting.pop() {
             nodes.push(Node { metric, depth, parent: parents[metric] });
             waiting.extend(children[metric].iter().rev().map(|&child| (child, depth + 1)));

@@ -80,7 +80,9 @@ static PARSED: LazyLock<(BTreeMap<&'static str, Quantity>, Vec<Metric>)> = LazyL
         // Events of perf from which a preset can be computed.
         for preset in texts.iter().filter(|text| text.starts_with("PAPI_")) {
             let more = catalogue::derived(preset);
-            alternatives.extend(more.into_iter().filter(|one| !alternatives.contains(one)).collect::<Vec<_>>());
+            alternatives.extend(
+                more.into_iter().filter(|one| !alternatives.contains(one)).collect::<Vec<_>>(),
+            );
         }
         (name, Quantity { title, alternatives })
     });
@@ -117,8 +119,11 @@ pub fn metrics_of(values: &BTreeMap<String, f64>) -> Vec<Evaluated> {
         let mut evaluated = evaluated(metric, quantities, &found);
         // The names that the numbers stand under, where those are other ones.
         evaluated.from = evaluated.from.map(|whole| {
-            let others: BTreeMap<&str, Expression> =
-                whole.counters().iter().filter_map(|name| Some((name.as_str(), named(name)?))).collect();
+            let others: BTreeMap<&str, Expression> = whole
+                .counters()
+                .iter()
+                .filter_map(|name| Some((name.as_str(), named(name)?)))
+                .collect();
             whole.replace(|name| others.get(name)).unwrap_or_else(|_| whole.clone())
         });
         evaluated
@@ -126,21 +131,25 @@ pub fn metrics_of(values: &BTreeMap<String, f64>) -> Vec<Evaluated> {
     all.collect()
 }
 
-/// The value of the first alternative whose counters are there. Without one, what the first lacks, or what is wrong with one that
-/// lacks nothing.
+/// The value of the first alternative whose counters are there. Without one, what is wrong with one that lacks nothing, or what the one
+/// lacks that lacks the fewest.
 fn first<'a>(
     alternatives: &'a [Expression],
     number: &impl Fn(&str) -> Option<f64>,
 ) -> Result<(f64, &'a Expression), Absent> {
-    let mut reason: Option<Absent> = None;
+    let mut reason: Option<Vec<String>> = None;
     for expression in alternatives {
         match expression.value(number) {
             Ok(value) => return Ok((value, expression)),
-            Err(why @ Absent::Missing(_)) => reason = reason.or(Some(why)),
+            Err(Absent::Missing(names)) => {
+                if reason.as_ref().is_none_or(|fewest: &Vec<String>| names.len() < fewest.len()) {
+                    reason = Some(names);
+                }
+            }
             Err(why) => return Err(why),
         }
     }
-    Err(reason.unwrap_or(Absent::NotANumber))
+    Err(reason.map_or(Absent::NotANumber, Absent::Missing))
 }
 
 fn evaluated(
@@ -192,8 +201,12 @@ fn reason(
 fn counters(quantity: Option<&Quantity>) -> String {
     const SHOWN: usize = 3;
     let Some(quantity) = quantity else { return String::new() };
-    let texts: Vec<String> =
-        quantity.alternatives.iter().take(SHOWN).map(|one| one.to_string().replace('"', "")).collect();
+    let texts: Vec<String> = quantity
+        .alternatives
+        .iter()
+        .take(SHOWN)
+        .map(|one| one.to_string().replace('"', ""))
+        .collect();
     let more = if quantity.alternatives.len() > SHOWN { " ..." } else { "" };
     format!("{}{more} not measured", texts.join(" or "))
 }

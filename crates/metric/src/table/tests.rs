@@ -84,7 +84,11 @@ fn the_first_counters_that_exist_win() {
 
 #[test]
 fn what_is_missing_says_which_counters_would_do() {
-    let found = metrics_of(&values(&[("PAPI_TOT_CYC", 0.0), ("PAPI_TOT_INS", f64::NAN), ("duration_time", 1.0)]));
+    let found = metrics_of(&values(&[
+        ("PAPI_TOT_CYC", 0.0),
+        ("PAPI_TOT_INS", f64::NAN),
+        ("duration_time", 1.0),
+    ]));
     insta::assert_snapshot!(
         ["ipc", "cpi", "clock", "mips", "memory_mix", "preempted_time", "fxu_mix"]
             .map(|key| format!("{key}: {:?}", find(&found, key).value))

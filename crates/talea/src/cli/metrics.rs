@@ -58,8 +58,8 @@ JSON: one object for one INPUT, an array of them for several, with the keys
                 reasons: {key: why it is null}
   metrics       [{category: performance|architecture|instruction-mix, key, name, unit, value, from,
                 reason, by_rank: [value or null]}]; from is the expression that gave the value
-  models        [{model, metrics: [{name, unit, value, reason, level, parent, depth, exceeded,
-                children_sum}], problems: [{line, what}]}]; values times the model's factor;
+  models        [{model, metrics: [{name, description, unit, value, reason, level, parent, depth,
+                exceeded, children_sum}], problems: [{line, what}]}]; values times the model's factor;
                 exceeded: whether the author's threshold is
   counters      {name: value} of the time of computation, over all locations
   gaps          [{kind, rank, detail, count}]
@@ -111,8 +111,9 @@ enum By {
 
 /// `name = EXPRESSION`.
 fn own(text: &str) -> Result<Own, String> {
-    let (name, expression) =
-        text.split_once('=').ok_or("expected a name, `=` and an expression, such as 'ipc = instructions / cycles'")?;
+    let (name, expression) = text
+        .split_once('=')
+        .ok_or("expected a name, `=` and an expression, such as 'ipc = instructions / cycles'")?;
     let name = name.trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err("expected a name before `=`".to_owned());
@@ -160,8 +161,14 @@ mod tests {
     #[test]
     fn own_metrics() {
         let read = own(" share = a / b == 1 ").unwrap();
-        assert_eq!((read.name.as_str(), read.expression.to_string().as_str()), ("share", "a / b == 1"));
-        assert_eq!(own("x = a +").unwrap_err(), "expected a number, a counter or `(`, found the end, after `a +`");
+        assert_eq!(
+            (read.name.as_str(), read.expression.to_string().as_str()),
+            ("share", "a / b == 1")
+        );
+        assert_eq!(
+            own("x = a +").unwrap_err(),
+            "expected a number, a counter or `(`, found the end, after `a +`"
+        );
         assert!(own("x").is_err() && own("= 1").is_err() && own("x =").is_err());
     }
 }

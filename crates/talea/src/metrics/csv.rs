@@ -11,16 +11,17 @@ pub(super) fn csv(studies: &[Study]) -> String {
     let mut text = HEAD.to_owned();
     for study in studies {
         let input = study.path.display().to_string();
-        let mut line = |key: &str, name: &str, unit: &str, rank: &str, value: Result<f64, String>| {
-            let (value, reason) = match value {
-                Ok(value) if value.is_finite() => (value.to_string(), String::new()),
-                Ok(_) => (String::new(), String::new()),
-                Err(reason) => (String::new(), reason),
+        let mut line =
+            |key: &str, name: &str, unit: &str, rank: &str, value: Result<f64, String>| {
+                let (value, reason) = match value {
+                    Ok(value) if value.is_finite() => (value.to_string(), String::new()),
+                    Ok(_) => (String::new(), String::new()),
+                    Err(reason) => (String::new(), reason),
+                };
+                let cells = [&input, key, name, unit, rank, &value, &reason].map(quoted);
+                text.push_str(&cells.join(","));
+                text.push('\n');
             };
-            let cells = [&input, key, name, unit, rank, &value, &reason].map(quoted);
-            text.push_str(&cells.join(","));
-            text.push('\n');
-        };
         for factor in &study.factors {
             line(factor.key, factor.name, "", "", factor.value.clone());
         }

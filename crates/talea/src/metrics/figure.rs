@@ -7,8 +7,8 @@ use talea_model::units::si;
 
 /// Units that take prefixes; longer ones are words, which stand apart.
 const OWN: [&str; 16] = [
-    "s", "ns", "B", "B/s", "Hz", "W", "J", "flop", "flop/s", "instr.", "instr./s", "loads", "bytes", "1/s",
-    "cycles", "slots",
+    "s", "ns", "B", "B/s", "Hz", "W", "J", "flop", "flop/s", "instr.", "instr./s", "loads",
+    "bytes", "1/s", "cycles", "slots",
 ];
 
 /// The value with its unit.

@@ -59,6 +59,7 @@ struct Model<'a> {
 #[derive(Serialize)]
 struct Line<'a> {
     name: &'a str,
+    description: &'a str,
     unit: &'a str,
     value: Option<f64>,
     reason: Option<String>,
@@ -118,7 +119,11 @@ fn input(study: &Study) -> Input<'_> {
         ranks: study
             .ranks
             .iter()
-            .map(|rank| Rank { application: rank.application, rank: rank.rank, threads: rank.threads })
+            .map(|rank| Rank {
+                application: rank.application,
+                rank: rank.rank,
+                threads: rank.threads,
+            })
             .collect(),
         efficiency,
         metrics: metrics.collect(),
@@ -147,6 +152,7 @@ fn model(outcome: &Outcome) -> Model<'_> {
 fn line(line: &ModelLine) -> Line<'_> {
     Line {
         name: &line.name,
+        description: &line.description,
         unit: &line.unit,
         value: line.value.as_ref().ok().copied().and_then(finite),
         reason: line.value.as_ref().err().map(ToString::to_string),

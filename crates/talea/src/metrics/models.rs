@@ -26,12 +26,14 @@ pub(super) struct Models {
 }
 
 pub(super) fn load(options: &Options) -> Result<Models, MetricsError> {
-    let own = options.expressions.iter().map(|own| Definition::new(&own.name, own.expression.clone()));
+    let own =
+        options.expressions.iter().map(|own| Definition::new(&own.name, own.expression.clone()));
     let own = Model::new("--expr", own.collect(), Vec::new());
     let mut named = Vec::new();
     for path in &options.models {
         let found = std::fs::metadata(path);
-        let folder = found.map_err(|source| MetricsError::Read { source, path: path.clone() })?.is_dir();
+        let folder =
+            found.map_err(|source| MetricsError::Read { source, path: path.clone() })?.is_dir();
         if folder {
             named.extend(read_folder(path)?);
         } else {
@@ -44,7 +46,11 @@ pub(super) fn load(options: &Options) -> Result<Models, MetricsError> {
 fn bytes(path: &Path) -> Result<Vec<u8>, MetricsError> {
     let read = |source| MetricsError::Read { source, path: path.to_owned() };
     let mut bytes = Vec::new();
-    std::fs::File::open(path).map_err(read)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(read)?;
+    std::fs::File::open(path)
+        .map_err(read)?
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(read)?;
     if bytes.len() as u64 > LARGEST {
         let what = format!("expected a file of at most {LARGEST} bytes");
         return Err(MetricsError::Model { what, path: path.to_owned() });

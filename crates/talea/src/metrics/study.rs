@@ -10,7 +10,7 @@ use talea_metric::expression::Absent;
 use talea_metric::measure::{MeasureError, Measured, Numbers, Part, measure};
 use talea_metric::model::{Node, Problem, Split};
 use talea_metric::{Evaluated, Model, metrics_of};
-use talea_model::{Gaps, Trace};
+use talea_model::{Gap, GapKind, Gaps, Trace};
 
 use super::models::Models;
 
@@ -118,6 +118,20 @@ impl Study {
         }
         let mut gaps = trace.gaps.clone();
         gaps.merge(numbers.gaps.clone());
+        let lines =
+            table.iter().filter_map(|one| one.from.as_ref()).flat_map(|from| from.counters());
+        if lines.into_iter().any(|name| name == "#cache_line")
+            && !values.contains_key("#cache_line")
+        {
+            let detail =
+                "a cache line is taken as 64 bytes: --expr '#cache_line = 128' says otherwise";
+            gaps.note(Gap {
+                kind: GapKind::Estimated,
+                rank: None,
+                detail: detail.to_owned(),
+                count: 0,
+            });
+        }
         let run = numbers.run();
         Ok(Self {
             path: path.to_owned(),

@@ -30,7 +30,9 @@ pub(super) fn text(studies: &[Study], rows: Rows) -> String {
         lines.extend(efficiency(some));
     }
     match (rows, studies) {
-        (Rows::Rank, _) => studies.iter().for_each(|study| lines.extend(by_rank(study, studies.len()))),
+        (Rows::Rank, _) => {
+            studies.iter().for_each(|study| lines.extend(by_rank(study, studies.len())))
+        }
         (Rows::Run, [one]) => lines.extend(table(one)),
         (Rows::Run, _) => {
             for some in studies.chunks(BESIDE) {
@@ -44,10 +46,23 @@ pub(super) fn text(studies: &[Study], rows: Rows) -> String {
             lines.extend(model(outcome, study, studies.len()));
         }
     }
-    for study in studies {
-        lines.extend(absent(study, studies.len()));
-        lines.extend(gaps(study));
+    let lacking: Vec<Vec<String>> = studies.iter().map(absent).collect();
+    if lacking.windows(2).all(|two| two[0] == two[1]) {
+        lines.extend(
+            lacking
+                .into_iter()
+                .next()
+                .and_then(|lacking| under("Without a value", lacking))
+                .into_iter()
+                .flatten(),
+        );
+    } else {
+        for (study, lacking) in studies.iter().zip(lacking) {
+            let title = format!("Without a value of {}", head(study));
+            lines.extend(under(&title, lacking).into_iter().flatten());
+        }
     }
+    studies.iter().for_each(|study| lines.extend(gaps(study, studies.len())));
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
@@ -89,7 +104,8 @@ fn columns(title: &str, heads: &[String]) -> Vec<(String, Column)> {
 
 fn aligned(title: &str, heads: &[String], rows: Vec<(String, Vec<String>)>) -> Vec<String> {
     let columns = columns(title, heads);
-    let names: Vec<(&str, Column)> = columns.iter().map(|(name, column)| (name.as_str(), *column)).collect();
+    let names: Vec<(&str, Column)> =
+        columns.iter().map(|(name, column)| (name.as_str(), *column)).collect();
     let mut table = Table::new(&names);
     for (name, cells) in rows {
         let mut row = vec![name];
@@ -154,7 +170,8 @@ fn compared(studies: &[Study]) -> Vec<String> {
         let rows = group.iter().filter_map(|&(at, one)| {
             let values = studies.iter().map(|study| study.table[at].value.as_ref().ok());
             values.clone().any(|value| value.is_some()).then(|| {
-                let cells = values.map(|value| value.map_or("-".to_owned(), |&value| figure(value, one.unit)));
+                let cells = values
+                    .map(|value| value.map_or("-".to_owned(), |&value| figure(value, one.unit)));
                 (one.name.to_owned(), cells.collect())
             })
         });
@@ -232,16 +249,18 @@ fn model(outcome: &Outcome, study: &Study, inputs: usize) -> Vec<String> {
         lines.extend(aligned(&title, &["value".to_owned()], rows));
         lines.extend(outcome.lines.iter().filter_map(split));
     }
-    let absent = outcome.lines.iter().filter_map(|line| {
-        Some((line.value.as_ref().err()?.to_string(), line.name.clone()))
-    });
+    let absent = outcome
+        .lines
+        .iter()
+        .filter_map(|line| Some((line.value.as_ref().err()?.to_string(), line.name.clone())));
     lines.extend(reasons(absent, "  without value: "));
     for problem in outcome.problems.iter().take(PROBLEMS) {
         let text = wrapped(&format!("problem: {problem}"), WIDTH - 4);
         lines.extend(text.into_iter().map(|line| format!("  {line}")));
     }
     if outcome.problems.len() > PROBLEMS {
-        lines.push(format!("  and {} more problems, see --json", outcome.problems.len() - PROBLEMS));
+        lines
+            .push(format!("  and {} more problems, see --json", outcome.problems.len() - PROBLEMS));
     }
     lines
 }
@@ -263,23 +282,25 @@ fn split(line: &ModelLine) -> Option<String> {
     })
 }
 
-/// What could not be computed, once for each reason.
-fn absent(study: &Study, inputs: usize) -> Vec<String> {
-    let factors = study.factors.iter().filter_map(|factor| {
-        Some((factor.value.as_ref().err()?.clone(), factor.name.to_owned()))
-    });
-    let table = study
-        .table
-        .iter()
-        .filter_map(|one| Some((one.value.as_ref().err()?.clone(), one.name.to_owned())));
-    let found = reasons(factors.chain(table), "");
-    if found.is_empty() {
-        return found;
+/// Lines under a title, if there are any.
+fn under(title: &str, lines: Vec<String>) -> Option<Vec<String>> {
+    if lines.is_empty() {
+        return None;
     }
-    let of = if inputs > 1 { format!(" of {}", head(study)) } else { String::new() };
-    let mut lines = vec![String::new(), format!("Without a value{of}")];
-    lines.extend(found);
-    lines
+    Some([vec![String::new(), title.to_owned()], lines].concat())
+}
+
+/// What could not be computed, once for each reason; what lacks several things stands at each of them.
+fn absent(study: &Study) -> Vec<String> {
+    let factors = study
+        .factors
+        .iter()
+        .filter_map(|factor| Some((factor.value.as_ref().err()?.clone(), factor.name.to_owned())));
+    let table = study.table.iter().filter_map(|one| {
+        let reasons = one.value.as_ref().err()?.split("; ");
+        Some(reasons.map(|reason| (reason.to_owned(), one.name.to_owned())).collect::<Vec<_>>())
+    });
+    reasons(factors.chain(table.flatten()), "")
 }
 
 /// Names by their reasons, in the order in which reasons first come.
@@ -302,7 +323,9 @@ fn reasons(absent: impl Iterator<Item = (String, String)>, before: &str) -> Vec<
         if names.len() > NAMES {
             list = format!("{list} and {} more", names.len() - NAMES);
         }
-        for (at, line) in wrapped(&format!("{before}{list}: {reason}"), WIDTH - 6).into_iter().enumerate() {
+        for (at, line) in
+            wrapped(&format!("{before}{list}: {reason}"), WIDTH - 6).into_iter().enumerate()
+        {
             lines.push(format!("{}{line}", if at == 0 { "  " } else { "    " }));
         }
     }
@@ -312,16 +335,17 @@ fn reasons(absent: impl Iterator<Item = (String, String)>, before: &str) -> Vec<
     lines
 }
 
-fn gaps(study: &Study) -> Vec<String> {
+fn gaps(study: &Study, inputs: usize) -> Vec<String> {
+    let of = if inputs > 1 { format!("{}: ", head(study)) } else { String::new() };
     let mut lines: Vec<String> = study
         .gaps
         .iter()
         .take(GAPS)
-        .map(|gap| format!("gap: {}", clean(&gap.detail, WIDTH - 6)))
+        .map(|gap| clean(&format!("gap: {of}{}", gap.detail), WIDTH))
         .collect();
     let more = study.gaps.iter().count().saturating_sub(GAPS);
     if more > 0 {
-        lines.push(format!("gap: and {more} more, see --json"));
+        lines.push(format!("gap: {of}and {more} more, see --json"));
     }
     lines
 }

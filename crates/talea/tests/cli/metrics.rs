@@ -34,12 +34,19 @@ fn two_ranks(steps: u64) -> String {
     let mut records: Vec<(u64, String)> = Vec::new();
     for (task, computes) in [(1, 800_000), (2, 600_000)] {
         let place = format!("{task}:1:{task}:1");
-        let mut state = |begin: u64, end: u64, state: u32| records.push((begin, format!("1:{place}:{begin}:{end}:{state}")));
+        let mut state = |begin: u64, end: u64, state: u32| {
+            records.push((begin, format!("1:{place}:{begin}:{end}:{state}")))
+        };
         let mut events: Vec<(u64, String)> = Vec::new();
         let mut event = |time: u64, kind: u32, value: u32, length: u64, mpi: bool| {
             let cycles = if mpi { length } else { 2 * length };
             let instructions = if mpi { cycles } else { 3 * cycles };
-            events.push((time, format!("2:{place}:{time}:{kind}:{value}:42000050:{instructions}:42000059:{cycles}")));
+            events.push((
+                time,
+                format!(
+                    "2:{place}:{time}:{kind}:{value}:42000050:{instructions}:42000059:{cycles}"
+                ),
+            ));
         };
         state(0, 1_000_000, 15);
         event(0, 50_000_003, 31, 0, true);
@@ -73,7 +80,8 @@ fn generated() -> tempfile::TempDir {
     for (name, steps) in [("short", 5), ("long", 10)] {
         std::fs::write(folder.path().join(format!("{name}.prv")), two_ranks(steps)).unwrap();
         std::fs::write(folder.path().join(format!("{name}.pcf")), LABELS).unwrap();
-        std::fs::write(folder.path().join(format!("{name}.row")), "LEVEL TASK SIZE 2\na\nb\n").unwrap();
+        std::fs::write(folder.path().join(format!("{name}.row")), "LEVEL TASK SIZE 2\na\nb\n")
+            .unwrap();
     }
     folder
 }
@@ -83,7 +91,10 @@ fn two_ranks_of_known_balance() {
     let folder = generated();
     let found = json(folder.path(), &["short.prv", "--json"]);
     let near = |value: &Value, expected: f64| {
-        assert!((value.as_f64().unwrap() - expected).abs() < 1e-12 * expected, "{value} {expected}");
+        assert!(
+            (value.as_f64().unwrap() - expected).abs() < 1e-12 * expected,
+            "{value} {expected}"
+        );
     };
     let efficiency = &found["efficiency"];
     near(&efficiency["parallel"], 0.7);
@@ -107,7 +118,15 @@ fn two_ranks_of_known_balance() {
     assert_eq!(metric("flop_rate")["value"], Value::Null);
     let keys: Vec<&str> = found.as_object().unwrap().keys().map(String::as_str).collect();
     let expected = [
-        "input", "span_ns", "locations", "ranks", "efficiency", "metrics", "models", "counters", "gaps",
+        "input",
+        "span_ns",
+        "locations",
+        "ranks",
+        "efficiency",
+        "metrics",
+        "models",
+        "counters",
+        "gaps",
     ];
     assert_eq!(keys, expected);
     let whole = json(folder.path(), &["short.prv", "--json", "--whole"]);
@@ -119,7 +138,13 @@ fn two_ranks_of_known_balance() {
 #[test]
 fn tables_for_people() {
     let folder = generated();
-    let own = ["short.prv", "--expr", "both = PAPI_TOT_INS + PAPI_TOT_CYC", "--expr", "lost = both / zero"];
+    let own = [
+        "short.prv",
+        "--expr",
+        "both = PAPI_TOT_INS + PAPI_TOT_CYC",
+        "--expr",
+        "lost = both / zero",
+    ];
     insta::assert_snapshot!("one", text(folder.path(), &own));
     insta::assert_snapshot!("two", text(folder.path(), &["short.prv", "long.prv"]));
     let ranks = text(folder.path(), &["short.prv", "--by", "rank"]);
@@ -137,7 +162,16 @@ fn files_of_metrics() {
     let intel = r##"[ { "MetricName": "ipc", "Events": [ { "Name": "INST_RETIRED.ANY", "Alias": "a" }, { "Name": "CPU_CLK_UNHALTED.THREAD", "Alias": "b" } ],
         "Constants": [ { "Name": "HYPERTHREADING_ON", "Alias": "smt" } ], "Formula": "( a / 2 if smt else a ) / b" } ]"##;
     std::fs::write(folder.path().join("intel.json"), intel).unwrap();
-    let words = ["short.prv", "--json", "--model", "CPI.txt", "--model", "intel.json", "--expr", "#smt_on = 1"];
+    let words = [
+        "short.prv",
+        "--json",
+        "--model",
+        "CPI.txt",
+        "--model",
+        "intel.json",
+        "--expr",
+        "#smt_on = 1",
+    ];
     let found = json(folder.path(), &words);
     let models = found["models"].as_array().unwrap();
     let names: Vec<&str> = models.iter().map(|model| model["model"].as_str().unwrap()).collect();
@@ -146,7 +180,8 @@ fn files_of_metrics() {
     assert_eq!(models[1]["metrics"][2]["reason"], "no OTHER");
     assert_eq!(models[1]["problems"][0]["line"], 12);
     assert_eq!(models[2]["metrics"][0]["value"], 1.5);
-    let shown = text(folder.path(), &words[..1].iter().chain(&words[2..]).copied().collect::<Vec<_>>());
+    let shown =
+        text(folder.path(), &words[..1].iter().chain(&words[2..]).copied().collect::<Vec<_>>());
     assert!(shown.contains("problem: line 12: `Wrong`: the formula uses `PMC7`"), "{shown}");
 }
 
@@ -159,8 +194,14 @@ fn wrong_use_says_what_was_expected() {
         String::from_utf8(output.stderr).unwrap()
     };
     assert!(said(&["short.prv", "--expr", "x = a +"]).contains("after `a +`"));
-    assert!(said(&["short.prv", "--from", "3s"]).contains("expected a part of the trace, which lasts 7.00 ms"));
-    assert!(said(&["short.prv", "--model", "short.prv"]).contains("expected metrics of Intel's perfmon"));
+    assert!(
+        said(&["short.prv", "--from", "3s"])
+            .contains("expected a part of the trace, which lasts 7.00 ms")
+    );
+    assert!(
+        said(&["short.prv", "--model", "short.prv"])
+            .contains("expected metrics of Intel's perfmon")
+    );
     assert!(said(&["short.prv", "--model", "nothing.json"]).contains("cannot read the model"));
     assert!(said(&["nothing.prv"]).contains("cannot read the trace"));
 }
@@ -170,7 +211,11 @@ fn data(name: &str) -> Option<PathBuf> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("TALEA_DATA").map_or_else(beside, PathBuf::from);
     let path = folder.join("paraver").join(name);
-    if path.is_file() { Some(path) } else { super::bench::missing(&format!("{} is not there", path.display())) }
+    if path.is_file() {
+        Some(path)
+    } else {
+        super::bench::missing(&format!("{} is not there", path.display()))
+    }
 }
 
 /// What a scan over the lines of a trace finds.
@@ -187,10 +232,14 @@ struct Scan {
 /// Bursts as Paraver's tools define them: a state Running with the counters of the event at its end.
 fn scan(path: &Path) -> Scan {
     let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
     let mut counters: BTreeMap<(u64, u64), (f64, f64)> = BTreeMap::new();
     let (mut init, mut begin, mut end) = (BTreeMap::new(), 0, u64::MAX);
-    let fields = |line: &str| -> Vec<u64> { line.split(':').filter_map(|field| field.parse().ok()).collect() };
+    let fields = |line: &str| -> Vec<u64> {
+        line.split(':').filter_map(|field| field.parse().ok()).collect()
+    };
     for line in text.lines().filter(|line| line.starts_with("2:")) {
         let fields = fields(line);
         let (task, time) = (fields[3], fields[5]);
@@ -199,7 +248,9 @@ fn scan(path: &Path) -> Scan {
                 [50_000_003, 31] => {
                     init.insert(task, true);
                 }
-                [50_000_003, 0] if init.insert(task, false) == Some(true) => begin = begin.max(time),
+                [50_000_003, 0] if init.insert(task, false) == Some(true) => {
+                    begin = begin.max(time)
+                }
                 [50_000_003, 32] => end = end.min(time),
                 [42_000_050, value] => counters.entry((task, time)).or_default().0 += *value as f64,
                 [42_000_059, value] => counters.entry((task, time)).or_default().1 += *value as f64,
@@ -232,7 +283,9 @@ fn scan(path: &Path) -> Scan {
 
 #[test]
 fn a_real_trace_is_what_its_lines_say() {
-    let (Some(path), Some(four)) = (data("epoch_16proc.prv.gz"), data("epoch_4proc.prv.gz")) else { return };
+    let (Some(path), Some(four)) = (data("epoch_16proc.prv.gz"), data("epoch_4proc.prv.gz")) else {
+        return;
+    };
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (path, four) = (path.to_str().unwrap().to_owned(), four.to_str().unwrap().to_owned());
     let found = json(here, &[&four, &path, "--json"]);
