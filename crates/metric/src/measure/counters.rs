@@ -4,7 +4,7 @@
 //! is computation. So the counters of a burst are those at its end, as Paraver's tools have it, and a burst that the part looked at
 //! cuts gives its share. It refuses values below zero: a counter only grows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::trace::types;
 use talea_model::{GapKind, Gaps, Trace};
@@ -48,38 +48,44 @@ impl Columns {
         rows: &[u32],
         useful: &[Interval],
         span: Span,
-        gaps: &mut Gaps,
+        losses: &mut Losses,
     ) -> Vec<f64> {
         let mut sums = vec![(0.0, 0_u64); self.names.len()];
-        let mut negative = 0;
-        let mut last: Option<u64> = None;
+        // The last two times at which anything was read, and what was read at the later one.
+        let (mut before, mut last): (Option<u64>, Option<u64>) = (None, None);
+        let mut seen = vec![false; self.names.len()];
         let mut overlaps = Overlaps { intervals: useful, at: 0 };
         for &row in rows {
             let Some(record) = trace.events.get(row as usize) else { continue };
             if !record.types.iter().any(|one| self.places.contains_key(one)) {
                 continue;
             }
+            if last != Some(record.time) {
+                before = last.replace(record.time);
+                seen.fill(false);
+            }
             // Before its first probe a location had counted nothing.
-            let from = last.replace(record.time).unwrap_or(record.time);
-            let within = span.clip(from, record.time);
-            let computed = within.map_or(0, |(begin, end)| overlaps.with(begin, end));
+            let from = before.unwrap_or(record.time);
+            let part = span.clip(from, record.time);
+            let computed = part.map_or(0, |(begin, end)| overlaps.with(begin, end));
             if computed == 0 {
                 continue;
             }
             let part = computed as f64 / (record.time - from) as f64;
             for (event_type, &value) in record.types.iter().zip(record.values) {
                 let Some(&column) = self.places.get(event_type) else { continue };
+                if std::mem::replace(&mut seen[column], true) {
+                    // What grew in no time happened elsewhere: clocks were put right, or a record came late.
+                    losses.at_once += u64::from(value != 0);
+                    continue;
+                }
                 if value < 0 {
-                    negative += 1;
+                    losses.negative += 1;
                     continue;
                 }
                 sums[column].0 += value as f64 * part;
                 sums[column].1 += computed;
             }
-        }
-        if negative > 0 {
-            let what = format!("{negative} readings of counters are below zero and were left out");
-            note(gaps, GapKind::Damaged, what, negative);
         }
         let all = super::useful::length(useful).0;
         let named = self.names.iter().zip(sums);
@@ -89,12 +95,43 @@ impl Columns {
             }
             let share = covered as f64 / all as f64;
             if share < NEARLY {
-                let what = format!("{name} counted a part of the time: made whole by time");
-                note(gaps, GapKind::Estimated, what, 0);
+                losses.partial.insert(name.clone());
             }
             sum / share
         });
         whole.collect()
+    }
+}
+
+/// What counters lack, over all locations.
+#[derive(Default)]
+pub(super) struct Losses {
+    /// Readings below zero.
+    negative: u64,
+    /// Readings at the time of the one before.
+    at_once: u64,
+    /// Counters that were not on all the time.
+    partial: BTreeSet<String>,
+}
+
+impl Losses {
+    pub(super) fn note(&self, gaps: &mut Gaps) {
+        if self.at_once > 0 {
+            let what = format!(
+                "{} readings of counters at the time of the one before were left out",
+                self.at_once
+            );
+            note(gaps, GapKind::Damaged, what, self.at_once);
+        }
+        if self.negative > 0 {
+            let what =
+                format!("{} readings of counters are below zero and were left out", self.negative);
+            note(gaps, GapKind::Damaged, what, self.negative);
+        }
+        for name in &self.partial {
+            let what = format!("{name} counted a part of the time: made whole by time");
+            note(gaps, GapKind::Estimated, what, 0);
+        }
     }
 }
 

@@ -82,6 +82,7 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
     let mut locations = Vec::new();
     let states = trace.states_by_location();
     let mut processes = Processes::default();
+    let mut losses = counters::Losses::default();
     for location in 0..trace.locations.len() as u32 {
         let Some(place) = trace.locations.get(location) else { break };
         let process = processes.of(place);
@@ -94,7 +95,7 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
         let rows = (states.rows(location), events.rows(location));
         let outside = mpi.outside(trace, events.rows(location), span);
         let useful = source.intervals(trace, rows, span);
-        let sums = columns.sums(trace, events.rows(location), &useful, span, &mut gaps);
+        let sums = columns.sums(trace, events.rows(location), &useful, span, &mut losses);
         locations.push(Measured {
             location,
             place,
@@ -108,6 +109,7 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
     if locations.is_empty() {
         return Err(MeasureError::Nothing);
     }
+    losses.note(&mut gaps);
     mpi.note_left_out(trace, &mut gaps);
     Ok(Numbers { span, counters: columns.names, locations, gaps })
 }

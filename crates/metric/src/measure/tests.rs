@@ -99,17 +99,23 @@ fn counters_that_take_turns_are_made_whole() {
     trace.push_event((0, 1), 25, &[42_000_050], &[100]);
     trace.push_event((0, 1), 75, &[42_000_059], &[80]);
     trace.push_event((0, 1), 100, &[42_000_059, 44_000_001], &[40, -3]);
+    trace.push_event((0, 1), 100, &[42_000_059, 42_000_055], &[9000, 7]);
     let numbers = measure(&trace, Part::default()).unwrap();
     assert_eq!(numbers.span.chosen, Chosen::Whole);
-    assert_eq!(numbers.counters, ["PAPI_TOT_INS", "PAPI_TOT_CYC", "counter:44000001"]);
+    assert_eq!(
+        numbers.counters,
+        ["PAPI_TOT_INS", "PAPI_BR_INS", "PAPI_TOT_CYC", "counter:44000001"]
+    );
     let counted = &numbers.locations[0].counters;
-    assert_eq!((counted[0], counted[1]), (400.0, 160.0));
-    assert!(counted[2].is_nan());
+    assert_eq!((counted[0], counted[1], counted[2]), (400.0, 28.0, 160.0));
+    assert!(counted[3].is_nan());
     let gaps: Vec<_> = numbers.gaps.iter().map(|gap| gap.detail.as_str()).collect();
     assert_eq!(
         gaps,
         [
             "1 readings of counters are below zero and were left out",
+            "1 readings of counters at the time of the one before were left out",
+            "PAPI_BR_INS counted a part of the time: made whole by time",
             "PAPI_TOT_CYC counted a part of the time: made whole by time",
             "PAPI_TOT_INS counted a part of the time: made whole by time"
         ]

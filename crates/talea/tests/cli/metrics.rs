@@ -149,7 +149,7 @@ fn tables_for_people() {
     insta::assert_snapshot!("two", text(folder.path(), &["short.prv", "long.prv"]));
     let ranks = text(folder.path(), &["short.prv", "--by", "rank"]);
     assert!(ranks.contains("\nIPC\n  0:3.00  1:3.00\n"), "{ranks}");
-    let csv = text(folder.path(), &["short.prv", "--csv"]);
+    let csv = String::from_utf8(talea(folder.path(), &["short.prv", "--csv"]).stdout).unwrap();
     assert!(csv.contains("\nshort.prv,ipc,IPC,,1,3,\n"), "{csv}");
 }
 
@@ -235,7 +235,8 @@ fn scan(path: &Path) -> Scan {
     flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
         .read_to_string(&mut text)
         .unwrap();
-    let mut counters: BTreeMap<(u64, u64), (f64, f64)> = BTreeMap::new();
+    // The first reading at a time: what follows at the same time grew elsewhere.
+    let mut counters: BTreeMap<(u64, u64, u64), f64> = BTreeMap::new();
     let (mut init, mut begin, mut end) = (BTreeMap::new(), 0, u64::MAX);
     let fields = |line: &str| -> Vec<u64> {
         line.split(':').filter_map(|field| field.parse().ok()).collect()
@@ -252,8 +253,9 @@ fn scan(path: &Path) -> Scan {
                     begin = begin.max(time)
                 }
                 [50_000_003, 32] => end = end.min(time),
-                [42_000_050, value] => counters.entry((task, time)).or_default().0 += *value as f64,
-                [42_000_059, value] => counters.entry((task, time)).or_default().1 += *value as f64,
+                [kind @ (42_000_050 | 42_000_059), value] => {
+                    counters.entry((task, time, *kind)).or_insert(*value as f64);
+                }
                 _ => {}
             }
         }
@@ -272,9 +274,9 @@ fn scan(path: &Path) -> Scan {
         let inside = to.min(end).saturating_sub(from.max(begin)) as f64;
         if inside > 0.0 {
             *found.useful.entry(task).or_default() += inside;
-            let (instructions, cycles) = counters.get(&(task, to)).copied().unwrap_or_default();
-            found.instructions += instructions * inside / (to - from) as f64;
-            found.cycles += cycles * inside / (to - from) as f64;
+            let counted = |kind| counters.get(&(task, to, kind)).copied().unwrap_or_default();
+            found.instructions += counted(42_000_050) * inside / (to - from) as f64;
+            found.cycles += counted(42_000_059) * inside / (to - from) as f64;
             found.bursts += 1;
         }
     }
