@@ -13,7 +13,7 @@ pub(super) fn model(target: &str, bytes: &[u8]) -> Result<(), String> {
         _ => Some(likwid::read(bytes, "any")),
     };
     for model in [as_named, models::read(bytes, "any").ok()].into_iter().flatten() {
-        let number = |name: &str| (name.len() % 3 > 0).then_some(name.len() as f64);
+        let number = |name: &str| (!name.len().is_multiple_of(3)).then_some(name.len() as f64);
         let values = model.evaluate(&number);
         if let Some(value) = values.iter().flatten().find(|value| !value.is_finite()) {
             return Err(format!("a value of {value}"));

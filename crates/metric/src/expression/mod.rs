@@ -51,7 +51,7 @@ pub use self::explain::Absent;
 use self::program::Step;
 
 /// Most parentheses, functions and operators that may wait for their right side.
-pub const MOST_NESTED: usize = 64;
+pub const MOST_NESTED: usize = 256;
 /// Most numbers, counters and operators of an expression.
 pub const MOST_STEPS: usize = 1 << 14;
 /// Most different counters of an expression.

@@ -392,7 +392,7 @@ fn what_is_too_much_is_refused() {
     assert_eq!(wrong(&many.join("+")), Wrong::TooMany);
     let mut nested = Expression::counter("a");
     let step = Expression::parse("(a + 1) * 2").unwrap();
-    let refused = (0..100).find_map(|_| {
+    let refused = (0..1000).find_map(|_| {
         match step.replace(|_| Some(&nested)) {
             Ok(more) => nested = more,
             Err(wrong) => return Some(wrong),

@@ -16,6 +16,7 @@ use crate::metrics::{Format, Options, Own, Rows};
 
 /// Compute efficiency and derived metrics of a run or a trace
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[command(long_about = "\
 Compute efficiency and derived metrics of a run or a trace.
 

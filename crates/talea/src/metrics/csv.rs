@@ -30,9 +30,9 @@ pub(super) fn csv(studies: &[Study]) -> String {
             if one.value.is_ok() {
                 for rank in &study.ranks {
                     let name = if rank.application > 1 {
-                        format!("{}.{}", rank.application, rank.rank)
+                        format!("{}.{}", rank.application, rank.number)
                     } else {
-                        rank.rank.to_string()
+                        rank.number.to_string()
                     };
                     line(one.key, one.name, one.unit, &name, Ok(rank.table[at]));
                 }

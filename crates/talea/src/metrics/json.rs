@@ -11,14 +11,14 @@ use talea_model::{Gaps, Nanos};
 use super::study::{ModelLine, Outcome, Study};
 
 #[derive(Serialize)]
-struct Input<'a> {
+struct Report<'a> {
     input: String,
     span_ns: Span,
     locations: usize,
-    ranks: Vec<Rank>,
+    ranks: Vec<Process>,
     efficiency: Map<String, Value>,
     metrics: Vec<Metric<'a>>,
-    models: Vec<Model<'a>>,
+    models: Vec<Tree<'a>>,
     counters: BTreeMap<&'a str, Option<f64>>,
     gaps: &'a Gaps,
 }
@@ -31,7 +31,7 @@ struct Span {
 }
 
 #[derive(Serialize)]
-struct Rank {
+struct Process {
     application: u32,
     rank: u32,
     threads: usize,
@@ -50,7 +50,7 @@ struct Metric<'a> {
 }
 
 #[derive(Serialize)]
-struct Model<'a> {
+struct Tree<'a> {
     model: &'a str,
     metrics: Vec<Line<'a>>,
     problems: Vec<Problem<'a>>,
@@ -78,7 +78,7 @@ struct Problem<'a> {
 
 /// One object, or an array of them for several inputs.
 pub(super) fn json(studies: &[Study]) -> String {
-    let inputs: Vec<Input<'_>> = studies.iter().map(input).collect();
+    let inputs: Vec<Report<'_>> = studies.iter().map(report).collect();
     let text = match inputs.as_slice() {
         [one] => serde_json::to_string_pretty(one),
         all => serde_json::to_string_pretty(all),
@@ -87,7 +87,7 @@ pub(super) fn json(studies: &[Study]) -> String {
     text.unwrap_or_default() + "\n"
 }
 
-fn input(study: &Study) -> Input<'_> {
+fn report(study: &Study) -> Report<'_> {
     let mut efficiency = Map::new();
     let mut reasons = Map::new();
     for factor in &study.factors {
@@ -108,7 +108,7 @@ fn input(study: &Study) -> Input<'_> {
         by_rank: study.ranks.iter().map(|rank| finite(rank.table[at])).collect(),
     });
     let counters = study.numbers.counters.iter();
-    Input {
+    Report {
         input: study.path.display().to_string(),
         span_ns: Span {
             begin: study.numbers.span.begin,
@@ -119,9 +119,9 @@ fn input(study: &Study) -> Input<'_> {
         ranks: study
             .ranks
             .iter()
-            .map(|rank| Rank {
+            .map(|rank| Process {
                 application: rank.application,
-                rank: rank.rank,
+                rank: rank.number,
                 threads: rank.threads,
             })
             .collect(),
@@ -137,8 +137,8 @@ fn finite(value: f64) -> Option<f64> {
     Some(value).filter(|value| value.is_finite())
 }
 
-fn model(outcome: &Outcome) -> Model<'_> {
-    Model {
+fn model(outcome: &Outcome) -> Tree<'_> {
+    Tree {
         model: &outcome.name,
         metrics: outcome.lines.iter().map(line).collect(),
         problems: outcome

@@ -9,7 +9,7 @@ use talea_metric::efficiency::{Factor, Run, Scaling, factors};
 use talea_metric::expression::Absent;
 use talea_metric::measure::{MeasureError, Measured, Numbers, Part, measure};
 use talea_metric::model::{Node, Problem, Split};
-use talea_metric::{Evaluated, Model, metrics_of};
+use talea_metric::{Evaluated, Expression, Model, metrics_of};
 use talea_model::{Gap, GapKind, Gaps, Trace};
 
 use super::models::Models;
@@ -41,7 +41,7 @@ pub(super) struct Rank {
     /// From 1.
     pub(super) application: u32,
     /// From 0.
-    pub(super) rank: u32,
+    pub(super) number: u32,
     /// How many of its threads are looked at.
     pub(super) threads: usize,
     /// In the order of the table; `NaN` where there is none.
@@ -104,13 +104,13 @@ impl Study {
         let number = |name: &str| lookup(&values, name);
         let mut shown = Vec::new();
         if !models.own.metrics.is_empty() {
-            shown.push(evaluated(&models.own, own, &number));
+            shown.push(evaluated(&models.own, &own, &number));
         }
         for model in &models.named {
-            shown.push(evaluated(model, model.evaluate(&number), &number));
+            shown.push(evaluated(model, &model.evaluate(&number), &number));
         }
         for model in models.builtin {
-            let result = evaluated(model, model.evaluate(&number), &number);
+            let result = evaluated(model, &model.evaluate(&number), &number);
             // The first line alone needs no more than cycles and instructions.
             if result.lines.iter().any(|line| line.depth > 0 && line.value.is_ok()) {
                 shown.push(result);
@@ -118,11 +118,9 @@ impl Study {
         }
         let mut gaps = trace.gaps.clone();
         gaps.merge(numbers.gaps.clone());
-        let lines =
-            table.iter().filter_map(|one| one.from.as_ref()).flat_map(|from| from.counters());
-        if lines.into_iter().any(|name| name == "#cache_line")
-            && !values.contains_key("#cache_line")
-        {
+        let mut counters =
+            table.iter().filter_map(|one| one.from.as_ref()).flat_map(Expression::counters);
+        if counters.any(|name| name == "#cache_line") && !values.contains_key("#cache_line") {
             let detail =
                 "a cache line is taken as 64 bytes: --expr '#cache_line = 128' says otherwise";
             gaps.note(Gap {
@@ -152,7 +150,7 @@ fn rank(numbers: &Numbers, threads: &[Measured]) -> Rank {
     let place = threads[0].place;
     Rank {
         application: place.application,
-        rank: place.task - 1,
+        number: place.task - 1,
         threads: threads.len(),
         table: metrics_of(&values).into_iter().map(|one| one.value.unwrap_or(f64::NAN)).collect(),
     }
@@ -169,12 +167,12 @@ pub(super) fn compare(studies: &mut [Study], scaling: Scaling) {
 
 fn evaluated(
     model: &Model,
-    values: Vec<Result<f64, Absent>>,
+    values: &[Result<f64, Absent>],
     number: &dyn Fn(&str) -> Option<f64>,
 ) -> Outcome {
-    let exceeded = model.exceeded(&values, number);
+    let exceeded = model.exceeded(values, number);
     let sums: BTreeMap<usize, Split> =
-        model.splits(&values).into_iter().map(|split| (split.metric, split)).collect();
+        model.splits(values).into_iter().map(|split| (split.metric, split)).collect();
     let lines = model.tree().into_iter().map(|Node { metric, depth, parent }| {
         let definition = &model.metrics[metric];
         ModelLine {

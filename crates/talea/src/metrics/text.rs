@@ -31,7 +31,9 @@ pub(super) fn text(studies: &[Study], rows: Rows) -> String {
     }
     match (rows, studies) {
         (Rows::Rank, _) => {
-            studies.iter().for_each(|study| lines.extend(by_rank(study, studies.len())))
+            for study in studies {
+                lines.extend(by_rank(study, studies.len()));
+            }
         }
         (Rows::Run, [one]) => lines.extend(table(one)),
         (Rows::Run, _) => {
@@ -62,7 +64,9 @@ pub(super) fn text(studies: &[Study], rows: Rows) -> String {
             lines.extend(under(&title, lacking).into_iter().flatten());
         }
     }
-    studies.iter().for_each(|study| lines.extend(gaps(study, studies.len())));
+    for study in studies {
+        lines.extend(gaps(study, studies.len()));
+    }
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
@@ -194,9 +198,9 @@ fn by_rank(study: &Study, inputs: usize) -> Vec<String> {
         }
         let each = study.ranks.iter().map(|rank| {
             let name = if applications {
-                format!("{}.{}", rank.application, rank.rank)
+                format!("{}.{}", rank.application, rank.number)
             } else {
-                rank.rank.to_string()
+                rank.number.to_string()
             };
             let value = rank.table[at];
             let value = if value.is_finite() { figure(value, one.unit) } else { "-".to_owned() };

@@ -35,7 +35,7 @@ fn two_ranks(steps: u64) -> String {
     for (task, computes) in [(1, 800_000), (2, 600_000)] {
         let place = format!("{task}:1:{task}:1");
         let mut state = |begin: u64, end: u64, state: u32| {
-            records.push((begin, format!("1:{place}:{begin}:{end}:{state}")))
+            records.push((begin, format!("1:{place}:{begin}:{end}:{state}")));
         };
         let mut events: Vec<(u64, String)> = Vec::new();
         let mut event = |time: u64, kind: u32, value: u32, length: u64, mpi: bool| {
@@ -159,8 +159,8 @@ fn files_of_metrics() {
     let group = "SHORT By hand\n\nEVENTSET\nFIXC0 INSTR_RETIRED_ANY\nFIXC1 CPU_CLK_UNHALTED_CORE\nPMC0 OTHER\n\nMETRICS\n\
                  CPI FIXC1/FIXC0\nRate [1/s] FIXC0/time\nOthers PMC0/FIXC0\nWrong PMC7/FIXC0\n\nLONG\n";
     std::fs::write(folder.path().join("CPI.txt"), group).unwrap();
-    let intel = r##"[ { "MetricName": "ipc", "Events": [ { "Name": "INST_RETIRED.ANY", "Alias": "a" }, { "Name": "CPU_CLK_UNHALTED.THREAD", "Alias": "b" } ],
-        "Constants": [ { "Name": "HYPERTHREADING_ON", "Alias": "smt" } ], "Formula": "( a / 2 if smt else a ) / b" } ]"##;
+    let intel = r#"[ { "MetricName": "ipc", "Events": [ { "Name": "INST_RETIRED.ANY", "Alias": "a" }, { "Name": "CPU_CLK_UNHALTED.THREAD", "Alias": "b" } ],
+        "Constants": [ { "Name": "HYPERTHREADING_ON", "Alias": "smt" } ], "Formula": "( a / 2 if smt else a ) / b" } ]"#;
     std::fs::write(folder.path().join("intel.json"), intel).unwrap();
     let words = [
         "short.prv",
@@ -250,7 +250,7 @@ fn scan(path: &Path) -> Scan {
                     init.insert(task, true);
                 }
                 [50_000_003, 0] if init.insert(task, false) == Some(true) => {
-                    begin = begin.max(time)
+                    begin = begin.max(time);
                 }
                 [50_000_003, 32] => end = end.min(time),
                 [kind @ (42_000_050 | 42_000_059), value] => {
@@ -293,7 +293,7 @@ fn a_real_trace_is_what_its_lines_say() {
     let found = json(here, &[&four, &path, "--json"]);
     let near = |value: &Value, expected: f64| {
         let value = value.as_f64().unwrap();
-        assert!((value / expected - 1.0).abs() < 1e-3, "{value}, expected {expected}");
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value}, expected {expected}");
     };
     let mut totals = Vec::new();
     for (found, path) in found.as_array().unwrap().iter().zip([&four, &path]) {
