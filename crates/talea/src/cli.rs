@@ -8,6 +8,7 @@
 #![allow(clippy::doc_markdown)]
 
 mod convert;
+mod metrics;
 mod show;
 mod task;
 mod topo;
@@ -46,6 +47,7 @@ Examples:
   talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
   talea show talea-app structure          its loops, as a tree with times
   talea events talea-app --rank 0         every call of rank 0 with its arguments
+  talea metrics talea-app                 efficiency, and metrics from counters
   talea topo                              this node's caches and cores with live values on them
   talea doctor                            what works on this machine, and how to get the rest
 
@@ -65,6 +67,7 @@ enum Command {
     Show(show::ShowArgs),
     Events(EventsArgs),
     Convert(convert::ConvertArgs),
+    Metrics(metrics::MetricsArgs),
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

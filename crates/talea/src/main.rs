@@ -12,6 +12,7 @@ mod events;
 mod exit;
 mod input;
 mod load;
+mod metrics;
 mod procedures;
 mod recorder;
 mod report;
@@ -45,6 +46,7 @@ fn perform(task: Task) -> ExitCode {
         Task::Show(options) => code(show::show(&options)),
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),
+        Task::Metrics(options) => code(metrics::metrics(&options)),
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

@@ -15,6 +15,7 @@ mod cli {
     mod convert;
     mod full;
     mod hostile;
+    mod metrics;
     mod modern;
     mod names;
     mod real;
