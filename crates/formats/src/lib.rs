@@ -6,3 +6,4 @@
 pub mod paje;
 pub mod paraver;
 pub mod profile;
+pub mod table;
