@@ -7,6 +7,7 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
+mod cluster;
 mod convert;
 mod show;
 mod task;
@@ -46,6 +47,7 @@ Examples:
   talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
   talea show talea-app structure          its loops, as a tree with times
   talea events talea-app --rank 0         every call of rank 0 with its arguments
+  talea cluster trace.prv                 which stretches of computation are alike, in a run or a trace
   talea topo                              this node's caches and cores with live values on them
   talea doctor                            what works on this machine, and how to get the rest
 
@@ -64,6 +66,8 @@ enum Command {
     Report(ReportArgs),
     Show(show::ShowArgs),
     Events(EventsArgs),
+    Cluster(Box<cluster::ClusterArgs>),
+    Track(Box<cluster::TrackArgs>),
     Convert(convert::ConvertArgs),
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
