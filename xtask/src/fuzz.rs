@@ -4,6 +4,7 @@
 //! number says everything. Cases run in batches in a process of their own with little memory and a time limit: an
 //! endless loop, an overflow of the stack and a lack of memory are found like a panic.
 
+mod bursts;
 #[path = "../../crates/run/tests/hostile/exercise.rs"]
 mod exercise;
 #[path = "../../crates/run/tests/hostile/mutate.rs"]
@@ -29,7 +30,7 @@ const SAMPLES: &str = "crates/run/tests/samples";
 const PROGRAMS: &str = "apps/bin";
 /// Objects of machines in all versions of hwloc's XML.
 const OBJECTS: &str = "crates/topology/tests/samples";
-const TARGETS: [&str; 11] = [
+const TARGETS: [&str; 13] = [
     "live",
     "structure",
     "container",
@@ -41,6 +42,8 @@ const TARGETS: [&str; 11] = [
     "recording",
     "trace",
     "monitors",
+    "tables",
+    "bursts",
 ];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
@@ -101,6 +104,8 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
         "recording" => node::recordings(&folder, "node.talea")?,
         "trace" => node::recordings(&folder, "node.trace")?,
         "monitors" => node::monitors(),
+        "tables" => bursts::tables(),
+        "bursts" => bursts::traces(),
         _ => seeds(target)?,
     };
     for case in first..first + count {
@@ -200,6 +205,14 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "monitors" => {
             mutate(random, &mut bytes, other);
             node::monitor_text(&bytes)?;
+        }
+        "tables" => {
+            mutate(random, &mut bytes, other);
+            bursts::table(&bytes)?;
+        }
+        "bursts" => {
+            mutate(random, &mut bytes, other);
+            bursts::trace(&bytes)?;
         }
         "symbols" => symbols(random, bytes, other, folder)?,
         _ => return Err(format!("no target `{target}`, expected one of {}", TARGETS.join(", "))),

@@ -46,7 +46,7 @@ pub struct Chosen {
     pub clustering: Clustering,
     /// That radius.
     pub eps: f64,
-    /// From small to large; empty where the knee decided.
+    /// From small to large; empty where the knee decided, one where the points are nearly all alike.
     pub tried: Vec<Tried>,
 }
 
@@ -119,7 +119,7 @@ pub fn choose(
     min_points: usize,
 ) -> Result<Chosen, DbscanError> {
     let cluster = |eps| dbscan(points, weights, &Dbscan { eps, min_points });
-    if points.len() > MOST_TRIED || radii.len() < 2 {
+    if points.len() > MOST_TRIED || radii.is_empty() {
         let eps = match radii {
             [] => 0.0,
             [one] => *one,

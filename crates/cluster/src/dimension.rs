@@ -233,10 +233,11 @@ fn quoted(text: &str) -> String {
     let (mut rest, mut before, mut in_quotes) = (text, ' ', false);
     while let Some(c) = rest.chars().next() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let stands_alone = !(before.is_alphanumeric() || "_.:$".contains(before))
-            && !rest[digits..].starts_with(|c: char| c.is_alphanumeric() || "_.:".contains(c));
+        let is_part = before.is_alphanumeric()
+            || "_.:$".contains(before)
+            || rest[digits..].starts_with(|c: char| c.is_alphanumeric() || "_.:".contains(c));
         let is_type = || rest[..digits].parse().is_ok_and(talea_model::trace::types::is_counter);
-        let taken = if !in_quotes && digits == 8 && stands_alone && is_type() {
+        let taken = if !in_quotes && digits == 8 && !is_part && is_type() {
             out.extend(["\"", &rest[..digits], "\""]);
             digits
         } else {

@@ -4,7 +4,8 @@
 
 use std::fmt::Write;
 
-use crate::plot::category;
+use crate::data::clusters::DimensionData;
+use crate::plot::{Scale, Spacing, category};
 
 /// Shapes that can be told apart when they are small.
 const SHAPES: u32 = 6;
@@ -115,6 +116,33 @@ pub(crate) fn percent(share: Option<f64>) -> String {
         Some(percent) if percent >= 0.095 => format!("{percent:.1} %"),
         Some(_) => "< 0.1 %".to_owned(),
     }
+}
+
+/// A number in its unit; ratios, which have none and are small, as they are.
+pub(crate) fn number(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        "-".to_owned()
+    } else if unit.is_empty() && value.abs() < 1000.0 {
+        let digits = if value.fract() == 0.0 {
+            0
+        } else {
+            2 - (value.abs().max(1e-3).log10().floor() as i32).clamp(-2, 2)
+        };
+        format!("{value:.*}", digits as usize)
+    } else {
+        talea_model::units::si(value, unit)
+    }
+}
+
+/// An axis of a dimension over some values.
+pub(crate) fn axis(dimension: &DimensionData, values: impl Iterator<Item = f64> + Clone) -> Scale {
+    let spacing = if dimension.logarithmic { Spacing::Logarithmic } else { Spacing::Linear };
+    let most = values
+        .clone()
+        .filter(|value| value.is_finite())
+        .fold(0.0, |most: f64, value| most.max(value.abs()));
+    let scale = Scale::around(&dimension.name, &dimension.unit, values, spacing);
+    if dimension.unit.is_empty() && most < 1000.0 { scale.plain() } else { scale }
 }
 
 /// A number in an SVG text that stands before anything.

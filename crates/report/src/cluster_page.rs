@@ -5,14 +5,13 @@
 use std::fmt::Write;
 
 use talea_model::Gaps;
-use talea_model::units::si;
 
-use crate::cluster_marks::{class, mark, percent};
-use crate::cluster_svg::{cluster_svg, place};
-use crate::cluster_timeline_svg::cluster_timeline_svg;
+use crate::cluster_marks::{class, mark, number, percent};
+use crate::cluster_svg::{self, place};
+use crate::cluster_timeline_svg;
 use crate::data::clusters::{ClusterData, DimensionData, TrackData};
 use crate::text::xml;
-use crate::track_svg::track_svg;
+use crate::track_svg;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b2128;--dim:#59636e;--line:#e3e7eb;--gap:#fff6e0}
@@ -50,10 +49,6 @@ fn page(title: &str, facts: &str, findings: &[String], gaps: &Gaps, body: &str) 
     )
 }
 
-fn number(value: f64, unit: &str) -> String {
-    if value.is_finite() { si(value, unit) } else { "-".to_owned() }
-}
-
 fn optional(value: Option<f64>, unit: &str) -> String {
     value.map_or_else(|| "-".to_owned(), |value| number(value, unit))
 }
@@ -65,6 +60,10 @@ fn swatch(cluster: u32) -> String {
         "<svg class=\"plot\" width=\"14\" height=\"14\" style=\"display:inline-block;vertical-align:-2px\"><path class=\"{}\" d=\"{path}\"/></svg>",
         class(cluster)
     )
+}
+
+fn ranks(count: u64) -> String {
+    if count == 1 { "1 rank".to_owned() } else { format!("{count} ranks") }
 }
 
 fn compared(dimensions: &[DimensionData]) -> String {
@@ -80,16 +79,18 @@ fn cell(out: &mut String, class: &str, text: &str) {
 
 /// The clusters of one input as one self-contained HTML document.
 pub fn cluster_html(data: &ClusterData) -> String {
-    let mut body = cluster_svg(data);
+    let heading = format!("Each mark is a burst: {}", compared(&data.dimensions));
+    let mut body = cluster_svg::draw(data, &heading);
     if !data.timeline.rows.is_empty() {
-        body.push_str("<h2>Over time</h2>\n");
-        body.push_str(&cluster_timeline_svg(data));
+        body.push_str(&cluster_timeline_svg::draw(data, "Each row is a rank over time"));
     }
     body.push_str("<h2>Clusters</h2>\n<div class=\"wide\"><table>\n<tr><th class=\"text\">cluster</th><th>bursts</th><th>ranks</th><th>time</th><th>mean</th><th>median</th>");
     for one in &data.dimensions {
         let _ = write!(body, "<th>{}</th>", xml(&one.name, 40));
     }
-    body.push_str("<th>IPC</th><th>MIPS</th><th>SPMD</th><th class=\"text\">where</th></tr>\n");
+    let ipc = !data.dimensions.iter().any(|one| one.name == "IPC");
+    body.push_str(if ipc { "<th>IPC</th>" } else { "" });
+    body.push_str("<th>MIPS</th><th>SPMD</th><th class=\"text\">where</th></tr>\n");
     for row in &data.clusters {
         let _ = write!(body, "<tr><td class=\"text\">{} {}</td>", swatch(row.id), row.id);
         for text in [row.points.to_string(), row.ranks.to_string(), percent(row.time_share)] {
@@ -103,7 +104,9 @@ pub fn cluster_html(data: &ClusterData) -> String {
         let fixed = |value: Option<f64>, digits: usize| {
             value.map_or_else(|| "-".to_owned(), |v| format!("{v:.digits$}"))
         };
-        cell(&mut body, "", &fixed(row.ipc, 2));
+        if ipc {
+            cell(&mut body, "", &fixed(row.ipc, 2));
+        }
         cell(&mut body, "", &fixed(row.mips, 0));
         cell(&mut body, "", &fixed(row.spmd_score, 2));
         cell(&mut body, " class=\"text\"", &place(row).unwrap_or_default());
@@ -122,9 +125,9 @@ pub fn cluster_html(data: &ClusterData) -> String {
     counters(data, &mut body);
     left_out(data, &mut body);
     let facts = format!(
-        "{} bursts on {} ranks, {} clustered by {}, {} points to a core, {}",
+        "{} bursts on {}, {} clustered by {}, {} points to a core, {}",
         data.bursts,
-        data.ranks,
+        ranks(data.ranks),
         data.points,
         compared(&data.dimensions),
         data.min_points,
@@ -196,14 +199,14 @@ fn left_out(data: &ClusterData, body: &mut String) {
 
 /// Tracked clusters as one self-contained HTML document.
 pub fn track_html(data: &TrackData) -> String {
-    let mut body = track_svg(data);
+    let mut body = track_svg::draw(data, "Each kind of computation from frame to frame");
     body.push_str("<h2>Objects</h2>\n<div class=\"wide\"><table>\n<tr><th class=\"text\">object</th><th class=\"text\">frame</th><th>clusters</th><th>bursts</th><th>time</th><th>share</th><th>mean</th>");
     for one in &data.dimensions {
         let _ = write!(body, "<th>{}</th>", xml(&one.name, 40));
     }
-    body.push_str(
-        "<th>IPC</th><th>instructions</th><th>SPMD</th><th class=\"text\">where</th></tr>\n",
-    );
+    let ipc = !data.dimensions.iter().any(|one| one.name == "IPC");
+    body.push_str(if ipc { "<th>IPC</th>" } else { "" });
+    body.push_str("<th>instructions</th><th>SPMD</th><th class=\"text\">where</th></tr>\n");
     for object in &data.objects {
         for (frame, one) in data.frames.iter().zip(&object.frames) {
             let Some(one) = one else { continue };
@@ -222,7 +225,13 @@ pub fn track_html(data: &TrackData) -> String {
             for (dimension, value) in data.dimensions.iter().zip(&one.centroid) {
                 cell(&mut body, "", &number(*value, &dimension.unit));
             }
-            cell(&mut body, "", &one.ipc.map_or_else(|| "-".to_owned(), |ipc| format!("{ipc:.2}")));
+            if ipc {
+                cell(
+                    &mut body,
+                    "",
+                    &one.ipc.map_or_else(|| "-".to_owned(), |ipc| format!("{ipc:.2}")),
+                );
+            }
             cell(&mut body, "", &optional(one.instructions, ""));
             cell(
                 &mut body,

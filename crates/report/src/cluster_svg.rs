@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use talea_model::units::si;
 
-use crate::cluster_marks::{HALO, class, mark, percent};
+use crate::cluster_marks::{HALO, axis, class, mark, percent};
 use crate::data::clusters::{ClusterData, ClusterRow, DimensionData};
 use crate::plot::{Area, Plot, Scale, Spacing, document};
 use crate::text::xml;
@@ -19,9 +19,13 @@ const MOST: usize = 22;
 
 /// The clusters of one input as a picture of 1,240 by 600 pixels.
 pub fn cluster_svg(data: &ClusterData) -> String {
+    draw(data, &title(data))
+}
+
+/// The same under another title.
+pub(crate) fn draw(data: &ClusterData, title: &str) -> String {
     let mut body = String::from(HALO);
-    let _ =
-        writeln!(body, "<text class=\"title\" x=\"14\" y=\"24\">{}</text>", xml(&title(data), 150));
+    let _ = writeln!(body, "<text class=\"title\" x=\"14\" y=\"24\">{}</text>", xml(title, 150));
     let plot = plot(data);
     body.push_str(&plot.axes());
     marks(data, &plot, &mut body);
@@ -32,7 +36,7 @@ pub fn cluster_svg(data: &ClusterData) -> String {
         HEIGHT - 10.0,
         xml(&foot(data), 220)
     );
-    document((WIDTH, HEIGHT), &title(data), &body)
+    document((WIDTH, HEIGHT), title, &body)
 }
 
 /// The first finding, or what there is.
@@ -66,12 +70,9 @@ fn foot(data: &ClusterData) -> String {
     format!("{marks}{left}{more}; {eps}, {} points to a core", data.min_points)
 }
 
-fn scale(dimension: Option<&DimensionData>, values: impl Iterator<Item = f64>) -> Scale {
+fn scale(dimension: Option<&DimensionData>, values: impl Iterator<Item = f64> + Clone) -> Scale {
     match dimension {
-        Some(one) => {
-            let spacing = if one.logarithmic { Spacing::Logarithmic } else { Spacing::Linear };
-            Scale::around(&one.name, &one.unit, values, spacing)
-        }
+        Some(one) => axis(one, values),
         None => Scale::around("time", "ns", values, Spacing::Linear),
     }
 }
@@ -82,7 +83,7 @@ fn plot(data: &ClusterData) -> Plot {
     let of = |at: usize| data.scatter.axes.get(at).and_then(|&at| dimensions.get(at));
     let (x, y) = if data.scatter.axes.len() < 2 { (None, of(0)) } else { (of(0), of(1)) };
     Plot {
-        area: Area { x: 66.0, y: 62.0, width: 760.0, height: HEIGHT - 62.0 - 66.0 },
+        area: Area { x: 66.0, y: 62.0, width: 750.0, height: HEIGHT - 62.0 - 66.0 },
         x: scale(x, marks.iter().map(|mark| mark.x)),
         y: scale(y, marks.iter().map(|mark| mark.y)),
     }
@@ -171,12 +172,12 @@ fn marks(data: &ClusterData, plot: &Plot, body: &mut String) {
 }
 
 fn legend(data: &ClusterData, body: &mut String) {
-    let left = 856.0;
+    let left = 846.0;
     let columns = [
-        (left + 62.0, "time"),
-        (left + 112.0, "bursts"),
-        (left + 172.0, "mean"),
-        (left + 212.0, "IPC"),
+        (left + 92.0, "time"),
+        (left + 138.0, "bursts"),
+        (left + 202.0, "mean"),
+        (left + 240.0, "IPC"),
     ];
     let mut y = 58.0;
     let _ = writeln!(body, "<text class=\"name\" x=\"{left}\" y=\"{y}\">cluster</text>");
@@ -190,7 +191,7 @@ fn legend(data: &ClusterData, body: &mut String) {
     if sites {
         let head = if data.source == "regions" { "where" } else { "ends at the call" };
         let _ =
-            writeln!(body, "<text class=\"name\" x=\"{}\" y=\"{y}\">{head}</text>", left + 226.0);
+            writeln!(body, "<text class=\"name\" x=\"{}\" y=\"{y}\">{head}</text>", left + 250.0);
     }
     let mut line = |cluster: u32, cells: [String; 4], place: &str, tip: &str| {
         y += 21.0;
@@ -212,7 +213,7 @@ fn legend(data: &ClusterData, body: &mut String) {
             );
         }
         let _ =
-            writeln!(body, "<text x=\"{}\" y=\"{y}\">{}</text></g>", left + 226.0, xml(place, 26));
+            writeln!(body, "<text x=\"{}\" y=\"{y}\">{}</text></g>", left + 250.0, xml(place, 22));
     };
     for row in data.clusters.iter().take(MOST) {
         let cells = [

@@ -22,6 +22,11 @@ const NUMBERED: f64 = 20.0;
 
 /// The bursts of all ranks as a picture 1,240 pixels wide.
 pub fn cluster_timeline_svg(data: &ClusterData) -> String {
+    draw(data, &title(data))
+}
+
+/// The same under another title.
+pub(crate) fn draw(data: &ClusterData, title: &str) -> String {
     let timeline = &data.timeline;
     let rows = timeline.rows.len();
     let each = (360.0 / rows.max(1) as f64).clamp(7.0, 30.0);
@@ -32,8 +37,7 @@ pub fn cluster_timeline_svg(data: &ClusterData) -> String {
         y: Scale::new("rank", "", [0.0, 1.0], Spacing::Linear),
     };
     let mut body = String::from(HALO);
-    let _ =
-        writeln!(body, "<text class=\"title\" x=\"14\" y=\"24\">{}</text>", xml(&title(data), 150));
+    let _ = writeln!(body, "<text class=\"title\" x=\"14\" y=\"24\">{}</text>", xml(title, 150));
     legend(data, &mut body);
     body.push_str(&plot.axis_x());
     let mut paths = BTreeMap::<u32, String>::new();
@@ -102,7 +106,7 @@ pub fn cluster_timeline_svg(data: &ClusterData) -> String {
         height - 10.0,
         xml(&foot(data), 220)
     );
-    document((WIDTH, height), &format!("clusters over time: {}", title(data)), &body)
+    document((WIDTH, height), &format!("clusters over time: {title}"), &body)
 }
 
 /// The height of a cluster's bars: full for the first eight, then less, as colours come again.
@@ -123,7 +127,7 @@ fn foot(data: &ClusterData) -> String {
             timeline.ranks
         )
     } else {
-        format!("{rows} ranks")
+        format!("{rows} rank{}", if rows == 1 { "" } else { "s" })
     };
     let many = timeline.rows.iter().flat_map(|row| &row.spans).any(|span| span.bursts != 1);
     let many = if many {
@@ -138,7 +142,7 @@ fn legend(data: &ClusterData, body: &mut String) {
     let mut x = LEFT;
     let shown = data.clusters.iter().map(|row| (row.id, percent(row.time_share)));
     let noise = (data.noise > 0).then(|| (0, percent(data.noise_time_share)));
-    for (id, share) in shown.take(12).chain(noise) {
+    for (id, share) in shown.take(9).chain(noise) {
         let name = if id == 0 { format!("noise {share}") } else { format!("{id}: {share}") };
         let bar = 10.0 * part(id);
         let _ = writeln!(
@@ -150,7 +154,7 @@ fn legend(data: &ClusterData, body: &mut String) {
         );
         x += 24.0 + 6.6 * name.chars().count() as f64 + 8.0;
     }
-    let more = data.clusters.len().saturating_sub(12);
+    let more = data.clusters.len().saturating_sub(9);
     if more > 0 {
         let _ = writeln!(body, "<text class=\"tick\" x=\"{x:.1}\" y=\"48\">and {more} more</text>");
     }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use crate::cluster_marks::{HALO, class, mark, percent};
+use crate::cluster_marks::{self, HALO, class, mark, percent};
 use crate::data::clusters::{ObjectFrame, TrackData};
 use crate::plot::{Area, Plot, Scale, Spacing, document};
 use crate::text::xml;
@@ -20,7 +20,7 @@ type Value = fn(&ObjectFrame) -> Option<f64>;
 
 /// The figures at the right: name, unit, whether magnitudes are compared, value.
 const FIGURES: [(&str, &str, bool, Value); 4] = [
-    ("share of the frame's time", "", false, |one| one.time_share),
+    ("share of the frame's time", "%", false, |one| Some(100.0 * one.time_share?)),
     ("mean duration", "ns", true, |one| one.mean_duration_ns),
     ("instructions per cycle", "", false, |one| one.ipc),
     ("instructions, all ranks", "", true, |one| one.instructions),
@@ -28,10 +28,14 @@ const FIGURES: [(&str, &str, bool, Value); 4] = [
 
 /// The objects of a tracking as a picture of 1,240 by 640 pixels.
 pub fn track_svg(data: &TrackData) -> String {
-    let title =
-        data.findings.first().cloned().unwrap_or_else(|| format!("{} objects", data.objects.len()));
+    let objects = || format!("{} objects", data.objects.len());
+    draw(data, &data.findings.first().cloned().unwrap_or_else(objects))
+}
+
+/// The same under another title.
+pub(crate) fn draw(data: &TrackData, title: &str) -> String {
     let mut body = String::from(HALO);
-    let _ = writeln!(body, "<text class=\"title\" x=\"14\" y=\"24\">{}</text>", xml(&title, 150));
+    let _ = writeln!(body, "<text class=\"title\" x=\"14\" y=\"24\">{}</text>", xml(title, 150));
     plane(data, &mut body);
     let has: Vec<_> = FIGURES
         .iter()
@@ -45,7 +49,7 @@ pub fn track_svg(data: &TrackData) -> String {
     for (at, figure) in has.iter().enumerate() {
         let (column, row) = ((at % 2) as f64, (at / 2) as f64);
         let area =
-            Area { x: 676.0 + 290.0 * column, y: 74.0 + 268.0 * row, width: 222.0, height: 182.0 };
+            Area { x: 676.0 + 290.0 * column, y: 74.0 + 268.0 * row, width: 222.0, height: 190.0 };
         small(data, figure, area, &mut body);
     }
     let names: Vec<String> = data
@@ -67,7 +71,7 @@ pub fn track_svg(data: &TrackData) -> String {
         HEIGHT - 10.0,
         xml(&foot, 200)
     );
-    document((WIDTH, HEIGHT), &title, &body)
+    document((WIDTH, HEIGHT), title, &body)
 }
 
 fn plane(data: &TrackData, body: &mut String) {
@@ -77,13 +81,10 @@ fn plane(data: &TrackData, body: &mut String) {
         frames.map(|one| at(one, axis)).collect()
     };
     let scale = |axis: usize| match data.dimensions.get(axis) {
-        Some(one) => {
-            let spacing = if one.logarithmic { Spacing::Logarithmic } else { Spacing::Linear };
-            Scale::around(&one.name, &one.unit, of(axis), spacing)
-        }
+        Some(one) => cluster_marks::axis(one, of(axis).into_iter()),
         None => Scale::new("", "", [0.0, 1.0], Spacing::Linear),
     };
-    let area = Area { x: 66.0, y: 74.0, width: 540.0, height: 470.0 };
+    let area = Area { x: 66.0, y: 74.0, width: 540.0, height: 478.0 };
     let plot = Plot { area, x: scale(0), y: scale(1) };
     body.push_str(&plot.axes());
     let single = data.dimensions.len() < 2;
@@ -158,7 +159,8 @@ fn small(
     let y = if logarithmic {
         Scale::around(name, unit, values, spacing)
     } else {
-        Scale::new(name, unit, [0.0, values.fold(0.0, f64::max) * 1.06], spacing)
+        let scale = Scale::new(name, unit, [0.0, values.fold(0.0, f64::max) * 1.06], spacing);
+        if unit.is_empty() { scale.plain() } else { scale }
     };
     let last = data.frames.len().saturating_sub(1).max(1) as f64;
     let x = Scale::new("frame", "", [-0.25, last + 0.25], Spacing::Linear);

@@ -31,7 +31,7 @@ pub struct ClusterData {
     pub eps: Option<f64>,
     /// Points with this many neighbours, themselves included, make a cluster.
     pub min_points: u64,
-    /// Where the radius is from: `given`, `knee`, `score` or `refinement`.
+    /// Where the radius is from: `given`, `knee`, `score`, `alike` or `refinement`.
     pub eps_from: String,
     /// Radii that were tried for it.
     pub tried: Vec<TriedData>,

@@ -56,7 +56,7 @@ have it, averaged; 1 where all ranks do the same at the same place. It is comput
 JSON keys: input, source (states|calls|regions|table), bursts, points (those clustered), ranks,
 time_ns, points_time_share, left_out: [{reason, bursts, time_share}], dimensions: [{name, expression,
 unit, logarithmic, factor, low, high}], eps (null with --eps refine), min_points, eps_from
-(given|score|knee|refinement), tried: [{eps, clusters, noise, time_share, spmd_score}],
+(given|score|knee|alike|refinement), tried: [{eps, clusters, noise, time_share, spmd_score}],
 subset: {rule, points, share}, check: {adjusted_rand, lost, clusters: [{id, points, found, recall,
 precision}]}, clusters: [{id, points, ranks, time_ns, time_share, mean_duration_ns,
 median_duration_ns, centroid, low, high (each one value a dimension, in its unit), eps, spmd_score,

@@ -44,6 +44,9 @@ impl<'a> Names<'a> {
     /// `file.F90:71` for a label such as `71 (file.F90, program)`.
     fn line(&self, bursts: &Bursts, value: i64) -> Option<String> {
         let label = self.labels?.value(bursts.site_types[1], value)?;
+        // `71 (short..me.F90) [71 (whole_name.F90, program)]`
+        let label =
+            label.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']')).unwrap_or(label);
         let Some((number, rest)) = label.split_once(" (") else { return Some(label.to_owned()) };
         let file = rest.trim_end_matches(')').split(',').next().unwrap_or_default();
         let known = number.parse::<u64>().is_ok_and(|n| n > 0) && !file.is_empty();

@@ -71,7 +71,8 @@ pub(super) fn findings(data: &ClusterData) -> Vec<String> {
         n => format!("{} of {} points are noise", count(n), count(data.points)),
     };
     let whole = if most == all { String::new() } else { format!(" of {all}") };
-    let (noun, verb) = if most == 1 { ("cluster", "holds") } else { ("clusters", "hold") };
+    let noun = if all == 1 { "cluster" } else { "clusters" };
+    let verb = if most == 1 { "holds" } else { "hold" };
     out.push(format!(
         "{most}{whole} {noun} {verb} {} of the {of} that was clustered; {noise}.",
         percent(held)

@@ -351,6 +351,15 @@ impl Study {
         let scales = (!how.no_prepare).then_some(&self.prepared.scales[..]);
         if let Some((rule, text)) = &how.subset {
             let places = self.places(*rule, how, scales)?;
+            // A part has fewer neighbours; thinning leaves crowded cells what makes a core.
+            let share = places.len() as f64 / points.len().max(1) as f64;
+            let min_points = match (how.min_points, rule) {
+                (None, SubsetRule::Some { .. }) => {
+                    ((min_points as f64 * share).ceil() as usize).clamp(3, min_points.max(3))
+                }
+                _ => min_points,
+            };
+            self.min_points = min_points;
             let some = points.select(&places);
             let ranks: Vec<Rank> = places.iter().map(|&at| self.rank_of[at as usize]).collect();
             let some_weights: Option<Vec<f64>> =
@@ -403,6 +412,7 @@ impl Study {
             Eps::Given(_) => "given",
             Eps::Refine if self.subset.is_none() => "refinement",
             _ if self.tried.is_empty() => "knee",
+            _ if self.tried.len() == 1 => "alike",
             _ => "score",
         };
         self.seconds.cluster = begin.elapsed().as_secs_f64();

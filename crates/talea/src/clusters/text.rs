@@ -62,6 +62,7 @@ pub(super) fn lines(data: &ClusterData, palette: Palette) -> Vec<String> {
         match data.eps_from.as_str() {
             "score" => format!("the ranks' sequences chose it of {}", data.tried.len()),
             "knee" => "at the knee of distances".to_owned(),
+            "alike" => "values that differ by less than 5 % are alike".to_owned(),
             "refinement" => format!("refined in {} steps", data.tried.len()),
             _ => "given".to_owned(),
         },

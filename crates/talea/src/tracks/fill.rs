@@ -200,6 +200,22 @@ fn figures(
     (one, site)
 }
 
+/// Where an object is, if not everywhere.
+fn presence(object: &ObjectData, data: &TrackData) -> String {
+    let there: Vec<&str> = data
+        .frames
+        .iter()
+        .zip(&object.frames)
+        .filter(|(_, one)| one.is_some())
+        .map(|(frame, _)| frame.name.as_str())
+        .collect();
+    match there[..] {
+        _ if there.len() == data.frames.len() => String::new(),
+        [one] => format!(", only in {one}"),
+        _ => format!(", in {} of {}", there.len(), data.frames.len()),
+    }
+}
+
 fn findings(data: &TrackData) -> Vec<String> {
     let mut out = Vec::new();
     let frames = data.frames.len();
@@ -207,7 +223,11 @@ fn findings(data: &TrackData) -> Vec<String> {
         data.objects.iter().filter(|one| one.frames.iter().all(Option::is_some)).collect();
     let what = if data.of == "windows" { "windows" } else { "runs" };
     if everywhere.is_empty() {
-        out.push(format!("No kind of computation is in all {frames} {what}."));
+        let most =
+            data.objects.iter().map(|one| one.frames.iter().flatten().count()).max().unwrap_or(0);
+        out.push(format!(
+            "No kind of computation is in all {frames} {what}; the most common is in {most}."
+        ));
     } else {
         let shares: Vec<f64> = (0..frames)
             .map(|at| everywhere.iter().filter_map(|one| one.frames[at].as_ref()?.time_share).sum())
@@ -235,7 +255,8 @@ fn findings(data: &TrackData) -> Vec<String> {
                 object
                     .frames
                     .iter()
-                    .map(|one| one.as_ref().and_then(value).unwrap_or_else(|| "-".to_owned()))
+                    .flatten()
+                    .map(|one| value(one).unwrap_or_else(|| "-".to_owned()))
                     .collect(),
             )
         };
@@ -249,8 +270,9 @@ fn findings(data: &TrackData) -> Vec<String> {
             String::new()
         };
         out.push(format!(
-            "Object {}{place}: {} of the time; mean duration {}{ipc}.",
+            "Object {}{place}{}: {} of the time; mean duration {}{ipc}.",
             object.id,
+            presence(object, data),
             each(&|one| one.time_share.map(percent)),
             each(&|one| one.mean_duration_ns.map(|mean| talea_model::units::si(mean, "ns")))
         ));
@@ -265,7 +287,8 @@ fn findings(data: &TrackData) -> Vec<String> {
     if lowered > 0 {
         let [margin, share, _] = data.frames.last().map_or([0.0; 3], |frame| frame.requisites);
         out.push(format!(
-            "Requisites were lowered {lowered} times, to a margin of {} and {} of the time, as stricter ones were not met.",
+            "Requisites were lowered {}, to a margin of {} and {} of the time, as stricter ones were not met.",
+            if lowered == 1 { "once".to_owned() } else { format!("{lowered} times") },
             percent(margin), percent(share)
         ));
     }

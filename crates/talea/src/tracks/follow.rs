@@ -93,6 +93,7 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
     };
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let prepared = prepare(&slices, &durations, &preparation)?;
+    let eps = radius(frames, &prepared, &offsets, options)?;
     let mut clustered = Vec::new();
     let mut extents = Vec::new();
     for (frame, &offset) in frames.iter().zip(&offsets) {
@@ -102,7 +103,7 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
         let places: Vec<u32> = (points(offset)..points(end)).collect();
         let own: Vec<u32> =
             places.iter().map(|&at| prepared.bursts[at as usize] - offset as u32).collect();
-        let (one, extent) = cluster(frame, &prepared, &places, own, options)?;
+        let (one, extent) = cluster(frame, &prepared, &places, own, eps, options)?;
         clustered.push(one);
         extents.push(extent);
     }
@@ -122,11 +123,52 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
     })
 }
 
+/// One radius for all frames, as they are on one scale: that of the frame with most points, whose sequences say most; of all
+/// windows together, which are one run.
+fn radius(
+    frames: &[Frame<'_>],
+    prepared: &Prepared,
+    offsets: &[usize],
+    options: &Options,
+) -> Result<f64, TrackError> {
+    if let Eps::Given(eps) = options.analysis.eps {
+        return Ok(eps);
+    }
+    let end = |at: usize| offsets.get(at + 1).copied().unwrap_or(usize::MAX);
+    let points = |at: usize| prepared.bursts.partition_point(|&burst| (burst as usize) < at);
+    let ranges = (0..frames.len()).map(|at| points(offsets[at])..points(end(at)));
+    let most = if options.windows.is_some() {
+        Some(0..prepared.bursts.len())
+    } else {
+        ranges.clone().max_by_key(|range| (range.len(), std::cmp::Reverse(range.start)))
+    };
+    let mut rows: Vec<(Rank, usize, f64)> = Vec::new();
+    for place in most.unwrap_or_default() {
+        let burst = prepared.bursts[place] as usize;
+        let frame = offsets.partition_point(|&offset| offset <= burst) - 1;
+        let bursts = &frames[frame].bursts;
+        let at = burst - offsets[frame];
+        let weight =
+            Some(bursts.duration[at]).filter(|duration| duration.is_finite()).unwrap_or(1.0);
+        rows.push((bursts.rank[at], place, weight));
+    }
+    // Windows follow each other: the sort is stable, so that each rank's bursts stay in the order of time.
+    rows.sort_by_key(|row| row.0);
+    let places: Vec<u32> = rows.iter().map(|row| row.1 as u32).collect();
+    let ranks: Vec<Rank> = rows.iter().map(|row| row.0).collect();
+    let weights: Vec<f64> = rows.iter().map(|row| row.2).collect();
+    let points = prepared.points.select(&places);
+    let min_points = options.analysis.min_points.unwrap_or_else(|| auto::min_points(&ranks)).max(1);
+    let radii = auto::radii(&points, Some(&prepared.scales), min_points);
+    Ok(auto::choose(&points, Some(&weights), &ranks, &radii, min_points)?.eps)
+}
+
 fn cluster(
     frame: &Frame<'_>,
     prepared: &Prepared,
     places: &[u32],
     own: Vec<u32>,
+    eps: f64,
     options: &Options,
 ) -> Result<(Clustered, track::Frame), TrackError> {
     let how = &options.analysis;
@@ -137,17 +179,23 @@ fn cluster(
     };
     let weights: Vec<f64> = own.iter().map(weight).collect();
     let rank_of: Vec<Rank> = own.iter().map(|&burst| bursts.rank[burst as usize]).collect();
-    let min_points = how.min_points.unwrap_or_else(|| auto::min_points(&rank_of)).max(1);
-    let (clustering, eps) = match how.eps {
-        Eps::Given(eps) => (dbscan(&points, Some(&weights), &Dbscan { eps, min_points })?, eps),
-        Eps::Auto | Eps::Refine => {
-            let radii = auto::radii(&points, Some(&prepared.scales), min_points);
-            let chosen = auto::choose(&points, Some(&weights), &rank_of, &radii, min_points)?;
-            (chosen.clustering, chosen.eps)
+    // What each rank of a run does once is a kind of its own, also on one rank; windows are of one run.
+    let usual = || {
+        if options.windows.is_some() {
+            auto::min_points(&rank_of)
+        } else {
+            frame.ranks.clamp(1, 10)
         }
     };
+    let min_points = how.min_points.unwrap_or_else(usual);
+    let clustering = dbscan(&points, Some(&weights), &Dbscan { eps, min_points })?;
     let score = auto::score(&clustering, &rank_of);
     let mut extent = track::Frame::new(&points, &clustering, weights.iter().sum());
+    // Points this near are neighbours, whichever frame they are of.
+    for one in &mut extent.clusters {
+        one.low.iter_mut().for_each(|low| *low -= eps / 2.0);
+        one.high.iter_mut().for_each(|high| *high += eps / 2.0);
+    }
     traits(frame, &own, &clustering, &points, &mut extent);
     Ok((Clustered { bursts: own, clustering, eps, min_points, score }, extent))
 }
