@@ -123,6 +123,10 @@ struct RunArgs {
     /// afterwards
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     live_dir: Option<PathBuf>,
+    /// Who brings the records of the ranks together: `ranks` do it in MPI_Finalize; with `auto` only those that run on
+    /// several hosts, and talea does it afterwards for those on one, so that it takes none of the program's time
+    #[arg(long, value_enum, default_value_t = Merge::Auto)]
+    merge: Merge,
     /// Only record: no analysis, no report
     #[arg(long)]
     no_report: bool,
@@ -141,6 +145,15 @@ pub(crate) enum Times {
     Exact,
     /// Sum, least and most of each call site only
     Statistics,
+}
+
+/// Who brings the records of ranks together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Merge {
+    /// Ranks on several hosts, talea where there is one
+    Auto,
+    /// Ranks, in MPI_Finalize
+    Ranks,
 }
 
 /// Which calls are events.

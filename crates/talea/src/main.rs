@@ -17,6 +17,7 @@ mod procedures;
 mod recorder;
 mod report;
 mod requests;
+mod samples;
 mod show;
 mod table;
 mod terminal;

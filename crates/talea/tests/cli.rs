@@ -13,6 +13,7 @@ mod cli {
     mod agrees;
     mod bench;
     mod cluster;
+    mod convert;
     mod full;
     mod hostile;
     mod modern;

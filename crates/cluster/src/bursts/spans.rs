@@ -152,6 +152,10 @@ fn regions(trace: &Trace, events: &ByLocation, level: usize, bursts: &mut Bursts
         open += u64::from(entered.is_some());
     }
     if open > 0 {
-        bursts.gap(GapKind::EndedEarly, open, format!("instances of functions without an end: {open}"));
+        bursts.gap(
+            GapKind::EndedEarly,
+            open,
+            format!("instances of functions without an end: {open}"),
+        );
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Owns the matching, which a recording does not store: by the standard's rule that messages do not overtake each other, the n-th send
 //! from one rank to another with a tag on a communicator belongs to the n-th receive that was posted for it there (MPI 5.0, section 3.5). Where a
-//! process has several threads that send on one channel, begin times decide, which is an estimate. What is not matched is counted:
-//! the other end was not recorded, or it was received as a matched probe said.
+//! process has several threads that send on one channel, begin times decide, which is an estimate. Messages that matched probes claim are
+//! taken to be received in that order. What is not matched is counted.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rayon::prelude::*;
 use talea_model::args::special;
@@ -85,6 +85,7 @@ struct NodePlan {
     status: Option<(usize, usize)>,
     statuses: Option<usize>,
     index: Option<usize>,
+    flag: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +97,12 @@ enum Role {
     Posts,
     Prepares,
     Starts,
+    /// Finds a message and takes it out of the queue.
+    Claims,
+    /// Receives what was claimed.
+    ReceivesClaimed,
+    PostsClaimed,
+    Cancels,
 }
 
 impl NodePlan {
@@ -107,6 +114,10 @@ impl NodePlan {
             "MPI_Irecv" | "MPI_Isendrecv" | "MPI_Isendrecv_replace" => Role::Posts,
             "MPI_Recv_init" => Role::Prepares,
             "MPI_Start" | "MPI_Startall" => Role::Starts,
+            "MPI_Mprobe" | "MPI_Improbe" => Role::Claims,
+            "MPI_Mrecv" => Role::ReceivesClaimed,
+            "MPI_Imrecv" => Role::PostsClaimed,
+            "MPI_Cancel" => Role::Cancels,
             _ => Role::Other,
         };
         Self {
@@ -120,6 +131,7 @@ impl NodePlan {
             status: place("status.source").zip(place("status.tag")),
             statuses: place("statuses"),
             index: place("index"),
+            flag: place("flag"),
         }
     }
 }
@@ -129,7 +141,11 @@ impl NodePlan {
 enum Pending {
     Send { to: Channel, bytes: Bytes },
     Receive { comm: i64, source: Option<Rank>, tag: i64, started: Option<usize>, persistent: bool },
+    Cancelled,
 }
+
+/// Stands for the communicator of a receive that was cancelled.
+const CANCELLED: i64 = i64::MIN;
 
 struct Walker<'a> {
     recording: &'a Recording,
@@ -140,6 +156,8 @@ struct Walker<'a> {
     /// In the order in which they were posted.
     receives: Vec<Receive>,
     sends: Vec<(Channel, Send)>,
+    /// Messages that matched probes found, as places in `receives`; recordings do not number them.
+    claimed: VecDeque<usize>,
 }
 
 impl Walker<'_> {
@@ -202,6 +220,31 @@ impl Walker<'_> {
                 made = Some(Pending::Receive { comm, source: from, tag, started, persistent });
             }
         }
+        match plan.role {
+            Role::Claims if plan.flag.is_none_or(|at| args.get(at) == Some(&1)) => {
+                self.claim(plan, comm, begin, args);
+            }
+            Role::ReceivesClaimed => {
+                if let Some(at) = self.claimed.pop_front()
+                    && let Some(receive) = self.receives.get_mut(at)
+                {
+                    receive.done = Some(end);
+                }
+            }
+            Role::PostsClaimed => {
+                let started = self.claimed.pop_front();
+                let claimed = started.and_then(|at| self.receives.get(at).copied());
+                made = claimed.map(|Receive { comm, source, tag, .. }| Pending::Receive {
+                    comm,
+                    source,
+                    tag,
+                    started,
+                    persistent: false,
+                });
+            }
+            Role::Cancels => named.iter().for_each(|&age| self.cancel(age)),
+            _ => {}
+        }
         if plan.requests.is_idle() {
             return;
         }
@@ -236,7 +279,33 @@ impl Walker<'_> {
                     tag: *tag,
                 });
             }
-            None => {}
+            Some(Pending::Cancelled) | None => {}
+        }
+    }
+
+    /// A matched probe found a message: from there on it is this thread's.
+    fn claim(&mut self, plan: &NodePlan, comm: i64, posted: Nanos, args: &[i64]) {
+        let value = |at: Option<usize>| at.and_then(|at| args.get(at).copied());
+        let (Some(source), Some(tag)) = (value(plan.source), value(plan.receive_tag)) else {
+            return;
+        };
+        let source = self.world(comm, source);
+        let mut receive = Receive { thread: self.thread, posted, done: None, comm, source, tag };
+        if let Some((source, tag)) = plan.status {
+            self.complete_wild(&mut receive, args.get(source), args.get(tag));
+        }
+        self.claimed.push_back(self.receives.len());
+        self.receives.push(receive);
+    }
+
+    /// A receive that is cancelled is taken for one that no message was received by.
+    fn cancel(&mut self, age: i64) {
+        let Request::Own(number) = self.requests.named(age) else { return };
+        if let Some(Pending::Receive { started: Some(at), .. }) = self.pending.get(&number)
+            && let Some(receive) = self.receives.get_mut(*at)
+        {
+            receive.comm = CANCELLED;
+            self.pending.insert(number, Pending::Cancelled);
         }
     }
 
@@ -258,8 +327,8 @@ impl Walker<'_> {
             .and_then(|&list| self.recording.lists.get(usize::try_from(list).ok()?))
             .map_or(&[][..], Vec::as_slice);
         let own = triples.chunks_exact(3).find(|one| usize::try_from(one[0]) == Ok(position));
-        if let Some(own) = own {
-            self.complete_wild(&mut receive, Some(&own[1]), Some(&own[2]));
+        if let Some([_, source, tag]) = own {
+            self.complete_wild(&mut receive, Some(source), Some(tag));
         } else if let Some((source, tag)) = plan.status
             && plan.index.is_none_or(|at| {
                 args.get(at).is_some_and(|&index| usize::try_from(index) == Ok(position))
@@ -320,6 +389,7 @@ fn walk(
         pending: HashMap::new(),
         receives: Vec::new(),
         sends: Vec::new(),
+        claimed: VecDeque::new(),
     };
     let mut events = process.events(recording, thread);
     while let Some(event) = events.next_event() {
@@ -333,7 +403,7 @@ fn walk(
     for (channel, send) in walker.sends {
         ends.sends.entry(channel).or_default().push(send);
     }
-    for receive in walker.receives {
+    for receive in walker.receives.into_iter().filter(|receive| receive.comm != CANCELLED) {
         match (receive.source, receive.done) {
             (Some(source), Some(_)) => {
                 ends.receives.entry((receive.comm, source, receive.tag)).or_default().push(receive);

@@ -84,6 +84,7 @@ impl From<RunArgs> for recorder::Options {
             callers: args.callers,
             memory: args.memory,
             live_dir: args.live_dir,
+            merge: args.merge,
             after: if args.no_report { recorder::After::Nothing } else { recorder::After::Report },
             command: args.command,
         }

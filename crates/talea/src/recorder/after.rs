@@ -35,6 +35,9 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, after: Afte
     if let Err(error) = sites.write(&directory.sites()) {
         say(&format!("warning: {error}"));
     }
+    if let Err(error) = crate::samples::keep(directory) {
+        say(&format!("warning: {error}"));
+    }
     let mut run =
         Run { directory: directory.clone(), metadata: metadata.clone(), recording, sites };
     run.recording.gaps.merge(run.sites.gaps.clone());

@@ -27,7 +27,7 @@ use talea_sampling::Discovered;
 use talea_sampling::discover::Found;
 use talea_topology::xml;
 
-use crate::cli::{Calls, Times};
+use crate::cli::{Calls, Merge, Times};
 use crate::exit::{Exit, Expected};
 use crate::terminal::say;
 
@@ -48,6 +48,8 @@ pub(crate) struct Options {
     pub(crate) memory: Bytes,
     /// Folder for the record while the program runs.
     pub(crate) live_dir: Option<PathBuf>,
+    /// Who brings the records of ranks together.
+    pub(crate) merge: Merge,
     /// What to do when the program has ended.
     pub(crate) after: After,
     /// The program with its arguments; never empty.
