@@ -7,6 +7,7 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
+mod cluster;
 mod convert;
 mod metrics;
 mod show;
@@ -48,6 +49,7 @@ Examples:
   talea show talea-app structure          its loops, as a tree with times
   talea events talea-app --rank 0         every call of rank 0 with its arguments
   talea metrics talea-app                 efficiency, and metrics from counters
+  talea cluster trace.prv                 which stretches of computation are alike, in a run or a trace
   talea topo                              this node's caches and cores with live values on them
   talea doctor                            what works on this machine, and how to get the rest
 
@@ -66,6 +68,8 @@ enum Command {
     Report(ReportArgs),
     Show(show::ShowArgs),
     Events(EventsArgs),
+    Cluster(Box<cluster::ClusterArgs>),
+    Track(Box<cluster::TrackArgs>),
     Convert(convert::ConvertArgs),
     Metrics(metrics::MetricsArgs),
     Topo(Box<topo::TopoArgs>),

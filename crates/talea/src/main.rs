@@ -5,6 +5,7 @@
 
 mod analysis;
 mod cli;
+mod clusters;
 mod completions;
 mod convert;
 mod doctor;
@@ -22,6 +23,7 @@ mod show;
 mod table;
 mod terminal;
 mod topo;
+mod tracks;
 
 use std::process::ExitCode;
 
@@ -47,6 +49,8 @@ fn perform(task: Task) -> ExitCode {
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),
         Task::Metrics(options) => code(metrics::metrics(&options)),
+        Task::Cluster(options) => code(clusters::cluster(&options)),
+        Task::Track(options) => code(tracks::track(&options)),
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

@@ -6,7 +6,9 @@ use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, Unwind};
-use crate::{completions, convert, events, metrics, recorder, report, show, topo};
+use crate::{
+    clusters, completions, convert, events, metrics, recorder, report, show, topo, tracks,
+};
 
 /// What to do, with its options.
 #[derive(Debug)]
@@ -19,6 +21,10 @@ pub(crate) enum Task {
     Show(show::Options),
     /// `talea events`
     Events(events::Options),
+    /// `talea cluster`
+    Cluster(Box<clusters::Options>),
+    /// `talea track`
+    Track(Box<tracks::Options>),
     /// `talea convert`
     Convert(convert::Options),
     /// `talea metrics`
@@ -59,6 +65,8 @@ impl From<Command> for Task {
             }),
             Command::Convert(args) => Self::Convert(args.into()),
             Command::Metrics(args) => Self::Metrics(args.into()),
+            Command::Cluster(args) => Self::Cluster(Box::new((*args).into())),
+            Command::Track(args) => Self::Track(Box::new((*args).into())),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
