@@ -96,12 +96,18 @@ fn jumps_of(fitted: &Fitted<'_>, replicates: &Replicates, factor: f64) -> Vec<Ju
     let (places, errors) = (spread(&replicates.kinks), spread(&replicates.heights));
     // A kink is found to within a step of the search at best.
     let step = 0.5 / fitted.knots.x.len() as f64;
-    let system = System::new(fitted.knots, fitted.lambda).ok();
+    // The jackknife knows little of a place that was chosen as the best of many; hence also all places that explain nearly
+    // as much, measured in errors of the height. Half as much again, as such places scatter more than a mean.
+    let shares: Vec<f64> = fitted
+        .spline
+        .kinks()
+        .iter()
+        .zip(&errors)
+        .map(|(&(_, height), error)| 1.0 - 1.5 * (factor * error / height).powi(2))
+        .collect();
+    let near = System::new(fitted.knots, fitted.lambda).map(|s| s.places(&kinks, &shares)).ok();
     let one = |(at, &(place, height)): (usize, &(f64, f64))| {
-        // The jackknife knows little of a place that was chosen as the best of many; hence also all places that explain nearly
-        // as much, measured in errors of the height. Half as much again, as such places scatter more than a mean.
-        let share = 1.0 - 1.5 * (factor * errors[at] / height).powi(2);
-        let near = system.as_ref().map_or((place, place), |s| s.places(&kinks, at, share));
+        let near = near.as_ref().and_then(|near| near.get(at)).copied().unwrap_or((place, place));
         let within = (factor * places[at].hypot(step)).max(place - near.0).max(near.1 - place);
         Jump { at: place, within, height }
     };

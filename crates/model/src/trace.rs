@@ -12,9 +12,9 @@ mod labels;
 mod lines;
 mod locations;
 mod messages;
-pub mod types;
 #[cfg(test)]
 mod tests;
+pub mod types;
 
 pub use by_location::ByLocation;
 pub use columns::{EventRecord, Events, Occurrence, StateRecord, States, UNKNOWN_TIME};

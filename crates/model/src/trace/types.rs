@@ -89,7 +89,14 @@ mod tests {
 
     #[test]
     fn counters_are_told_from_other_types() {
-        assert!([42_000_050, 42_001_059, 44_000_001, 45_000_003, 46_000_000].map(is_counter).iter().all(|&is| is));
-        assert!(![COUNTER_SET, 40_000_033, CLUSTER, *MPI.start()].map(is_counter).iter().any(|&is| is));
+        assert!(
+            [42_000_050, 42_001_059, 44_000_001, 45_000_003, 46_000_000]
+                .map(is_counter)
+                .iter()
+                .all(|&is| is)
+        );
+        assert!(
+            ![COUNTER_SET, 40_000_033, CLUSTER, *MPI.start()].map(is_counter).iter().any(|&is| is)
+        );
     }
 }

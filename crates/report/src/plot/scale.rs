@@ -105,7 +105,11 @@ impl Scale {
 /// The least of 1, 2 and 5 times a power of ten that is no less.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].map(|times| times * power).into_iter().find(|step| *step >= least * 0.999).unwrap_or(power)
+    [1.0, 2.0, 5.0, 10.0]
+        .map(|times| times * power)
+        .into_iter()
+        .find(|step| *step >= least * 0.999)
+        .unwrap_or(power)
 }
 
 #[cfg(test)]

@@ -76,7 +76,11 @@ fn beside(path: &Path, ending: &str, what: &str, trace: &mut Trace) -> Option<Ve
 
 /// `trace.prv` or `trace.prv.gz` with another ending.
 pub(crate) fn sibling(path: &Path, ending: &str) -> PathBuf {
-    let bare = if path.extension().is_some_and(|end| end == "gz") { path.with_extension("") } else { path.to_owned() };
+    let bare = if path.extension().is_some_and(|end| end == "gz") {
+        path.with_extension("")
+    } else {
+        path.to_owned()
+    };
     bare.with_extension(ending)
 }
 
