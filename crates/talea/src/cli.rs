@@ -7,6 +7,7 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
+mod convert;
 mod show;
 mod task;
 mod topo;
@@ -63,6 +64,7 @@ enum Command {
     Report(ReportArgs),
     Show(show::ShowArgs),
     Events(EventsArgs),
+    Convert(convert::ConvertArgs),
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

@@ -6,6 +6,7 @@
 mod analysis;
 mod cli;
 mod completions;
+mod convert;
 mod doctor;
 mod events;
 mod exit;
@@ -42,6 +43,7 @@ fn perform(task: Task) -> ExitCode {
         Task::Report(options) => code(report::report(&options)),
         Task::Show(options) => code(show::show(&options)),
         Task::Events(options) => code(events::events(&options)),
+        Task::Convert(options) => code(convert::convert(&options)),
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

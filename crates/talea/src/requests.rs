@@ -108,6 +108,24 @@ impl Plan {
         }
     }
 
+    /// Positions among [`Self::named`] of the requests that are complete after the call.
+    pub(crate) fn completed(&self, args: &[i64], lists: &[Vec<i64>]) -> Vec<usize> {
+        let place = |at: usize| args.get(at).and_then(|&value| usize::try_from(value).ok());
+        let all = || (0..self.named(args, lists).len()).collect();
+        match self.completes {
+            Completes::None => Vec::new(),
+            Completes::All => all(),
+            Completes::AllIf(flag) if args.get(flag) == Some(&1) => all(),
+            Completes::AllIf(_) => Vec::new(),
+            Completes::At(index) => place(index).into_iter().collect(),
+            Completes::Those(indices) => {
+                let list = place(indices).and_then(|list| lists.get(list));
+                let positions = list.into_iter().flatten();
+                positions.filter_map(|&position| usize::try_from(position).ok()).collect()
+            }
+        }
+    }
+
     /// True where the call has nothing to do with requests.
     pub(crate) fn is_idle(&self) -> bool {
         !self.makes && self.request.is_none()
@@ -147,27 +165,10 @@ impl Requests {
         sends: Option<(Option<Rank>, Bytes)>,
     ) -> Option<u64> {
         let named = plan.named(args, lists);
-        let list = |place: usize| lists.get(usize::try_from(*args.get(place)?).ok()?);
-        match plan.completes {
-            Completes::All => self.complete_all(named),
-            Completes::AllIf(flag) if args.get(flag).is_some_and(|&flag| flag == 1) => {
-                self.complete_all(named);
+        for position in plan.completed(args, lists) {
+            if let Some(&age) = named.get(position) {
+                self.complete(age);
             }
-            Completes::At(index) => {
-                let position = args.get(index).and_then(|&index| usize::try_from(index).ok());
-                if let Some(&age) = position.and_then(|position| named.get(position)) {
-                    self.complete(age);
-                }
-            }
-            Completes::Those(indices) => {
-                for &position in list(indices).into_iter().flatten() {
-                    if let Some(&age) = usize::try_from(position).ok().and_then(|at| named.get(at))
-                    {
-                        self.complete(age);
-                    }
-                }
-            }
-            _ => {}
         }
         plan.makes.then(|| {
             let comm = plan.comm.and_then(|place| args.get(place).copied());
@@ -175,12 +176,6 @@ impl Requests {
             self.made += 1;
             self.made - 1
         })
-    }
-
-    fn complete_all(&mut self, ages: &[i64]) {
-        for &age in ages {
-            self.complete(age);
-        }
     }
 
     fn complete(&mut self, age: i64) {

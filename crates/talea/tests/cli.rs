@@ -12,6 +12,7 @@ mod compare;
 mod cli {
     mod agrees;
     mod bench;
+    mod convert;
     mod full;
     mod hostile;
     mod modern;

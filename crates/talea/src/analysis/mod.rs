@@ -10,6 +10,7 @@ pub(crate) mod classes;
 pub(crate) mod findings;
 pub(crate) mod graph;
 pub(crate) mod hosts;
+pub(crate) mod messages;
 pub(crate) mod rank;
 pub(crate) mod sites;
 pub(crate) mod tree;

@@ -6,7 +6,7 @@ use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs};
-use crate::{completions, events, recorder, report, show, topo};
+use crate::{completions, convert, events, recorder, report, show, topo};
 
 /// What to do, with its options.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(crate) enum Task {
     Show(show::Options),
     /// `talea events`
     Events(events::Options),
+    /// `talea convert`
+    Convert(convert::Options),
     /// `talea topo`
     Topo(Box<topo::Options>),
     /// `talea doctor`
@@ -53,6 +55,7 @@ impl From<Command> for Task {
                     events::Format::Text
                 },
             }),
+            Command::Convert(args) => Self::Convert(args.into()),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),

@@ -1,21 +1,22 @@
 //! What the user names as INPUT: a trace of another tool, or a run.
 //!
-//! Owns telling them apart and reading them into one form, [`Trace`], with the run beside it where there is one. Damaged lines
-//! and missing side files are gaps, not errors.
+//! Owns telling them apart and reading them into one form, [`Trace`]. Damaged lines and missing side files are gaps, not errors.
 
-mod paraver;
+pub(crate) mod paraver;
+mod run;
 
 use std::path::{Path, PathBuf};
 
-use talea_model::{Gap, GapKind, Gaps, Trace};
+use talea_model::Trace;
 
+use crate::analysis::Analysis;
 use crate::exit::{Exit, Expected};
+use crate::load::{self, LoadError};
+use crate::terminal::Progress;
 
-/// A trace and where it came from.
+/// What was read.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// As the user named it.
-    pub(crate) path: PathBuf,
     /// Everything that happened.
     pub(crate) trace: Trace,
 }
@@ -39,16 +40,12 @@ pub(crate) enum InputError {
         /// The file.
         path: PathBuf,
     },
+    /// A folder that is no run, or whose files cannot be read.
+    #[error("expected a trace (`.prv`, `.prv.gz`) or a run directory: {0}")]
+    Run(#[from] LoadError),
     /// Neither trace nor run.
-    #[error(
-        "expected a trace (`.prv`, `.prv.gz`) or a run directory, found {found}: `{}`", path.display()
-    )]
-    Unknown {
-        /// What it is instead.
-        found: &'static str,
-        /// What the user named.
-        path: PathBuf,
-    },
+    #[error("expected a trace (`.prv`, `.prv.gz`) or a run directory, found a file of another kind: `{}`", .0.display())]
+    Unknown(PathBuf),
 }
 
 impl Expected for InputError {
@@ -58,20 +55,19 @@ impl Expected for InputError {
 }
 
 /// Reads what the user named.
-pub(crate) fn load(path: &Path) -> Result<Input, InputError> {
+pub(crate) fn load(path: &Path, progress: &mut Progress) -> Result<Input, InputError> {
+    progress.step("reading");
     let read = |source| InputError::Read { source, path: path.to_owned() };
-    let unknown = |found| InputError::Unknown { found, path: path.to_owned() };
-    let metadata = std::fs::metadata(path).map_err(read)?;
-    if metadata.is_dir() {
-        return Err(unknown("a folder"));
-    }
-    if !paraver::is_trace(path).map_err(read)? {
-        return Err(unknown("a file of another kind"));
-    }
-    Ok(Input { path: path.to_owned(), trace: paraver::load(path)? })
-}
-
-/// What an analysis of a trace should tell besides what the trace itself lacks.
-pub(crate) fn gap(gaps: &mut Gaps, kind: GapKind, detail: impl Into<String>) {
-    gaps.note(Gap { kind, rank: None, detail: detail.into(), count: 0 });
+    let trace = if std::fs::metadata(path).map_err(read)?.is_dir() {
+        let run = load::load(path)?;
+        run::trace(&Analysis::new(&run, progress))
+    } else if paraver::is_trace(path).map_err(read)? {
+        paraver::load(path)?
+    } else if let Ok(run) = load::load(path) {
+        // A file inside a run directory names the run, as everywhere.
+        run::trace(&Analysis::new(&run, progress))
+    } else {
+        return Err(InputError::Unknown(path.to_owned()));
+    };
+    Ok(Input { trace })
 }

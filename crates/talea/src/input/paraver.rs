@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 use talea_formats::paraver::{self, Damage, Options};
-use talea_model::{GapKind, Trace};
+use talea_model::{Gap, GapKind, Trace};
 
-use super::{InputError, gap};
+use super::InputError;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const MAGIC: &[u8] = b"#Paraver";
@@ -70,7 +70,8 @@ fn beside(path: &Path, ending: &str, what: &str, trace: &mut Trace) -> Option<Ve
         Ok(_) => format!("expected at most {SIDE_FILE} bytes"),
         Err(error) => error.to_string(),
     };
-    gap(&mut trace.gaps, GapKind::Missing, format!("no {what}: {why}: `{}`", side.display()));
+    let detail = format!("no {what}: {why}: `{}`", side.display());
+    trace.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
     None
 }
 

@@ -3,15 +3,18 @@
 //! Owns the choice of the iteration (the one of median duration), of the ranks that get a row where there are many, and
 //! the stride where a run has more iterations than a plot has points.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use talea_flow::iterations::Iteration;
 use talea_model::{Nanos, Rank};
-use talea_report::data::{Bar, IterationSeries, LoopId, Outlier, RankSeries, Row, Timeline};
+use talea_report::data::{
+    Bar, IterationSeries, LoopId, Message, Outlier, RankSeries, Row, Timeline,
+};
 
 use super::class_of_ranks;
 use crate::analysis::Analysis;
 use crate::analysis::classes::Class;
+use crate::analysis::messages::messages;
 use crate::analysis::tree::{graph_loop, numbers};
 use crate::events::values::Values;
 use crate::events::words;
@@ -20,6 +23,8 @@ use crate::events::words;
 const ROWS: usize = 32;
 /// Bars of a timeline.
 const BARS: usize = 20_000;
+/// Events of a run up to which its messages are matched for the report.
+const MATCHED: u64 = 20_000_000;
 /// Points of a series of iterations.
 const POINTS: usize = 2_000;
 /// Ranks whose single durations are kept.
@@ -224,6 +229,39 @@ fn fill(analysis: &Analysis<'_>, rows: &[usize], timeline: &mut Timeline) {
                 });
                 timeline.bars.push(Bar { row, begin, duration, site, args });
             }
+        }
+    }
+    draw_messages(analysis, rows, timeline);
+}
+
+/// Messages that are on their way inside the window, from row to row.
+fn draw_messages(analysis: &Analysis<'_>, rows: &[usize], timeline: &mut Timeline) {
+    let recording = &analysis.run.recording;
+    if recording.events() > MATCHED {
+        return;
+    }
+    // The first row of each process that has rows.
+    let mut first = BTreeMap::new();
+    let mut next = 0;
+    for &at in rows {
+        first.insert(at, next);
+        next += analysis.process(at).threads.len() as u32;
+    }
+    let row = |(process, thread): (usize, usize)| Some(first.get(&process)? + thread as u32);
+    for message in &messages(recording, timeline.end).all {
+        let inside = message.sent.0 >= timeline.begin && message.received.1 <= timeline.end;
+        let ends = row(message.from).zip(row(message.to));
+        if let Some((from_row, to_row)) = ends.filter(|_| inside) {
+            timeline.messages.push(Message {
+                from_row,
+                sent: message.sent.0,
+                to_row,
+                received: message.received.1,
+                bytes: message.bytes.0,
+            });
+        }
+        if timeline.messages.len() >= BARS {
+            break;
         }
     }
 }

@@ -1,0 +1,42 @@
+//! The command line of `talea convert`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::convert::{Format, Options};
+
+/// Convert a run or a trace into the files of other tools
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Convert a run or a trace into the files of other tools.
+
+A run becomes what a tracing tool would have written: states, MPI calls with their callers, messages from send to \
+receive, iterations of the main loop. Times are as exact as they were recorded.")]
+#[command(after_long_help = "\
+Examples:
+  talea convert talea-app app.prv              for Paraver; writes app.pcf and app.row too
+  talea convert talea-app app.json             for ui.perfetto.dev and chrome://tracing
+  talea convert talea-app app.speedscope.json  stacks of samples, or of MPI calls by time
+  talea convert trace.prv.gz trace.folded      for flamegraph.pl and inferno
+
+The ending of OUT tells the form: .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded,
+.collapsed. Event types in Paraver files are those of Extrae; 600000003 is the iteration, from 1, of
+the main loop that talea found.")]
+pub(super) struct ConvertArgs {
+    /// Run directory, or a trace: .prv, .prv.gz
+    #[arg(value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    input: PathBuf,
+    /// File to write
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
+    out: PathBuf,
+    /// Form of OUT, where its name does not tell
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+impl From<ConvertArgs> for Options {
+    fn from(args: ConvertArgs) -> Self {
+        Self { input: args.input, out: args.out, format: args.format }
+    }
+}

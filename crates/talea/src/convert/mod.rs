@@ -1,0 +1,134 @@
+//! `talea convert`: a run or a trace as a file of another tool.
+//!
+//! Owns the choice of the form by the ending of the file's name, and writing it. What a form can hold of a trace is told by
+//! [`views`]; its syntax is `formats`'.
+
+pub(crate) mod paraver;
+mod views;
+
+use std::path::{Path, PathBuf};
+
+use talea_formats::profile;
+use talea_run::directory::{WriteError, replace};
+
+use crate::exit::{Exit, Expected};
+use crate::input::{self, InputError};
+use crate::load::say_gaps;
+use crate::terminal::{Progress, say};
+
+/// What to convert.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// A run directory or a trace.
+    pub(crate) input: PathBuf,
+    /// The file to write.
+    pub(crate) out: PathBuf,
+    /// Its form; by its name where absent.
+    pub(crate) format: Option<Format>,
+}
+
+/// Forms of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Paraver: .prv or .prv.gz, with .pcf and .row beside it
+    Paraver,
+    /// Trace events of Chrome and Perfetto: .json
+    Chrome,
+    /// Stacks for speedscope.app: .speedscope.json
+    Speedscope,
+    /// Stacks for pprof: .pprof, .pb
+    Pprof,
+    /// One stack a line, for flame graphs: .folded, .collapsed
+    Collapsed,
+}
+
+impl Format {
+    /// By the ending of a file's name.
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let endings = [
+            (".prv", Self::Paraver),
+            (".prv.gz", Self::Paraver),
+            (".speedscope.json", Self::Speedscope),
+            (".json", Self::Chrome),
+            (".pprof", Self::Pprof),
+            (".pb", Self::Pprof),
+            (".folded", Self::Collapsed),
+            (".collapsed", Self::Collapsed),
+        ];
+        endings.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, format)| format)
+    }
+}
+
+/// Why nothing was converted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConvertError {
+    /// What is to be converted.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A name that does not say which form.
+    #[error(
+        "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof or .folded, or --format: `{}`",
+        .0.display()
+    )]
+    Form(PathBuf),
+    /// The file.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The files of Paraver.
+    #[error(transparent)]
+    Paraver(#[from] paraver::SaveError),
+    /// Nothing that this form could hold.
+    #[error("the trace has neither samples nor calls of MPI with their callers, so that there are no stacks to write: `{}`", .0.display())]
+    NoStacks(PathBuf),
+}
+
+impl Expected for ConvertError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Input(error) => error.exit(),
+            _ => Exit::Input,
+        }
+    }
+}
+
+/// Reads, converts, writes.
+pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
+    let out = &options.out;
+    let format = options.format.or_else(|| Format::of(out));
+    let format = format.ok_or_else(|| ConvertError::Form(out.clone()))?;
+    let mut progress = Progress::new();
+    let input = input::load(&options.input, &mut progress)?;
+    let trace = &input.trace;
+    progress.step("writing");
+    let stacks =
+        || views::stacks(trace).ok_or_else(|| ConvertError::NoStacks(options.input.clone()));
+    match format {
+        Format::Paraver => paraver::save(trace, out)?,
+        Format::Chrome => replace(out, profile::chrome(&views::slices(trace)).as_bytes())?,
+        Format::Speedscope => replace(out, profile::speedscope(&stacks()?).as_bytes())?,
+        Format::Pprof => replace(out, &profile::pprof(&stacks()?))?,
+        Format::Collapsed => replace(out, profile::collapsed(&stacks()?).as_bytes())?,
+    }
+    drop(progress);
+    say_gaps(&trace.gaps, None);
+    let (states, events, messages) = (trace.states.len(), trace.events.len(), trace.messages.len());
+    say(&format!("wrote {}: {states} states, {events} events, {messages} messages", out.display()));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_form() {
+        let check = |name: &str, format| assert_eq!(Format::of(Path::new(name)), format, "{name}");
+        check("a/b.prv", Some(Format::Paraver));
+        check("b.PRV.gz", Some(Format::Paraver));
+        check("b.json", Some(Format::Chrome));
+        check("b.speedscope.json", Some(Format::Speedscope));
+        check("b.txt", None);
+        check("", None);
+    }
+}

@@ -1,0 +1,326 @@
+//! A run of ours as a trace: states, calls with their callers, messages and iterations.
+//!
+//! Owns the numbers that calls, callers and states get, which are those of Extrae where it has one, so that Paraver and its
+//! configurations show them. Iterations of the main loop are events of [`types::ITERATION`].
+
+mod names;
+
+use talea_model::trace::{Communicator, Level, Members, MessageRecord, StateRecord, types};
+use talea_model::{ArgKind, Gap, GapKind, Nanos, ProcedureSpec, Trace};
+use talea_run::live::record;
+use talea_run::recording::{Process, Thread};
+
+use self::names::{Callers, Calls, Kind};
+use crate::analysis::Analysis;
+use crate::analysis::arguments::SendPlan;
+use crate::analysis::messages::{self, Messages};
+use crate::procedures::Traffic;
+
+/// Where threads of the run are in the trace.
+pub(super) struct Places {
+    /// For each process the location of its first thread, and how many there are.
+    first: Vec<(u32, u32)>,
+}
+
+impl Places {
+    /// The location of a thread of a process, by their places in the recording.
+    pub(super) fn of(&self, process: usize, thread: usize) -> Option<u32> {
+        let &(first, count) = self.first.get(process)?;
+        let thread = u32::try_from(thread).ok().filter(|&thread| thread < count)?;
+        Some(first + thread)
+    }
+}
+
+/// Everything that was recorded, as columns.
+pub(super) fn trace(analysis: &Analysis<'_>) -> Trace {
+    let recording = &analysis.run.recording;
+    let mut trace = Trace {
+        date: analysis
+            .run
+            .metadata
+            .start
+            .map(|start| start.strftime("%d/%m/%Y at %H:%M").to_string())
+            .unwrap_or_default(),
+        duration: analysis.ranks.iter().map(|rank| rank.end).max().unwrap_or_default(),
+        gaps: recording.gaps.clone(),
+        ..Trace::default()
+    };
+    let places = locations(analysis, &mut trace);
+    let mut calls = Calls::new(recording);
+    let mut callers = Callers::new(analysis);
+    for (at, process) in recording.processes.iter().enumerate() {
+        for (number, thread) in process.threads.iter().enumerate() {
+            if let Some(location) = places.of(at, number) {
+                let end = analysis.ranks[at].end;
+                Filler { analysis, process, thread, location, end }.fill(
+                    &mut trace,
+                    &mut calls,
+                    &mut callers,
+                );
+            }
+        }
+        iterations(analysis, at, &places, &mut trace);
+    }
+    add_messages(&messages::messages(recording, Nanos(u64::MAX)), &places, &mut trace);
+    communicators(analysis, &mut trace);
+    calls.label(&mut trace.labels);
+    callers.label(&mut trace.labels);
+    names::states(&mut trace.labels);
+    if trace.events.types.contains(&types::ITERATION) {
+        names::plain(&mut trace.labels, types::ITERATION, "Iteration of the main loop");
+    }
+    in_order(&mut trace);
+    trace
+}
+
+/// One application a world, one task a rank, also for ranks that left no record.
+fn locations(analysis: &Analysis<'_>, trace: &mut Trace) -> Places {
+    let recording = &analysis.run.recording;
+    let mut hosts: Vec<&str> = Vec::new();
+    let mut first = Vec::new();
+    let mut threads_level = Vec::new();
+    let mut world = None;
+    let mut next_rank = 0;
+    for process in &recording.processes {
+        if world != Some(process.location.world) {
+            trace.locations.push_application();
+            world = Some(process.location.world);
+            next_rank = 0;
+        }
+        let node = match hosts.iter().position(|host| *host == process.host) {
+            Some(at) => at,
+            None => {
+                hosts.push(&process.host);
+                trace.locations.nodes.push(0);
+                hosts.len() - 1
+            }
+        };
+        let application = trace.locations.applications();
+        while next_rank < process.location.rank.0 && trace.locations.push_task(1, 0).is_ok() {
+            threads_level.push(format!("THREAD {application}.{}.1", next_rank + 1));
+            next_rank += 1;
+        }
+        let threads = process.threads.len().max(1) as u32;
+        let location = trace.locations.len() as u32;
+        if trace.locations.push_task(threads, node as u32 + 1).is_err() {
+            trace.gaps.note(Gap {
+                kind: GapKind::Unsupported,
+                rank: Some(process.location.rank),
+                detail: "more threads than a trace can have; those of later ranks are left out"
+                    .to_owned(),
+                count: 0,
+            });
+            break;
+        }
+        for thread in 1..=threads {
+            threads_level.push(format!("THREAD {application}.{}.{thread}", next_rank + 1));
+        }
+        next_rank += 1;
+        trace.locations.nodes[node] += threads;
+        first.push((location, threads));
+    }
+    trace.locations.levels = vec![
+        Level {
+            name: "NODE".to_owned(),
+            rows: hosts.iter().map(|&host| host.to_owned()).collect(),
+        },
+        Level { name: "THREAD".to_owned(), rows: threads_level },
+    ];
+    Places { first }
+}
+
+/// What one thread's walk needs.
+struct Filler<'a> {
+    analysis: &'a Analysis<'a>,
+    process: &'a Process,
+    thread: &'a Thread,
+    location: u32,
+    end: Nanos,
+}
+
+/// What is the same at every visit of a node.
+struct NodePlan {
+    kind: Kind,
+    send: SendPlan,
+    collective: bool,
+    comm: Option<usize>,
+    root: Option<usize>,
+    callers: Vec<(u32, i64)>,
+}
+
+impl Filler<'_> {
+    fn plan(&self, node: usize, calls: &mut Calls, callers: &mut Callers<'_>) -> NodePlan {
+        let none = ProcedureSpec { name: "?".to_owned(), args: Vec::new() };
+        let signature = self.thread.log.nodes[node].signature;
+        let procedures = &self.analysis.run.recording.procedures;
+        let spec = procedures.get(usize::from(signature.procedure.0)).unwrap_or(&none);
+        let send = SendPlan::of(spec);
+        NodePlan {
+            kind: calls.kind(&spec.name),
+            collective: matches!(send.traffic, Traffic::Collective(_)),
+            send,
+            comm: spec.args.iter().position(|arg| arg.kind == ArgKind::Comm),
+            root: spec.args.iter().position(|arg| arg.kind == ArgKind::Root),
+            callers: callers.pairs(signature.path),
+        }
+    }
+
+    fn fill(&self, trace: &mut Trace, calls: &mut Calls, callers: &mut Callers<'_>) {
+        let recording = &self.analysis.run.recording;
+        let nodes = self.thread.log.nodes.len();
+        let plans: Vec<NodePlan> = (0..nodes).map(|node| self.plan(node, calls, callers)).collect();
+        let place = (self.location, 0);
+        let mut before = self.process.started.at;
+        let mut last_state = types::RUNNING;
+        let state = |trace: &mut Trace, begin: Nanos, end: Nanos, state: u32| {
+            if end > begin {
+                let (location, cpu) = place;
+                trace.push_state(StateRecord { location, cpu, begin: begin.0, end: end.0, state });
+            }
+        };
+        let mut events = self.process.events(recording, self.thread);
+        while let Some(event) = events.next_event() {
+            let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
+            let Some(plan) = plans.get(event.node.0 as usize) else { continue };
+            let end = begin + duration;
+            let computing =
+                if last_state == types::TRACING_DISABLED { last_state } else { types::RUNNING };
+            state(trace, before.min(begin), begin, computing);
+            state(trace, begin, end, plan.kind.state);
+            last_state = plan.kind.state;
+            let mut kinds = vec![plan.kind.event];
+            let mut values = vec![plan.kind.value];
+            let mut pair = |kind: u32, value: i64| {
+                kinds.push(kind);
+                values.push(value);
+            };
+            plan.callers.iter().for_each(|&(kind, value)| pair(kind, value));
+            if plan.collective {
+                let bytes = plan.send.bytes(recording, self.process, event.args);
+                pair(types::SEND_SIZE, i64::try_from(bytes.0).unwrap_or(i64::MAX));
+                if let Some(&comm) = plan.comm.and_then(|at| event.args.get(at)) {
+                    pair(types::COMMUNICATOR, comm.saturating_add(1));
+                    let root = plan.root.and_then(|at| event.args.get(at));
+                    if let Some(&root) = root
+                        && recording.world_rank(self.process, Some(comm), root)
+                            == Some(self.process.location.rank)
+                    {
+                        pair(types::ROOT, 1);
+                    }
+                }
+            }
+            trace.push_event(place, begin.0, &kinds, &values);
+            trace.push_event(place, end.0, &[plan.kind.event], &[0]);
+            before = end;
+        }
+        state(trace, before, self.end, types::RUNNING);
+    }
+}
+
+/// Iterations of a rank's main loop: a value at the begin of each, 0 where an execution of the loop ends.
+fn iterations(analysis: &Analysis<'_>, at: usize, places: &Places, trace: &mut Trace) {
+    let Some(location) = places.of(at, 0) else { return };
+    let all = &analysis.ranks[at].iterations;
+    for (number, iteration) in (1..).zip(all) {
+        trace.push_event((location, 0), iteration.begin.0, &[types::ITERATION], &[number]);
+        let end = iteration.begin + iteration.duration;
+        let goes_on = all.get(number as usize).is_some_and(|next| next.begin <= end);
+        if !goes_on {
+            trace.push_event((location, 0), end.0, &[types::ITERATION], &[0]);
+        }
+    }
+}
+
+fn add_messages(found: &Messages, places: &Places, trace: &mut Trace) {
+    for message in &found.all {
+        let ends =
+            places.of(message.from.0, message.from.1).zip(places.of(message.to.0, message.to.1));
+        let Some((sender, receiver)) = ends else { continue };
+        trace.push_message(MessageRecord {
+            sender,
+            sender_cpu: 0,
+            logical_send: message.sent.0.0,
+            physical_send: message.sent.1.0,
+            receiver,
+            receiver_cpu: 0,
+            logical_receive: message.received.0.0,
+            physical_receive: message.received.1.0,
+            size: i64::try_from(message.bytes.0).unwrap_or(i64::MAX),
+            tag: message.tag,
+        });
+    }
+    if found.unmatched > 0 {
+        trace.gaps.note(Gap {
+            kind: GapKind::Missing,
+            rank: None,
+            detail: format!(
+                "{} sends or receives whose other end was not found have no line",
+                found.unmatched
+            ),
+            count: found.unmatched,
+        });
+    }
+}
+
+/// Communicators that tasks of one world make up.
+fn communicators(analysis: &Analysis<'_>, trace: &mut Trace) {
+    let recording = &analysis.run.recording;
+    if trace.locations.applications() != 1 {
+        return;
+    }
+    let tasks = trace.locations.tasks(1).len() as i64;
+    for (id, comm) in (1..).zip(&recording.comms) {
+        if comm.inter || comm.name == "self" {
+            continue;
+        }
+        let members = members(&comm.members);
+        if members.iter().any(|&rank| rank < 0 || rank >= tasks) {
+            continue;
+        }
+        let tasks = members.into_iter().map(|rank| rank as u32 + 1).collect();
+        trace.communicators.push(Communicator {
+            application: 1,
+            id,
+            members: Members::Tasks(tasks),
+        });
+    }
+}
+
+/// World ranks of the members; a file may claim any number, of which a trace's header could not say more.
+fn members(members: &record::Members) -> Vec<i64> {
+    const MOST: u64 = 1 << 20;
+    (0..members.len().min(MOST) as i64).filter_map(|rank| members.world_rank(rank)).collect()
+}
+
+/// Records by time, as Paraver expects them; what happens at the same time stays in its order.
+fn in_order(trace: &mut Trace) {
+    use talea_model::trace::RecordKind::{Event, Message, State};
+    let states = std::mem::take(&mut trace.states);
+    let events = std::mem::take(&mut trace.events);
+    let all_messages = std::mem::take(&mut trace.messages);
+    trace.order.clear();
+    let mut keys: Vec<(u64, u8, u32)> = Vec::new();
+    keys.extend(states.begin.iter().zip(0..).map(|(&time, row)| (time, State as u8, row)));
+    keys.extend(events.time.iter().zip(0..).map(|(&time, row)| (time, Event as u8, row)));
+    keys.extend(
+        all_messages.logical_send.iter().zip(0..).map(|(&time, row)| (time, Message as u8, row)),
+    );
+    keys.sort_unstable();
+    for (_, kind, row) in keys {
+        let row = row as usize;
+        if kind == State as u8 {
+            states.get(row).into_iter().for_each(|state| trace.push_state(state));
+        } else if kind == Event as u8 {
+            if let Some(event) = events.get(row) {
+                trace.push_event(
+                    (event.location, event.cpu),
+                    event.time,
+                    event.types,
+                    event.values,
+                );
+            }
+        } else {
+            all_messages.get(row).into_iter().for_each(|message| trace.push_message(message));
+        }
+    }
+}
