@@ -20,6 +20,8 @@ const MOST_CELLS: usize = 100;
 const MOST_SAMPLES: usize = 100_000;
 /// That few.
 const FEW: usize = 4;
+/// As many as there are ways to take half of six groups.
+pub const ALL_SPLITS: usize = 20;
 
 /// What the trial gave; all as shares of the mean rate but `coverage`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,9 +87,13 @@ fn mean(rows: &[&Vec<f64>], cells: usize) -> Vec<f64> {
     mean
 }
 
-/// Scores `fit`, which makes a curve of instances. Absent with fewer than two instances, with so few samples in each that they have not
+/// Scores `fit`, which makes a curve of instances, in `most` splits at most. Absent with fewer than two instances, with so few samples in each that they have not
 /// four cells, and where nothing can be fitted.
-pub fn score(all: &Projected, fit: impl Fn(&Projected) -> Option<Curve> + Sync) -> Option<Score> {
+pub fn score(
+    all: &Projected,
+    most: usize,
+    fit: impl Fn(&Projected) -> Option<Curve> + Sync,
+) -> Option<Score> {
     let count = all.instances.len();
     let cells = ((0.5 / spacing(all)) as usize).min(MOST_CELLS);
     let groups = count.min(GROUPS);
@@ -98,10 +104,8 @@ pub fn score(all: &Projected, fit: impl Fn(&Projected) -> Option<Curve> + Sync) 
     let mut splits: Vec<usize> = (0..1_usize << groups)
         .filter(|chosen| chosen.count_ones() as usize == groups / 2)
         .collect();
-    if all.x.len() > MOST_SAMPLES {
-        let step = splits.len().div_ceil(FEW);
-        splits = splits.into_iter().step_by(step).collect();
-    }
+    let most = if all.x.len() > MOST_SAMPLES { most.min(FEW) } else { most }.max(1);
+    splits = splits.iter().copied().step_by(splits.len().div_ceil(most)).collect();
     let one = |&chosen: &usize| {
         let own = |at: usize| chosen >> (at % groups) & 1 == 1;
         let curve = fit(&part(all, own))?;
@@ -196,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_curve_without_noise_is_foretold_exactly() {
-        let found = score(&even(6, 50), |part| fit(part, &FitOptions::default()).ok()).unwrap();
+        let found =
+            score(&even(6, 50), ALL_SPLITS, |part| fit(part, &FitOptions::default()).ok()).unwrap();
         assert_eq!((found.cells, found.splits), (25, 20));
         assert!(found.error < 1e-3 && found.absolute <= found.error, "{found:?}");
         assert!(found.coverage > 0.9, "{found:?}");
@@ -206,8 +211,11 @@ mod tests {
     #[test]
     fn too_little_has_no_score() {
         let options = FitOptions::default();
-        assert_eq!(score(&even(1, 50), |part| fit(part, &options).ok()), None);
-        assert_eq!(score(&even(6, 3), |part| fit(part, &options).ok()), None);
-        assert_eq!(score(&Projected { starts: vec![0], ..Projected::default() }, |_| None), None);
+        assert_eq!(score(&even(1, 50), 9, |part| fit(part, &options).ok()), None);
+        assert_eq!(score(&even(6, 3), 9, |part| fit(part, &options).ok()), None);
+        assert_eq!(
+            score(&Projected { starts: vec![0], ..Projected::default() }, 9, |_| None),
+            None
+        );
     }
 }

@@ -3,8 +3,11 @@ use talea_model::trace::{EventType, Labels, StateRecord, ValueSet};
 
 use super::*;
 
+/// Location, time, pairs of type and value.
+type Row<'a> = (u32, u64, &'a [(u32, i64)]);
+
 /// A trace of `threads` locations with these events: location, time, pairs.
-fn made(threads: u32, events: &[(u32, u64, &[(u32, i64)])]) -> Trace {
+fn made(threads: u32, events: &[Row<'_>]) -> Trace {
     let mut trace = Trace::default();
     trace.locations.push_application();
     for _ in 0..threads {
@@ -120,7 +123,7 @@ fn names_numbers_and_what_was_probably_meant() {
 
 #[test]
 fn calls_that_come_back_are_iterations_where_nothing_else_is() {
-    let mut events: Vec<(u32, u64, &[(u32, i64)])> = Vec::new();
+    let mut events: Vec<Row<'_>> = Vec::new();
     for rank in 0..2 {
         for step in 0..6_u64 {
             let begin = 1000 * step + 10 * u64::from(rank) + step % 2;
@@ -203,10 +206,9 @@ proptest! {
             0..80,
         ),
     ) {
-        let rows: Vec<(u32, u64, Vec<(u32, i64)>)> =
-            events.iter().map(|one| (one.0, one.1, vec![(one.2, one.3)])).collect();
-        let rows: Vec<(u32, u64, &[(u32, i64)])> =
-            rows.iter().map(|one| (one.0, one.1, one.2.as_slice())).collect();
+        let pairs: Vec<[(u32, i64); 1]> = events.iter().map(|one| [(one.2, one.3)]).collect();
+        let rows: Vec<Row<'_>> =
+            events.iter().zip(&pairs).map(|(one, pairs)| (one.0, one.1, pairs.as_slice())).collect();
         let trace = made(3, &rows);
         for one in possible(&trace) {
             let mut spans = instances(&trace, one.region);

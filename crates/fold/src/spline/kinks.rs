@@ -96,11 +96,11 @@ impl System<'_> {
             let reach = (0.45 * distance).min(distance - closest).clamp(0.0, 0.06);
             let range = ((old - reach).max(closest), (old + reach).min(1.0 - closest));
             let rest: Vec<&Kinked> = (0..kinks.len()).filter(others).map(|i| &kinked[i]).collect();
-            if let Some(found) = residual.best(self, &rest, range, |_| true) {
-                if found.at.total_cmp(&old).is_ne() {
-                    kinks[at] = found.at;
-                    kinked[at] = Kinked::new(self, found.at);
-                }
+            if let Some(found) = residual.best(self, &rest, range, |_| true)
+                && found.at.total_cmp(&old).is_ne()
+            {
+                kinks[at] = found.at;
+                kinked[at] = Kinked::new(self, found.at);
             }
         }
     }
