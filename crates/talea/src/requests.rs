@@ -113,10 +113,9 @@ impl Plan {
         let place = |at: usize| args.get(at).and_then(|&value| usize::try_from(value).ok());
         let all = || (0..self.named(args, lists).len()).collect();
         match self.completes {
-            Completes::None => Vec::new(),
             Completes::All => all(),
             Completes::AllIf(flag) if args.get(flag) == Some(&1) => all(),
-            Completes::AllIf(_) => Vec::new(),
+            Completes::None | Completes::AllIf(_) => Vec::new(),
             Completes::At(index) => place(index).into_iter().collect(),
             Completes::Those(indices) => {
                 let list = place(indices).and_then(|list| lists.get(list));

@@ -147,7 +147,13 @@ fn nodes(text: &mut Text, header: &mut Header) -> Result<(), Break> {
 
 fn applications(text: &mut Text, header: &mut Header) -> Result<(), Break> {
     let count = text.number("the number of applications")?;
-    text.one_of(b":", "`:` and the first application")?;
+    if count == 0 && text.peek() == Some(b',') {
+        // Nothing ran: only communicators are counted.
+        text.at += 1;
+        header.communicators = Some(text.number("the number of communicators")?);
+    } else {
+        text.one_of(b":", "`:` and the first application")?;
+    }
     for number in 1..=count {
         application(text, header)?;
         // Communicators may be counted behind each application, and any character stands before the next one.

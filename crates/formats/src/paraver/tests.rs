@@ -614,3 +614,14 @@ proptest! {
         prop_assert_eq!(again.event_types.len(), labels.event_types.len());
     }
 }
+
+#[test]
+fn a_trace_of_nothing_comes_back() {
+    let mut text = Vec::new();
+    super::write(&Trace::default(), &mut text).unwrap();
+    let read = super::read_bytes(&text, &super::Options::default()).unwrap();
+    assert_eq!(read.locations.len(), 0);
+    let mut again = Vec::new();
+    super::write(&read, &mut again).unwrap();
+    assert_eq!(text, again);
+}

@@ -75,8 +75,10 @@ pub const CLUSTER_RANGE: i64 = 3;
 pub const CLUSTER_NOISE: i64 = 5;
 /// Value of [`CLUSTER`]: the cluster with the most time; the others follow.
 pub const CLUSTER_FIRST: i64 = 6;
-/// A loop of the program that a run found, or an iteration of it; the value is the iteration from 1, 0 its end.
+/// Iterations of the main loop of a program, as a run found it; the value is the iteration from 1, 0 the end of the loop.
 pub const ITERATION: u32 = 600_000_003;
+/// The same for each loop that was found, a type a loop; iterations count on from one execution to the next.
+pub const LOOP: std::ops::RangeInclusive<u32> = 600_000_100..=600_000_199;
 
 /// Whether an event type counts something.
 pub fn is_counter(event_type: u32) -> bool {

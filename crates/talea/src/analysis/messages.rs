@@ -327,8 +327,8 @@ impl Walker<'_> {
             .and_then(|&list| self.recording.lists.get(usize::try_from(list).ok()?))
             .map_or(&[][..], Vec::as_slice);
         let own = triples.chunks_exact(3).find(|one| usize::try_from(one[0]) == Ok(position));
-        if let Some(own) = own {
-            self.complete_wild(&mut receive, Some(&own[1]), Some(&own[2]));
+        if let Some([_, source, tag]) = own {
+            self.complete_wild(&mut receive, Some(source), Some(tag));
         } else if let Some((source, tag)) = plan.status
             && plan.index.is_none_or(|at| {
                 args.get(at).is_some_and(|&index| usize::try_from(index) == Ok(position))

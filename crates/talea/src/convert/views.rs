@@ -21,6 +21,7 @@ fn category(event_type: u32) -> Option<&'static str> {
         types::USER_FUNCTION => Some("function"),
         types::ITERATION => Some("iteration"),
         types::CLUSTER => Some("cluster"),
+        _ if types::LOOP.contains(&event_type) => Some("loop"),
         _ => None,
     }
 }
@@ -42,6 +43,11 @@ pub(super) fn slices(trace: &Trace) -> Vec<Track> {
         let mut close = |kind: u32, (begin, value): (u64, i64), end: u64| {
             let name = match kind {
                 types::ITERATION => format!("iteration {value}"),
+                _ if types::LOOP.contains(&kind) => {
+                    let name =
+                        trace.labels.event_type(kind).map_or("Loop", |one| one.label.as_str());
+                    format!("{name} {value}")
+                }
                 _ => named(trace, kind, value),
             };
             slices.push(Slice {
