@@ -140,6 +140,11 @@ pub fn is_region_type(event_type: u32) -> bool {
         && !DETAILS.iter().any(|range| range.contains(&event_type))
 }
 
+/// Whether the values of a type are the numbers of iterations, which are one region.
+pub fn is_iteration(event_type: u32) -> bool {
+    event_type == types::ITERATION || types::LOOP.contains(&event_type)
+}
+
 /// Every region of a trace, by falling time; those that are asked for by one name (all iterations) are one.
 pub fn possible(trace: &Trace) -> Vec<Possible> {
     #[derive(Default)]
@@ -161,7 +166,7 @@ pub fn possible(trace: &Trace) -> Vec<Possible> {
         }
     };
     spans::walk(trace, is_region_type, &mut |span| {
-        let value = Some(span.value).filter(|_| span.event_type != types::ITERATION);
+        let value = Some(span.value).filter(|_| !is_iteration(span.event_type));
         let region = Region::Value { event_type: span.event_type, value };
         add(region, span.location, Nanos(span.end) - Nanos(span.begin));
     });
@@ -261,7 +266,7 @@ impl<'a> Names<'a> {
         match region {
             Region::Value { event_type, .. } => match self.event_type(event_type) {
                 Some(label) => label.to_owned(),
-                None if event_type == types::ITERATION => "iteration".to_owned(),
+                None if is_iteration(event_type) => "iteration".to_owned(),
                 None if event_type == types::CLUSTER => "cluster".to_owned(),
                 None => format!("type {event_type}"),
             },

@@ -10,6 +10,9 @@
 
 pub mod data;
 mod document;
+mod fold_page;
+mod fold_strip;
+mod fold_svg;
 mod graph_dot;
 mod graph_fold;
 mod graph_layout;
@@ -21,6 +24,8 @@ mod text;
 pub mod topo_page;
 
 pub use data::{GraphData, ReportData};
+pub use fold_page::fold_html;
+pub use fold_svg::fold_svg;
 pub use graph_dot::graph_dot;
 pub use graph_svg::graph_svg;
 pub use page::html;

@@ -8,6 +8,7 @@
 #![allow(clippy::doc_markdown)]
 
 mod convert;
+mod fold;
 mod show;
 mod task;
 mod topo;
@@ -65,6 +66,7 @@ enum Command {
     Show(show::ShowArgs),
     Events(EventsArgs),
     Convert(convert::ConvertArgs),
+    Fold(Box<fold::FoldArgs>),
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

@@ -10,6 +10,7 @@ mod convert;
 mod doctor;
 mod events;
 mod exit;
+mod folding;
 mod input;
 mod load;
 mod procedures;
@@ -44,6 +45,7 @@ fn perform(task: Task) -> ExitCode {
         Task::Show(options) => code(show::show(&options)),
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),
+        Task::Fold(options) => code(folding::fold(&options)),
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

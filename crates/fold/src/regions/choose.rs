@@ -8,7 +8,7 @@ use talea_metric::suggest;
 use talea_model::Trace;
 use talea_model::trace::types;
 
-use super::{Names, Possible, Region, anchors, is_region_type, possible};
+use super::{Names, Possible, Region, anchors, is_iteration, is_region_type, possible};
 
 /// Names that are compared with an unknown one; more of them are hardly the user's own.
 const MOST_COMPARED: usize = 20_000;
@@ -230,7 +230,7 @@ impl Chooser<'_> {
         };
         let lower = value.trim().to_lowercase();
         let number = lower.parse::<i64>().ok();
-        if event_type == types::ITERATION && number.is_some() {
+        if is_iteration(event_type) && number.is_some() {
             return self.existing(Region::Value { event_type, value: number }, value);
         }
         let fits = |one: &&Possible| {

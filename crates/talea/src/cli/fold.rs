@@ -131,7 +131,8 @@ pub(super) struct FoldArgs {
 
 /// `mad`, `sigma=N` or `none`.
 fn outliers(text: &str) -> Result<Outliers, String> {
-    let sigma = |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    let sigma =
+        |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
     match text.trim() {
         "mad" => Ok(SelectOptions::default().outliers),
         "none" => Ok(Outliers::Keep),

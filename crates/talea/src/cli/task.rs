@@ -6,7 +6,7 @@ use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs};
-use crate::{completions, convert, events, recorder, report, show, topo};
+use crate::{completions, convert, events, folding, recorder, report, show, topo};
 
 /// What to do, with its options.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) enum Task {
     Events(events::Options),
     /// `talea convert`
     Convert(convert::Options),
+    /// `talea fold`
+    Fold(Box<folding::Options>),
     /// `talea topo`
     Topo(Box<topo::Options>),
     /// `talea doctor`
@@ -56,6 +58,7 @@ impl From<Command> for Task {
                 },
             }),
             Command::Convert(args) => Self::Convert(args.into()),
+            Command::Fold(args) => Self::Fold(Box::new((*args).into())),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),

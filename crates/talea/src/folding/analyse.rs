@@ -134,7 +134,9 @@ pub(crate) enum AnalyseError {
         input: String,
     },
     /// A rank that the trace does not have.
-    #[error("expected a rank with instances of `{region}`, found {rank}; the trace has {known}: `{input}`")]
+    #[error(
+        "expected a rank with instances of `{region}`, found {rank}; the trace has {known}: `{input}`"
+    )]
     Rank {
         /// Asked for.
         rank: Rank,
@@ -219,7 +221,7 @@ fn note(gaps: &mut Gaps, kind: GapKind, count: usize, detail: String) {
 /// Ranks of locations: tasks, counted from 0 in each application; those of a second one go on where the first ended.
 fn ranks(trace: &Trace) -> BTreeMap<u32, Rank> {
     let mut found = BTreeMap::new();
-    let (mut rank, mut location) = (0, 0);
+    let (mut rank, mut location) = (0, 0_u32);
     for application in 1..=trace.locations.applications() as u32 {
         for (threads, _) in trace.locations.tasks(application) {
             for thread in location..location.saturating_add(threads) {
@@ -236,7 +238,11 @@ fn ranks(trace: &Trace) -> BTreeMap<u32, Rank> {
 }
 
 /// Reads what folding needs of one trace.
-fn prepare((input, trace): &Named<'_>, what: &What, region: Option<&str>) -> Result<Prepared, AnalyseError> {
+fn prepare(
+    (input, trace): &Named<'_>,
+    what: &What,
+    region: Option<&str>,
+) -> Result<Prepared, AnalyseError> {
     let wanted = Wanted { region, value: what.value.as_deref() };
     let choice = choose(trace, &wanted)
         .map_err(|source| AnalyseError::Choose { source, input: input.clone() })?;
@@ -250,7 +256,8 @@ fn prepare((input, trace): &Named<'_>, what: &What, region: Option<&str>) -> Res
         input: input.clone(),
     };
     if let Ranks::One(rank) = what.ranks {
-        let mut known: Vec<u32> = spans.location.iter().filter_map(|&at| of(at)).map(|r| r.0).collect();
+        let mut known: Vec<u32> =
+            spans.location.iter().filter_map(|&at| of(at)).map(|r| r.0).collect();
         known.dedup();
         if !known.contains(&rank.0) {
             return Err(AnalyseError::Rank {
@@ -398,7 +405,8 @@ impl Routines {
 
 /// Folds a region of one or several traces.
 pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, AnalyseError> {
-    let models = what.models.iter().map(|text| Model::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let models =
+        what.models.iter().map(|text| Model::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let mut prepared: Vec<Prepared> = Vec::with_capacity(inputs.len());
     for input in inputs {
         // What was chosen in the first is meant in all.
@@ -406,7 +414,9 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
             Some(first) if what.region.is_none() && what.value.is_none() => {
                 let names = Names::new(input.1);
                 match first.choice.region {
-                    regions::Region::Value { value: Some(_), .. } => Some(first.choice.name.clone()),
+                    regions::Region::Value { value: Some(_), .. } => {
+                        Some(first.choice.name.clone())
+                    }
                     other => Some(names.argument(other)),
                 }
             }
@@ -436,14 +446,21 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
     let groups = parts_of(inputs, &prepared, &routines, what, &whole);
     if groups.len() > MOST_PARTS {
         let left = groups.len() - MOST_PARTS;
-        note(&mut gaps, GapKind::Unsupported, left, format!("{left} parts beyond the first {MOST_PARTS} are not folded for themselves"));
+        note(
+            &mut gaps,
+            GapKind::Unsupported,
+            left,
+            format!("{left} parts beyond the first {MOST_PARTS} are not folded for themselves"),
+        );
     }
     let mut of_parts = Vec::new();
     for group in groups.iter().take(MOST_PARTS) {
         let (part, curves, lost) = fold_group(group, &work)?;
         // What all instances lack their parts lack too; only what is new is said, and whose it is.
-        for gap in lost.iter().filter(|gap| !gaps.iter().any(|known| known == *gap)) {
-            note(&mut gaps, gap.kind, gap.count as usize, format!("{}: {}", group.name, gap.detail));
+        let new: Vec<&Gap> = lost.iter().filter(|gap| !gaps.iter().any(|one| one == *gap)).collect();
+        for gap in new {
+            let detail = format!("{}: {}", group.name, gap.detail);
+            gaps.note(Gap { detail, ..gap.clone() });
         }
         parts.push(part);
         of_parts.push(curves);
@@ -501,7 +518,15 @@ fn mode<'a>(one: &'a Prepared, names: &'a Routines, mode: usize) -> Group<'a> {
     Group {
         name: String::new(),
         found: one.spans.len(),
-        instances: wanted.iter().map(|&at| (one.spans.location[at as usize], one.spans.end[at as usize] - one.spans.begin[at as usize])).collect(),
+        instances: wanted
+            .iter()
+            .map(|&at| {
+                (
+                    one.spans.location[at as usize],
+                    one.spans.end[at as usize] - one.spans.begin[at as usize],
+                )
+            })
+            .collect(),
         places: wanted,
         counters: one.projected(mode),
         samples: one.samples(mode, names),
@@ -526,7 +551,8 @@ fn parts_of<'a>(
         return inputs.iter().zip(prepared).zip(routines).map(of).collect();
     }
     if what.groups == Groups::Each && one.modes.len() > 1 {
-        let of = |at: usize| Group { name: format!("group {}", at + 1), ..mode(one, &routines[0], at) };
+        let of =
+            |at: usize| Group { name: format!("group {}", at + 1), ..mode(one, &routines[0], at) };
         return (0..one.modes.len()).map(of).collect();
     }
     if what.ranks != Ranks::Overlaid {
@@ -538,7 +564,8 @@ fn parts_of<'a>(
     ranks.dedup();
     let of = |wanted: Rank| {
         let own = |at: u32| rank(one.spans.location[at as usize]) == Some(wanted);
-        let kept: Vec<usize> = (0..whole.places.len()).filter(|&at| own(whole.places[at])).collect();
+        let kept: Vec<usize> =
+            (0..whole.places.len()).filter(|&at| own(whole.places[at])).collect();
         Group {
             name: format!("rank {wanted}"),
             found: one.spans.location.iter().filter(|&&at| rank(at) == Some(wanted)).count(),

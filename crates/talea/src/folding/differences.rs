@@ -13,7 +13,10 @@ const SMALLEST: f64 = 0.02;
 const MOST: usize = 20;
 
 /// Stretches in which parts differ, the largest differences first.
-pub(super) fn between(parts: &[FoldedGroup], curves: &[Vec<(u32, Curve)>]) -> Vec<FoldedDifference> {
+pub(super) fn between(
+    parts: &[FoldedGroup],
+    curves: &[Vec<(u32, Curve)>],
+) -> Vec<FoldedDifference> {
     let mut found = Vec::new();
     let counters = curves.first().into_iter().flatten().map(|one| one.1.counter.as_str());
     for counter in counters {
@@ -31,9 +34,14 @@ pub(super) fn between(parts: &[FoldedGroup], curves: &[Vec<(u32, Curve)>]) -> Ve
             continue;
         }
         for (from, to) in laid.differ {
-            let rate = |curve: &Curve| curve.per_second() * (curve.share(to) - curve.share(from)) / (to - from);
-            let mut rates: Vec<(f64, &str)> =
-                of.iter().map(|(name, curve)| (rate(curve), *name)).filter(|one| one.0.is_finite()).collect();
+            let rate = |curve: &Curve| {
+                curve.per_second() * (curve.share(to) - curve.share(from)) / (to - from)
+            };
+            let mut rates: Vec<(f64, &str)> = of
+                .iter()
+                .map(|(name, curve)| (rate(curve), *name))
+                .filter(|one| one.0.is_finite())
+                .collect();
             rates.sort_by(|a, b| a.0.total_cmp(&b.0));
             let (Some(low), Some(high)) = (rates.first(), rates.last()) else { continue };
             let mean = rates.iter().map(|one| one.0).sum::<f64>() / rates.len() as f64;

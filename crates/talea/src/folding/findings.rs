@@ -86,7 +86,11 @@ fn instances(data: &FoldedData) -> String {
     } else {
         String::new()
     };
-    let whose = if group.locations > 1 { format!(" on {} locations", group.locations) } else { String::new() };
+    let whose = if group.locations > 1 {
+        format!(" on {} locations", group.locations)
+    } else {
+        String::new()
+    };
     let outliers = match group.outliers {
         0 => String::new(),
         1 => "; 1 is left out for its duration".to_owned(),
@@ -116,7 +120,9 @@ fn main_counters(group: &FoldedGroup) -> Vec<&FoldedCounter> {
 fn ends(values: &[f64]) -> Option<((f64, f64), (f64, f64))> {
     let steps = values.len().saturating_sub(1);
     let inner = steps / 100..=steps - steps / 100;
-    let finite = || inner.clone().filter_map(|at| Some((at, *values.get(at)?))).filter(|one| one.1.is_finite());
+    let finite = || {
+        inner.clone().filter_map(|at| Some((at, *values.get(at)?))).filter(|one| one.1.is_finite())
+    };
     let low = finite().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let high = finite().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let place = |at: usize| at as f64 / steps.max(1) as f64;

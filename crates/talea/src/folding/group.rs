@@ -77,7 +77,8 @@ impl<'a> Group<'a> {
         let ends = self.inputs.iter().skip(1).copied().chain([self.instances.len()]);
         let mut count = 0;
         for (&begin, end) in self.inputs.iter().zip(ends) {
-            let mut of: Vec<u32> = self.instances[begin..end.max(begin)].iter().map(|one| one.0).collect();
+            let mut of: Vec<u32> =
+                self.instances[begin..end.max(begin)].iter().map(|one| one.0).collect();
             of.sort_unstable();
             of.dedup();
             count += of.len();
@@ -159,7 +160,12 @@ pub(super) fn fold_group(group: &Group<'_>, work: &Work<'_>) -> Result<Done, Ana
             }
             Err(error) => {
                 gaps.merge(projected.gaps.clone());
-                gaps.note(Gap { kind: GapKind::Missing, rank: None, detail: error.to_string(), count: 0 });
+                gaps.note(Gap {
+                    kind: GapKind::Missing,
+                    rank: None,
+                    detail: error.to_string(),
+                    count: 0,
+                });
             }
         }
     }
@@ -205,7 +211,11 @@ fn counter(event_type: u32, curve: &Curve, projected: &Projected) -> FoldedCount
         jumps: curve
             .jumps
             .iter()
-            .map(|jump| FoldedJump { at: jump.at, within: jump.within, height: jump.height * mean_rate })
+            .map(|jump| FoldedJump {
+                at: jump.at,
+                within: jump.within,
+                height: jump.height * mean_rate,
+            })
             .collect(),
         phases: edges.windows(2).filter(|ends| ends[1] > ends[0]).map(phase).collect(),
         mean_total: curve.mean_total,
@@ -298,7 +308,8 @@ fn stack(samples: &[Sample<'_>]) -> (Vec<FoldedRun>, Vec<FoldedLine>) {
     let options = StackOptions::default();
     let name = |at: u32| known.get(at as usize).map_or_else(String::new, |name| (*name).to_owned());
     let inside = |from: f64, to: f64| {
-        let (mut by_routine, mut by_line) = (BTreeMap::<u32, u64>::new(), BTreeMap::<u32, u64>::new());
+        let (mut by_routine, mut by_line) =
+            (BTreeMap::<u32, u64>::new(), BTreeMap::<u32, u64>::new());
         let mut all = 0;
         for (&x, frames) in x.iter().zip(starts.windows(2)) {
             if (from..to).contains(&x) && frames[1] > frames[0] {
@@ -327,7 +338,12 @@ fn stack(samples: &[Sample<'_>]) -> (Vec<FoldedRun>, Vec<FoldedLine>) {
             samples: run.samples as u64,
             purity: run.purity,
             mixed,
-            lines: by_line.iter().map(line).filter(|one| !one.name.is_empty()).take(NAMED).collect(),
+            lines: by_line
+                .iter()
+                .map(line)
+                .filter(|one| !one.name.is_empty())
+                .take(NAMED)
+                .collect(),
         }
     };
     let found: Vec<FoldedRun> = runs(&stacks, &options).into_iter().map(run).collect();

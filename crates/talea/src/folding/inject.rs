@@ -26,7 +26,9 @@ const GRADIENT: u32 = 7;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InjectError {
     /// Time was cut out.
-    #[error("expected whole instances for --out-prv, those without MPI have no place on the trace's time")]
+    #[error(
+        "expected whole instances for --out-prv, those without MPI have no place on the trace's time"
+    )]
     Cut,
     /// No curve.
     #[error("expected a folded counter for --out-prv, there is none")]
@@ -48,7 +50,8 @@ pub(super) fn inject(trace: &Trace, folded: &Folded, what: &What) -> Result<Trac
         return Err(InjectError::NoCurves);
     }
     let typical = mode[mode.len() / 2] as usize;
-    let (location, begin, end) = (spans.location[typical], spans.begin[typical], spans.end[typical]);
+    let (location, begin, end) =
+        (spans.location[typical], spans.begin[typical], spans.end[typical]);
     let counters: BTreeSet<u32> = folded.curves.iter().map(|one| one.0).collect();
     let inside = |at: u32, time: u64| at == location && Nanos(time) > begin && Nanos(time) <= end;
     // What the instance counted itself.
@@ -65,7 +68,9 @@ pub(super) fn inject(trace: &Trace, folded: &Folded, what: &What) -> Result<Trac
     let totals: Vec<u64> = folded
         .curves
         .iter()
-        .map(|(event_type, curve)| counted.get(event_type).copied().unwrap_or(curve.mean_total.round() as u64))
+        .map(|(event_type, curve)| {
+            counted.get(event_type).copied().unwrap_or(curve.mean_total.round() as u64)
+        })
         .collect();
     let made = synthetic(&curves, &totals, begin, end, what.points);
     let mut labels = Labels::default();
@@ -93,7 +98,9 @@ impl Labels {
     }
 
     fn add(self, trace: &mut Trace, region: &str) {
-        let numbered = |what: &str, count: i64| (1..=count).map(|n| (n, format!("{what} {n}"))).collect::<Vec<_>>();
+        let numbered = |what: &str, count: i64| {
+            (1..=count).map(|n| (n, format!("{what} {n}"))).collect::<Vec<_>>()
+        };
         let group = vec![(1, format!("folded {region}"))];
         let routines = (1..).zip(self.routines).collect::<Vec<_>>();
         for (number, gradient, label, values) in [
@@ -112,7 +119,13 @@ impl Labels {
             }
             labels.value_sets.push(set);
             let values = Some(labels.value_sets.len() as u32 - 1);
-            labels.event_types.push(EventType { number, gradient, label: label.to_owned(), precision: None, values });
+            labels.event_types.push(EventType {
+                number,
+                gradient,
+                label: label.to_owned(),
+                precision: None,
+                values,
+            });
         }
     }
 }
@@ -140,7 +153,9 @@ fn events(
     for one in made {
         let at = found.entry(one.time.0).or_default();
         let counts = folded.curves.iter().zip(&one.counts);
-        at.extend(counts.map(|((event_type, _), &count)| (*event_type, i64::try_from(count).unwrap_or(i64::MAX))));
+        at.extend(counts.map(|((event_type, _), &count)| {
+            (*event_type, i64::try_from(count).unwrap_or(i64::MAX))
+        }));
     }
     let last = found.entry(end.0).or_default();
     last.push((GROUP, 0));
@@ -218,10 +233,13 @@ fn merged(
         out.push_line(line);
     }
     // Gradients of counters whose labels the trace lacks stay those of hardware counters.
-    for event_type in new.values().flatten().map(|pair| pair.0).filter(|one| types::is_counter(*one)) {
+    for event_type in
+        new.values().flatten().map(|pair| pair.0).filter(|one| types::is_counter(*one))
+    {
         if out.labels.event_type(event_type).is_none() {
             let label = event_type.to_string();
-            let one = EventType { number: event_type, gradient: GRADIENT, label, ..EventType::default() };
+            let one =
+                EventType { number: event_type, gradient: GRADIENT, label, ..EventType::default() };
             out.labels.event_types.push(one);
         }
     }

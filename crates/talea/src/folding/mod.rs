@@ -20,8 +20,8 @@ use talea_model::Trace;
 use talea_report::{fold_html, fold_svg};
 use talea_run::directory::{WriteError, replace};
 
-pub(crate) use self::analyse::{Extent, Fit, Groups, Ranks, Trial, What, analyse};
 use self::analyse::AnalyseError;
+pub(crate) use self::analyse::{Extent, Fit, Groups, Ranks, Trial, What, analyse};
 use self::inject::InjectError;
 use crate::convert::paraver::{self, SaveError};
 use crate::exit::{Exit, Expected};
@@ -106,7 +106,8 @@ pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
         return Ok(print(&list::list(&traces, options.print))?);
     }
     progress.step("folding");
-    let named: Vec<(String, &Trace)> = traces.iter().map(|(name, trace)| (name.clone(), trace)).collect();
+    let named: Vec<(String, &Trace)> =
+        traces.iter().map(|(name, trace)| (name.clone(), trace)).collect();
     let folded = analyse(&named, &options.what)?;
     let data = &folded.data;
     if let Some(path) = &options.out_prv {

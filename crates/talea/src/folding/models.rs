@@ -71,7 +71,12 @@ impl Model {
 
     fn usual(name: &str, text: &str, unit: &str) -> Option<Self> {
         let expression = Expression::parse(text).ok()?;
-        Some(Self { name: name.to_owned(), text: text.to_owned(), unit: unit.to_owned(), expression })
+        Some(Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            unit: unit.to_owned(),
+            expression,
+        })
     }
 }
 
@@ -136,7 +141,10 @@ mod tests {
     #[test]
     fn models_have_a_name_or_are_their_own() {
         let named = Model::parse("IPC = PAPI_TOT_INS / PAPI_TOT_CYC").unwrap();
-        assert_eq!((named.name.as_str(), named.text.as_str()), ("IPC", "PAPI_TOT_INS / PAPI_TOT_CYC"));
+        assert_eq!(
+            (named.name.as_str(), named.text.as_str()),
+            ("IPC", "PAPI_TOT_INS / PAPI_TOT_CYC")
+        );
         assert_eq!(Model::parse("a / b").unwrap().name, "a / b");
         assert_eq!(
             Model::parse("x = a + ").unwrap_err().to_string(),
@@ -146,7 +154,8 @@ mod tests {
 
     #[test]
     fn usual_models_need_their_counters() {
-        let names = |known: &[&str]| usual(known).into_iter().map(|model| model.name).collect::<Vec<_>>();
+        let names =
+            |known: &[&str]| usual(known).into_iter().map(|model| model.name).collect::<Vec<_>>();
         assert_eq!(names(&["PAPI_TOT_INS"]), ["MIPS"]);
         assert_eq!(
             names(&["PAPI_TOT_INS", "PAPI_TOT_CYC", "LLC_MISSES"]),

@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use talea_report::data::folded::{FoldedBand, FoldedData, FoldedGroup};
 
-const HEAD: &str = "group,curve,x,time_ns,value,low,high,accumulated,accumulated_low,accumulated_high\n";
+const HEAD: &str =
+    "group,curve,x,time_ns,value,low,high,accumulated,accumulated_low,accumulated_high\n";
 
 /// All curves of all groups, point by point.
 pub(super) fn csv(data: &FoldedData) -> String {
@@ -23,16 +24,23 @@ pub(super) fn csv(data: &FoldedData) -> String {
     out
 }
 
-fn rows(out: &mut String, group: &FoldedGroup, curve: &str, band: &FoldedBand, shares: Option<&FoldedBand>) {
+fn rows(
+    out: &mut String,
+    group: &FoldedGroup,
+    curve: &str,
+    band: &FoldedBand,
+    shares: Option<&FoldedBand>,
+) {
     let steps = band.value.len().saturating_sub(1).max(1);
     for at in 0..band.value.len() {
         let x = at as f64 / steps as f64;
         let time = (x * group.mean_ns.0 as f64).round();
         let _ = write!(out, "{},{},{x},{time}", quoted(&group.name), quoted(curve));
-        for values in [Some(&band.value), Some(&band.low), Some(&band.high)]
-            .into_iter()
-            .chain([shares.map(|one| &one.value), shares.map(|one| &one.low), shares.map(|one| &one.high)])
-        {
+        for values in [Some(&band.value), Some(&band.low), Some(&band.high)].into_iter().chain([
+            shares.map(|one| &one.value),
+            shares.map(|one| &one.low),
+            shares.map(|one| &one.high),
+        ]) {
             match values.and_then(|values| values.get(at)).filter(|value| value.is_finite()) {
                 Some(value) => {
                     let _ = write!(out, ",{value}");

@@ -44,7 +44,8 @@ pub(super) fn text(data: &FoldedData) -> String {
     }
     let coverage = &data.all.coverage;
     if coverage.samples > 0 {
-        let period = coverage.period_ns.map_or_else(String::new, |period| format!(", one each {period}"));
+        let period =
+            coverage.period_ns.map_or_else(String::new, |period| format!(", one each {period}"));
         lines.push(String::new());
         lines.extend(wrapped(
             &format!(
@@ -62,7 +63,9 @@ pub(super) fn text(data: &FoldedData) -> String {
             break;
         }
         for (row, line) in wrapped(&gap.detail, WIDTH - 5).into_iter().enumerate() {
-            lines.push(palette.faint(&format!("{}{line}", if row == 0 { "gap: " } else { "     " })));
+            lines.push(
+                palette.faint(&format!("{}{line}", if row == 0 { "gap: " } else { "     " })),
+            );
         }
     }
     lines.join("\n") + "\n"
@@ -73,7 +76,10 @@ fn picture(values: &[f64], width: usize) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let steps = values.len();
     let mean = |column: usize| {
-        let (from, to) = (column * steps / width, ((column + 1) * steps / width).max(column * steps / width + 1));
+        let (from, to) = (
+            column * steps / width,
+            ((column + 1) * steps / width).max(column * steps / width + 1),
+        );
         let part = values.get(from..to.min(steps)).unwrap_or_default();
         part.iter().sum::<f64>() / part.len() as f64
     };
@@ -122,8 +128,10 @@ fn counters(group: &FoldedGroup, data: &FoldedData) -> Vec<String> {
 /// Median half width of the band in mean rates.
 fn half_width(counter: &FoldedCounter) -> Option<f64> {
     let ends = counter.rate.low.iter().zip(&counter.rate.high);
-    let mut widths: Vec<f64> =
-        ends.map(|(low, high)| (high - low) / 2.0 / counter.mean_rate).filter(|w| w.is_finite()).collect();
+    let mut widths: Vec<f64> = ends
+        .map(|(low, high)| (high - low) / 2.0 / counter.mean_rate)
+        .filter(|w| w.is_finite())
+        .collect();
     let middle = widths.len() / 2;
     (!widths.is_empty()).then(|| *widths.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
@@ -140,7 +148,8 @@ fn models(models: &[FoldedModel]) -> Vec<String> {
         let finite = || model.curve.value.iter().copied().filter(|value| value.is_finite());
         // Units that numbers would give a prefix to stand alone.
         let unit = if model.unit == "MIPS" || model.unit == "GHz" { "" } else { &model.unit };
-        let number = |value: f64| if value.is_finite() { plain(value, unit) } else { "-".to_owned() };
+        let number =
+            |value: f64| if value.is_finite() { plain(value, unit) } else { "-".to_owned() };
         table.row([
             if model.unit == "GHz" { format!("{} (GHz)", model.name) } else { model.name.clone() },
             number(model.mean),
@@ -174,7 +183,8 @@ fn stack(group: &FoldedGroup) -> Vec<String> {
         ("lines", Column::Left),
     ]);
     for run in group.stack.iter().take(RUNS) {
-        let routine = run.routine.clone().unwrap_or_else(|| format!("(mixed: {})", run.mixed.join(", ")));
+        let routine =
+            run.routine.clone().unwrap_or_else(|| format!("(mixed: {})", run.mixed.join(", ")));
         let line = |one: &talea_report::data::folded::FoldedShare| {
             // Number and file; the module behind it is that of the routine.
             let text = one.name.split(',').next().unwrap_or_default().replace(['(', ')'], "");
