@@ -80,8 +80,8 @@ impl Fitted<'_> {
             jump.within = jump.within.min(width);
         }
         let spread = band::spread(others.rate.iter().map(Vec::as_slice), grid.len());
-        // One standard deviation: the choice itself is in doubt, its details hardly matter.
-        let mut other = around(band::slopes(&spline, grid), &spread, 1.0, f64::INFINITY);
+        // The choice itself is in doubt: its details matter less than those of what was chosen.
+        let mut other = around(band::slopes(&spline, grid), &spread, 0.9 * factor, f64::INFINITY);
         widen_all(&mut other, grid, &jumps);
         let known = |kink: f64| self.spline.kinks().iter().any(|own| (own.0 - kink).abs() < 1e-12);
         let new = suspect.kinks.iter().copied().filter(|&kink| !known(kink));

@@ -44,10 +44,7 @@ pub(crate) fn draw(
     palette: &BTreeMap<String, String>,
     (x, y, width): (f64, f64, f64),
 ) -> String {
-    let mut out = String::from(
-        "<defs><pattern id=\"turns\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
-         <path class=\"hatch\" d=\"M0 0v6\"/></pattern></defs>\n",
-    );
+    let mut out = String::new();
     let _ = writeln!(
         out,
         "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">routine</text>",
@@ -146,7 +143,7 @@ fn scatter(
         if room > 10.0 {
             let _ = write!(
                 out,
-                "<text class=\"tick faint\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                "<text class=\"tick outside\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 x + width - 3.0,
                 top + 10.0,
                 xml(file, 40)

@@ -35,7 +35,7 @@ const LONGEST: usize = 64;
 
 /// What these pictures have beside what all plots have.
 const STYLE: &str = "\
-.plot .title{font-size:14px}.plot .faint{opacity:.75}.plot .dots{stroke:var(--dim);stroke-width:2.2;stroke-linecap:round;opacity:.32;fill:none}
+.plot .title{font-size:14px}.plot .note{font-weight:400}.plot .faint{opacity:.75}.plot .dots{stroke:var(--dim);stroke-width:2.2;stroke-linecap:round;opacity:.32;fill:none}
 .plot .share{stroke-width:1;opacity:.55}.plot .jump{stroke-dasharray:3 3}.plot .line.thin{stroke-width:1.1}
 .plot .line.mean{stroke:var(--ink);stroke-width:1.4}.plot .hover rect{fill:transparent}.plot .hover rect:hover{fill:var(--dim);fill-opacity:.14}
 .plot .run{fill-opacity:.85}.plot .turns{fill:url(#turns)}.plot .hatch{stroke:var(--noise);stroke-width:2.4;opacity:.6}
@@ -97,7 +97,10 @@ fn label(data: &FoldedData) -> String {
 }
 
 fn title(data: &FoldedData) -> String {
-    let mut out = String::new();
+    let mut out = String::from(
+        "<defs><pattern id=\"turns\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+         <path class=\"hatch\" d=\"M0 0v6\"/></pattern></defs>\n",
+    );
     let group = &data.all;
     let whole = format!(
         "{} · {} of {} instances · {} each",
@@ -195,27 +198,55 @@ fn highest(panel: &Panel<'_>) -> f64 {
     curves.max(usual.min(2.0 * curves))
 }
 
+/// Where the axis begins: at 0 but where curves vary and stay far above it.
+fn lowest(panel: &Panel<'_>, most: f64) -> f64 {
+    let least =
+        |values: &[f64]| values.iter().copied().filter(|v| v.is_finite()).fold(most, f64::min);
+    let parts = panel.parts.iter().flatten().map(|one| least(&one.value));
+    let low = parts.fold(least(&panel.curve.value), f64::min);
+    if low > 0.55 * most && most - low > 0.05 * most { low - 0.25 * (most - low) } else { 0.0 }
+}
+
+/// Three digits without a prefix.
+fn plain(value: f64) -> String {
+    let digits = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
 fn panel(panel: &Panel<'_>, area: Area, data: &FoldedData) -> String {
     let unit = if matches!(panel.unit, "MIPS" | "GHz") { "" } else { panel.unit };
+    let most = highest(panel);
+    let bottom = lowest(panel, most);
     let plot = Plot {
         area,
         x: Scale::new("", "", [0.0, 1.0], Spacing::Linear),
-        y: Scale::new("", unit_of(unit), [0.0, 1.06 * highest(panel)], Spacing::Linear),
+        y: Scale::new("", unit_of(unit), [bottom, most + 0.06 * (most - bottom)], Spacing::Linear),
     };
     let mut out = String::new();
     let mean = match panel.unit {
         "/s" => si(panel.mean, "/s"),
-        "MIPS" | "GHz" => format!("{:.3} {}", panel.mean, panel.unit),
-        unit => format!("{:.3} {unit}", panel.mean).trim_end().to_owned(),
+        unit => format!("{} {unit}", plain(panel.mean)).trim_end().to_owned(),
     };
+    let cut = if bottom > 0.0 { "axis cut · " } else { "" };
+    let mean = format!("mean {mean}");
+    // Letters are some 6 pixels wide; what does not fit beside the mean is left out.
+    let room = area.width
+        - 6.4 * (mean.len() + cut.len()) as f64
+        - 7.2 * panel.name.chars().count() as f64;
+    let note = xml(&panel.note, ((room - 20.0) / 6.0).clamp(0.0, LONGEST as f64) as usize);
+    let note = if room < 80.0 { String::new() } else { note };
     let _ = writeln!(
         out,
-        "<text class=\"strong\" x=\"{:.1}\" y=\"{:.1}\">{}<tspan class=\"name\" dx=\"8\">{}</tspan></text>\
-         <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">mean {}</text>",
+        "<text class=\"strong\" x=\"{:.1}\" y=\"{:.1}\">{}<tspan class=\"name note\" dx=\"8\">{note}</tspan></text>\
+         <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{cut}{}</text>",
         area.x,
         area.y - 9.0,
         xml(panel.name, LONGEST),
-        xml(&panel.note, LONGEST),
         area.x + area.width,
         area.y - 9.0,
         xml(&mean, LONGEST),
@@ -228,6 +259,7 @@ fn panel(panel: &Panel<'_>, area: Area, data: &FoldedData) -> String {
     }
     out.push('\n');
     let top = plot.y_end();
+    out.push_str(&hole(&plot, data));
     if let Some(counter) = panel.counter {
         out.push_str(&dots(&plot, counter, top));
     }
@@ -275,7 +307,7 @@ fn path(plot: &Plot, values: &[f64], top: f64) -> String {
             begun = false;
             continue;
         }
-        let (x, y) = (plot.px(at as f64 / steps), plot.py(value.clamp(0.0, top)));
+        let (x, y) = (plot.px(at as f64 / steps), plot.py(value.clamp(plot.y_begin(), top)));
         let _ = write!(out, "{}{x:.1} {y:.1}", if begun { "L" } else { "M" });
         begun = true;
     }
@@ -308,9 +340,9 @@ fn band(plot: &Plot, curve: &FoldedBand, top: f64) -> String {
                 upper,
                 "{}{x:.1} {:.1}",
                 if end == at { "M" } else { "L" },
-                plot.py(high.clamp(0.0, top))
+                plot.py(high.clamp(plot.y_begin(), top))
             );
-            lower.push(format!("L{x:.1} {:.1}", plot.py(low.clamp(0.0, top))));
+            lower.push(format!("L{x:.1} {:.1}", plot.py(low.clamp(plot.y_begin(), top))));
             end += 1;
         }
         if end > at {
@@ -327,11 +359,27 @@ fn band(plot: &Plot, curve: &FoldedBand, top: f64) -> String {
     out
 }
 
+/// The part of the region without samples, where curves are guesses.
+fn hole(plot: &Plot, data: &FoldedData) -> String {
+    let coverage = &data.all.coverage;
+    if coverage.samples == 0 || coverage.hole <= (3.0 * coverage.hole_expected).max(0.02) {
+        return String::new();
+    }
+    let from = plot.px(coverage.hole_at);
+    format!(
+        "<rect class=\"turns\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>no sample here: curves are \
+         guesses</title></rect>\n",
+        plot.area.y,
+        plot.px(coverage.hole_at + coverage.hole) - from,
+        plot.area.height
+    )
+}
+
 /// Samples; those above the panel lie at its edge.
 fn dots(plot: &Plot, counter: &FoldedCounter, top: f64) -> String {
     let mut out = String::new();
     for &[x, rate] in counter.points.iter().filter(|point| point[1].is_finite()) {
-        let (x, y) = (plot.px(x), plot.py(rate.clamp(0.0, top)));
+        let (x, y) = (plot.px(x), plot.py(rate.clamp(plot.y_begin(), top)));
         let _ = write!(out, "M{x:.1} {y:.1}h0");
     }
     if out.is_empty() { out } else { format!("<path class=\"dots\" d=\"{out}\"/>\n") }
@@ -389,7 +437,7 @@ fn hover(plot: &Plot, panel: &Panel<'_>, mean: Nanos) -> String {
     let mut out = String::from("<g class=\"hover\">");
     let number = |value: f64| match panel.unit {
         "/s" => si(value, "/s"),
-        unit => format!("{value:.3} {unit}").trim_end().to_owned(),
+        unit => format!("{} {unit}", plain(value)).trim_end().to_owned(),
     };
     for bar in 0..BARS {
         let x = (bar as f64 + 0.5) / BARS as f64;

@@ -26,7 +26,7 @@ pub struct ProbeColumns {
     pub location: Vec<u32>,
     /// When each was taken.
     pub time: Vec<Nanos>,
-    /// Event types of the counters, in the order of their readings.
+    /// Event types of the counters: instructions and cycles first, then presets, then native ones.
     pub types: Vec<u32>,
     /// Their names.
     pub names: Vec<String>,
@@ -169,6 +169,17 @@ pub fn probes(trace: &Trace, spans: &Spans, wanted: &[String]) -> ProbeColumns {
         );
         found.gaps.note(Gap { kind: GapKind::Unsupported, rank: None, detail, count: left as u64 });
     }
+    // Instructions and cycles first, presets before native events, the labelled before the others.
+    chosen.sort_by_key(|(_, event_type, name)| {
+        let class = match event_type {
+            42_000_050 => 0,
+            42_000_059 => 1,
+            42_000_000..=42_000_999 => 2,
+            _ if name.parse::<u32>().is_err() => 3,
+            _ => 4,
+        };
+        (class, *event_type)
+    });
     let places: BTreeMap<u32, usize> =
         chosen.iter().enumerate().map(|(at, one)| (one.1, at)).collect();
     found.types = chosen.iter().map(|one| one.1).collect();

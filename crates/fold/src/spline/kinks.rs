@@ -122,8 +122,12 @@ impl System<'_> {
             residual.scan(self, &rest, range, &mut |found| gains.push(found));
             let most = gains.iter().map(|found| found.gain).fold(0.0, f64::max);
             let enough = |found: &&Candidate| found.gain >= share * most;
-            let first = gains.iter().find(enough).map_or(own, |found| found.at);
-            let last = gains.iter().rev().find(enough).map_or(own, |found| found.at);
+            // Only what hangs together with its own place: further away lies what another kink would explain.
+            let middle = gains.partition_point(|found| found.at < own);
+            let before = gains[..middle].iter().rev().take_while(enough).last();
+            let after = gains[middle..].iter().take_while(enough).last();
+            let first = before.map_or(own, |found| found.at);
+            let last = after.map_or(own, |found| found.at);
             (first.min(own), last.max(own))
         };
         kinks.iter().zip(shares).enumerate().map(one).collect()

@@ -63,6 +63,11 @@ impl Plot {
         self.area.y + self.area.height * (1.0 - self.y.at(value))
     }
 
+    /// The smallest value of y inside.
+    pub(crate) fn y_begin(&self) -> f64 {
+        self.y.begin()
+    }
+
     /// The largest value of y inside.
     pub(crate) fn y_end(&self) -> f64 {
         self.y.end()

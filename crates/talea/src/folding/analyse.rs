@@ -457,7 +457,8 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
     for group in groups.iter().take(MOST_PARTS) {
         let (part, curves, lost) = fold_group(group, &work)?;
         // What all instances lack their parts lack too; only what is new is said, and whose it is.
-        let new: Vec<&Gap> = lost.iter().filter(|gap| !gaps.iter().any(|one| one == *gap)).collect();
+        let new: Vec<&Gap> =
+            lost.iter().filter(|gap| !gaps.iter().any(|one| one == *gap)).collect();
         for gap in new {
             let detail = format!("{}: {}", group.name, gap.detail);
             gaps.note(Gap { detail, ..gap.clone() });

@@ -149,11 +149,11 @@ fn rate(counter: &FoldedCounter, group: &FoldedGroup) -> String {
     );
     match highest {
         Some(jump) => {
-            let verb = if jump.height < 0.0 { "drops" } else { "rises" };
+            let verb = if jump.height < 0.0 { "drop" } else { "rise" };
             let at = talea_model::Nanos((jump.at * group.mean_ns.0 as f64) as u64);
             let phases = counter.phases.len();
             format!(
-                "{name}: {mean} on average, {course}; {phases} phases, and most {verb} by {} at {} of the region ({at}).",
+                "{name}: {mean} on average, {course}; {phases} phases, the largest step is a {verb} of {} at {} of the region ({at}).",
                 si(jump.height.abs(), "/s"),
                 percent(jump.at)
             )

@@ -12,6 +12,8 @@ use crate::terminal::{Palette, WIDTH, clean, wrapped};
 
 /// Columns of the picture of a rate.
 const PICTURE: usize = 24;
+/// Longest name of a routine.
+const ROUTINE: usize = 38;
 /// Rows of the call stack.
 const RUNS: usize = 24;
 /// Gaps that are told in full.
@@ -146,12 +148,13 @@ fn models(models: &[FoldedModel]) -> Vec<String> {
     ]);
     for model in models {
         let finite = || model.curve.value.iter().copied().filter(|value| value.is_finite());
-        // Units that numbers would give a prefix to stand alone.
-        let unit = if model.unit == "MIPS" || model.unit == "GHz" { "" } else { &model.unit };
-        let number =
-            |value: f64| if value.is_finite() { plain(value, unit) } else { "-".to_owned() };
+        let number = |value: f64| if value.is_finite() { plain(value) } else { "-".to_owned() };
         table.row([
-            if model.unit == "GHz" { format!("{} (GHz)", model.name) } else { model.name.clone() },
+            if model.unit.is_empty() || model.unit == model.name {
+                model.name.clone()
+            } else {
+                format!("{} ({})", model.name, model.unit)
+            },
             number(model.mean),
             number(finite().fold(f64::INFINITY, f64::min)),
             number(finite().fold(f64::NEG_INFINITY, f64::max)),
@@ -162,33 +165,40 @@ fn models(models: &[FoldedModel]) -> Vec<String> {
 }
 
 /// Three digits without a prefix, as ratios are read.
-fn plain(value: f64, unit: &str) -> String {
+fn plain(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
         size if size >= 0.9995 => 2,
         _ => 3,
     };
-    format!("{value:.digits$} {unit}").trim_end().to_owned()
+    format!("{value:.digits$}")
 }
 
 fn stack(group: &FoldedGroup) -> Vec<String> {
     let mut table = Table::new(&[
-        ("routine", Column::Yields),
+        ("routine", Column::Left),
         ("from", Column::Right),
         ("to", Column::Right),
         ("time", Column::Right),
         ("samples", Column::Right),
         ("pure", Column::Right),
-        ("lines", Column::Left),
+        ("line", Column::Yields),
     ]);
     for run in group.stack.iter().take(RUNS) {
-        let routine =
-            run.routine.clone().unwrap_or_else(|| format!("(mixed: {})", run.mixed.join(", ")));
+        // The last part of a qualified name tells most.
+        let short = |name: &str| clean(name.rsplit("::").next().unwrap_or(name), ROUTINE);
+        let turns = || {
+            let names: Vec<String> = run.mixed.iter().map(|name| short(name)).collect();
+            clean(&format!("in turns: {}", names.join(", ")), ROUTINE)
+        };
+        let routine = run.routine.as_deref().map_or_else(turns, |name| {
+            if name.chars().count() <= ROUTINE { name.to_owned() } else { short(name) }
+        });
         let line = |one: &talea_report::data::folded::FoldedShare| {
             // Number and file; the module behind it is that of the routine.
             let text = one.name.split(',').next().unwrap_or_default().replace(['(', ')'], "");
-            format!("{} {:.0} %", clean(&text, 24), 100.0 * one.share)
+            format!("{:.0} % {text}", 100.0 * one.share)
         };
         table.row([
             routine,
