@@ -106,9 +106,12 @@ fn jumps_of(fitted: &Fitted<'_>, replicates: &Replicates, factor: f64) -> Vec<Ju
         .map(|(&(_, height), error)| 1.0 - 1.5 * (factor * error / height).powi(2))
         .collect();
     let near = System::new(fitted.knots, fitted.lambda).map(|s| s.places(&kinks, &shares)).ok();
+    let width = fitted.lambda.powf(0.25);
     let one = |(at, &(place, height)): (usize, &(f64, f64))| {
         let near = near.as_ref().and_then(|near| near.get(at)).copied().unwrap_or((place, place));
         let within = (factor * places[at].hypot(step)).max(place - near.0).max(near.1 - place);
+        // Beyond some widths of the smoother the curve itself would have shown a jump that is there instead.
+        let within = within.min((3.0 * width).max(factor * step));
         Jump { at: place, within, height }
     };
     fitted.spline.kinks().iter().enumerate().map(one).collect()

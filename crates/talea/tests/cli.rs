@@ -13,6 +13,7 @@ mod cli {
     mod agrees;
     mod bench;
     mod convert;
+    mod fold;
     mod full;
     mod hostile;
     mod modern;
