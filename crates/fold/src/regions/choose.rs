@@ -122,24 +122,30 @@ impl Chooser<'_> {
                 return Ok(self.choice(anchor.region, why));
             }
         }
+        if self.value.is_some() {
+            return self.of_type_with_value();
+        }
         let states = |one: &&Possible| matches!(one.region, Region::State(_));
         // A state that one instance has says nothing of repetition.
         let often = self.all.iter().filter(states).find(|one| one.instances > 1);
         let any = often.or_else(|| self.all.first()).ok_or(ChooseError::Nothing)?;
-        if self.value.is_some() {
-            return self.of_type_with_value();
-        }
         let why =
             format!("no region was named: `{}` of {}, which has the most time", any.name, any.of);
         Ok(self.choice(any.region, why))
     }
 
-    /// A value without a region: a name of any type.
+    /// A value without a region: of the types that are regions by default, else a name of any type.
     fn of_type_with_value(&self) -> Result<Choice, ChooseError> {
+        for event_type in [types::USER_FUNCTION, OUTLINED, types::CLUSTER, types::ITERATION] {
+            if let Ok(choice) = self.of_type(event_type, "") {
+                return Ok(choice);
+            }
+        }
         let text = self.value.unwrap_or_default();
-        self.by_name(text)
-            .map(|region| self.choice(region, String::new()))
-            .ok_or_else(|| self.unknown(text))
+        match self.by_name(text) {
+            Some(region) => Ok(self.choice(region, String::new())),
+            None => Err(self.unknown(text)),
+        }
     }
 
     fn named(&self, text: &str) -> Result<Choice, ChooseError> {

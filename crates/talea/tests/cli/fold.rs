@@ -214,7 +214,7 @@ fn traces_that_lack_something_give_a_result_with_its_gap() {
     assert!(gaps(&one).contains("one instance, no band"), "{}", gaps(&one));
     assert!(counter(&one, "PAPI_TOT_INS")["error_held_out"].is_null());
     // All samples at the same place.
-    let same = json(&[&Made::new(&instances(12, |_| vec![400])).trace()]);
+    let same = json(&[&Made::new(&instances(40, |_| vec![400])).trace()]);
     assert!(gaps(&same).contains("no sample lies between 40.0 % and 100.0 %"), "{}", gaps(&same));
     // A counter that fell in one instance of several.
     let mut records = instances(6, even);
