@@ -7,6 +7,7 @@
 //! Text may hold anything a program can put into a path or an argument: drawing makes it harmless.
 
 pub mod clusters;
+pub mod folded;
 mod graph;
 mod study;
 mod time;

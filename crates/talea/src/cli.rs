@@ -9,6 +9,7 @@
 
 mod cluster;
 mod convert;
+mod fold;
 mod metrics;
 mod show;
 mod task;
@@ -72,6 +73,7 @@ enum Command {
     Track(Box<cluster::TrackArgs>),
     Convert(convert::ConvertArgs),
     Metrics(metrics::MetricsArgs),
+    Fold(Box<fold::FoldArgs>),
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

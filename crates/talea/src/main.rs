@@ -11,6 +11,7 @@ mod convert;
 mod doctor;
 mod events;
 mod exit;
+mod folding;
 mod input;
 mod load;
 mod metrics;
@@ -51,6 +52,7 @@ fn perform(task: Task) -> ExitCode {
         Task::Metrics(options) => code(metrics::metrics(&options)),
         Task::Cluster(options) => code(clusters::cluster(&options)),
         Task::Track(options) => code(tracks::track(&options)),
+        Task::Fold(options) => code(folding::fold(&options)),
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

@@ -14,6 +14,7 @@ mod cli {
     mod bench;
     mod cluster;
     mod convert;
+    mod fold;
     mod full;
     mod hostile;
     mod metrics;

@@ -7,7 +7,7 @@ use talea_flow::times::Bound;
 use super::show::{ShowArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, Unwind};
 use crate::{
-    clusters, completions, convert, events, metrics, recorder, report, show, topo, tracks,
+    clusters, completions, convert, events, folding, metrics, recorder, report, show, topo, tracks,
 };
 
 /// What to do, with its options.
@@ -29,6 +29,8 @@ pub(crate) enum Task {
     Convert(convert::Options),
     /// `talea metrics`
     Metrics(metrics::Options),
+    /// `talea fold`
+    Fold(Box<folding::Options>),
     /// `talea topo`
     Topo(Box<topo::Options>),
     /// `talea doctor`
@@ -67,6 +69,7 @@ impl From<Command> for Task {
             Command::Metrics(args) => Self::Metrics(args.into()),
             Command::Cluster(args) => Self::Cluster(Box::new((*args).into())),
             Command::Track(args) => Self::Track(Box::new((*args).into())),
+            Command::Fold(args) => Self::Fold(Box::new((*args).into())),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
