@@ -134,7 +134,6 @@ pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
 }
 
 /// The clusters of a trace, without options: what a report shows. Nothing where there is nothing to cluster.
-#[allow(dead_code, reason = "the report calls it")]
 pub(crate) fn data(trace: &Trace, name: &str) -> Option<ClusterData> {
     let bursts = talea_cluster::bursts::bursts(trace);
     let study = study::study(bursts, &Analysis::default()).ok()?;

@@ -14,9 +14,10 @@ use std::path::PathBuf;
 use talea_cluster::DbscanError;
 use talea_cluster::dimension::DimensionError;
 use talea_cluster::prepare::PrepareError;
-use talea_model::Nanos;
+use talea_model::{Nanos, Trace};
+use talea_report::data::clusters::TrackData;
 
-use crate::clusters::{Analysis, ClusterError};
+use crate::clusters::{Analysis, ClusterError, Source};
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Palette, Progress};
 
@@ -108,6 +109,25 @@ impl Expected for TrackError {
             _ => Exit::Input,
         }
     }
+}
+
+/// The clusters of windows of a trace, without options: what a report shows. Nothing where there is nothing to follow.
+pub(crate) fn data(trace: &Trace, windows: u64) -> Option<TrackData> {
+    let source = Source { bursts: talea_cluster::bursts::bursts(trace), trace: None, seconds: 0.0 };
+    let options = Options {
+        inputs: Vec::new(),
+        windows: Some(Windows::Count(windows)),
+        per_task: PerTask::Auto,
+        analysis: Analysis::default(),
+        svg: None,
+        html: None,
+        json: false,
+    };
+    let sources = [source];
+    let mut frames = frames::frames(&sources, &options).ok()?;
+    frames.iter_mut().for_each(|frame| frame.trace = Some(trace));
+    let followed = follow::follow(&frames, &options).ok()?;
+    Some(fill::data(&frames, &followed, &options))
 }
 
 /// Reads, clusters, follows, writes.
