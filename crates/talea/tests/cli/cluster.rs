@@ -3,6 +3,9 @@
 //! Real traces lie beside the checkout, or in `TALEA_DATA`; tests without them say so, and fail in CI. What clusters are is compared with
 //! scikit-learn.
 
+// Small inputs are put together by hand, and figures that are read again are the same.
+#![allow(clippy::format_push_string, clippy::format_collect, clippy::float_cmp)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
