@@ -264,7 +264,8 @@ fn rows(study: &Study, names: &Names<'_>, data: &mut ClusterData) {
     let counters: Vec<_> = bursts.counters.iter().map(|one| of(&of_points(&one.values))).collect();
     let [ins, cyc] = ["PAPI_TOT_INS", "PAPI_TOT_CYC"]
         .map(|name| find(bursts, name).map(|place| bursts.counters[place].values.as_slice()));
-    data.noise_time_share = times.first().and_then(|noise| noise.share);
+    let noise = times.first().filter(|noise| noise.points > 0).map(|noise| noise.share);
+    data.noise_time_share = noise.unwrap_or_else(|| study.weights.is_some().then_some(0.0));
     let held: Vec<usize> = (1..members.len()).collect();
     data.clusters = held
         .into_iter()

@@ -415,7 +415,7 @@ fn bad_input_gives_an_error_or_a_gap() {
             "expected --min-points of at most 8, the bursts that are left, found 9",
         ),
         (&["--min-points", "0"], "expected a number of at least 1"),
-        (&["--eps", "-1"], "expected auto, refine, or a number of at least 0"),
+        (&["--eps=-1"], "expected auto, refine, or a number of at least 0"),
         (&["--eps", "1e200"], "expected eps of 0, or between"),
         (
             &["--dimensions", "PAPI_L9"],
