@@ -7,6 +7,7 @@
 mod bursts;
 #[path = "../../crates/run/tests/hostile/exercise.rs"]
 mod exercise;
+mod models;
 #[path = "../../crates/run/tests/hostile/mutate.rs"]
 mod mutate;
 mod node;
@@ -30,7 +31,9 @@ const SAMPLES: &str = "crates/run/tests/samples";
 const PROGRAMS: &str = "apps/bin";
 /// Objects of machines in all versions of hwloc's XML.
 const OBJECTS: &str = "crates/topology/tests/samples";
-const TARGETS: [&str; 13] = [
+/// Files of metrics.
+const MODELS: &str = "crates/formats/tests/samples";
+const TARGETS: [&str; 16] = [
     "live",
     "structure",
     "container",
@@ -42,6 +45,9 @@ const TARGETS: [&str; 13] = [
     "recording",
     "trace",
     "monitors",
+    "perfmon",
+    "pmu-events",
+    "likwid",
     "tables",
     "bursts",
 ];
@@ -117,6 +123,7 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
 fn seeds(target: &str) -> Result<Vec<Vec<u8>>, String> {
     let (folder, wanted): (_, fn(&Path) -> bool) = match target {
         "live" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "live")),
+        "perfmon" | "pmu-events" | "likwid" => (MODELS, |_| true),
         "json" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "json")),
         "objects" => (OBJECTS, |path| path.extension().is_some_and(|e| e == "xml")),
         "symbols" => (PROGRAMS, |path| path.file_stem().is_some_and(|name| name == "halo")),
@@ -205,6 +212,10 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "monitors" => {
             mutate(random, &mut bytes, other);
             node::monitor_text(&bytes)?;
+        }
+        "perfmon" | "pmu-events" | "likwid" => {
+            mutate(random, &mut bytes, other);
+            models::model(target, &bytes)?;
         }
         "tables" => {
             mutate(random, &mut bytes, other);

@@ -80,8 +80,8 @@ impl Fitted<'_> {
             jump.within = jump.within.min(width);
         }
         let spread = band::spread(others.rate.iter().map(Vec::as_slice), grid.len());
-        // One standard deviation: the choice itself is in doubt, its details hardly matter.
-        let mut other = around(band::slopes(&spline, grid), &spread, 1.0, f64::INFINITY);
+        // The choice itself is in doubt: its details matter less than those of what was chosen.
+        let mut other = around(band::slopes(&spline, grid), &spread, 0.9 * factor, f64::INFINITY);
         widen_all(&mut other, grid, &jumps);
         let known = |kink: f64| self.spline.kinks().iter().any(|own| (own.0 - kink).abs() < 1e-12);
         let new = suspect.kinks.iter().copied().filter(|&kink| !known(kink));
@@ -96,13 +96,22 @@ fn jumps_of(fitted: &Fitted<'_>, replicates: &Replicates, factor: f64) -> Vec<Ju
     let (places, errors) = (spread(&replicates.kinks), spread(&replicates.heights));
     // A kink is found to within a step of the search at best.
     let step = 0.5 / fitted.knots.x.len() as f64;
-    let system = System::new(fitted.knots, fitted.lambda).ok();
+    // The jackknife knows little of a place that was chosen as the best of many; hence also all places that explain nearly
+    // as much, measured in errors of the height. Half as much again, as such places scatter more than a mean.
+    let shares: Vec<f64> = fitted
+        .spline
+        .kinks()
+        .iter()
+        .zip(&errors)
+        .map(|(&(_, height), error)| 1.0 - 1.5 * (factor * error / height).powi(2))
+        .collect();
+    let near = System::new(fitted.knots, fitted.lambda).map(|s| s.places(&kinks, &shares)).ok();
+    let width = fitted.lambda.powf(0.25);
     let one = |(at, &(place, height)): (usize, &(f64, f64))| {
-        // The jackknife knows little of a place that was chosen as the best of many; hence also all places that explain nearly
-        // as much, measured in errors of the height. Half as much again, as such places scatter more than a mean.
-        let share = 1.0 - 1.5 * (factor * errors[at] / height).powi(2);
-        let near = system.as_ref().map_or((place, place), |s| s.places(&kinks, at, share));
+        let near = near.as_ref().and_then(|near| near.get(at)).copied().unwrap_or((place, place));
         let within = (factor * places[at].hypot(step)).max(place - near.0).max(near.1 - place);
+        // Beyond some widths of the smoother the curve itself would have shown a jump that is there instead.
+        let within = within.min((3.0 * width).max(factor * step));
         Jump { at: place, within, height }
     };
     fitted.spline.kinks().iter().enumerate().map(one).collect()

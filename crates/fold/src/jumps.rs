@@ -21,6 +21,10 @@ const BLOCKS: usize = 24;
 const CERTAIN: f64 = 3.3;
 /// ... and one of eighty.
 const SUSPECTED: f64 = 2.5;
+/// One among bends stands out less: its neighbourhood is explained by the bends as well.
+const POSSIBLE: f64 = 1.5;
+/// Scores that are the same but for chance.
+const ALIKE: f64 = 1.01;
 
 /// Smoothing, jumps in rising order, and the scores of the groups with them.
 #[derive(Clone, Debug)]
@@ -84,12 +88,12 @@ impl Search<'_> {
                 let mut kinks = best.kinks.clone();
                 kinks.push(at);
                 kinks.sort_by(f64::total_cmp);
-                self.prune(lambda, &mut kinks, SUSPECTED);
+                self.prune(lambda, &mut kinks, POSSIBLE);
                 if !kinks.contains(&at) {
                     continue;
                 }
                 let scores = self.held.scores(lambda, &kinks);
-                if mean(&scores) < mean(&best.scores) {
+                if mean(&scores) < ALIKE * mean(&best.scores) {
                     found.push(Choice { lambda, kinks, scores });
                 }
             }

@@ -20,6 +20,9 @@ mod jumps;
 pub mod kriging;
 mod monotone;
 pub mod project;
+pub mod reference;
+pub mod regions;
+pub mod score;
 pub mod select;
 pub mod spline;
 pub mod stacks;
@@ -28,5 +31,8 @@ pub use combine::{CombineError, Overlay, Synthetic, combine, evaluate, overlay, 
 pub use cover::{Coverage, cover};
 pub use fit::{Band, Curve, FitError, FitOptions, Jump, Jumps, Smoothing, fit, fit_all};
 pub use project::{Counter, Form, Instances, Probes, Projected, Totals, project};
+pub use reference::krige;
+pub use regions::{Region, Spans};
+pub use score::{Score, score};
 pub use select::{Outliers, SelectOptions, Selection, select};
 pub use stacks::{LineShare, Run, StackOptions, Stacks, lines, runs};

@@ -214,7 +214,7 @@ impl<'a> System<'a> {
         self.solve(&mut gamma);
         let mut heights = vec![0.0; kinks.len()];
         if !kinks.is_empty() {
-            let kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+            let kinked = Kinked::all(self, kinks);
             let kinked: Vec<&Kinked> = kinked.iter().collect();
             let rhs: Vec<f64> = kinked.iter().map(|k| dot(&k.column, &gamma)).collect();
             heights = Small::new(gram(&kinked)).solve(rhs);

@@ -11,8 +11,10 @@ mod convert;
 mod doctor;
 mod events;
 mod exit;
+mod folding;
 mod input;
 mod load;
+mod metrics;
 mod procedures;
 mod recorder;
 mod report;
@@ -47,8 +49,10 @@ fn perform(task: Task) -> ExitCode {
         Task::Show(options) => code(show::show(&options)),
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),
+        Task::Metrics(options) => code(metrics::metrics(&options)),
         Task::Cluster(options) => code(clusters::cluster(&options)),
         Task::Track(options) => code(tracks::track(&options)),
+        Task::Fold(options) => code(folding::fold(&options)),
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

@@ -36,8 +36,8 @@ impl Table {
         self.rows.push(cells.into());
     }
 
-    /// Adds a row of cells that are known at run time only; one for each column.
-    pub(crate) fn cells(&mut self, cells: Vec<String>) {
+    /// Adds a row of cells whose number is not known beforehand; missing ones stay empty.
+    pub(crate) fn row_of(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 

@@ -14,8 +14,10 @@ mod cli {
     mod bench;
     mod cluster;
     mod convert;
+    mod fold;
     mod full;
     mod hostile;
+    mod metrics;
     mod modern;
     mod names;
     mod real;

@@ -15,7 +15,29 @@ pub struct Candidate {
     pub gain: f64,
 }
 
+/// Equations that are solved side by side.
+const LANES: usize = 4;
+
 impl System<'_> {
+    /// [`System::solve_from`] for several right sides, whose numbers lie beside each other.
+    fn solve_lanes(&self, rhs: &mut [[f64; LANES]], from: usize) {
+        let (mut before, mut last) = ([0.0; LANES], [0.0; LANES]);
+        for (j, values) in rhs.iter_mut().enumerate().skip(from) {
+            let two = if j > 1 { self.second[j - 2] } else { 0.0 };
+            let one = if j > 0 { self.first[j - 1] } else { 0.0 };
+            let now: [f64; LANES] =
+                std::array::from_fn(|i| values[i] - two * before[i] - one * last[i]);
+            (before, last, *values) = (last, now, now);
+        }
+        let (mut after, mut next) = ([0.0; LANES], [0.0; LANES]);
+        let bands = self.pivot.iter().zip(&self.first).zip(&self.second);
+        for (((pivot, first), second), values) in bands.zip(rhs).rev() {
+            let found: [f64; LANES] =
+                std::array::from_fn(|i| (values[i] * pivot - second * after[i]) - first * next[i]);
+            (after, next, *values) = (next, found, found);
+        }
+    }
+
     /// The interval and its share before `at`: a kink at `at` bends the polygon at two inner points, by `u` and `1 - u`.
     fn place(&self, at: f64) -> (usize, f64) {
         let k = (self.knots.x.partition_point(|&x| x <= at).max(1) - 1).min(self.h.len() - 1);
@@ -39,14 +61,14 @@ impl System<'_> {
         range: (f64, f64),
         allowed: impl Fn(f64) -> bool,
     ) -> Option<Candidate> {
-        let kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+        let kinked = Kinked::all(self, kinks);
         self.residual().best(self, &kinked.iter().collect::<Vec<_>>(), range, allowed)
     }
 
     /// Adds the best kinks, one after the other and each further than `closest` from others and from the ends, up to `most` in all
     /// and as long as one gains more than `share` of what the first gained.
     pub fn grow(&self, kinks: &mut Vec<f64>, most: usize, share: f64, closest: f64) {
-        let mut kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+        let mut kinked = Kinked::all(self, kinks);
         let residual = self.residual();
         let mut first = None::<f64>;
         while kinks.len() < most {
@@ -64,7 +86,7 @@ impl System<'_> {
 
     /// Moves each kink to its best place nearer to it than to its neighbours, given the others; `closest` to the ends at most.
     pub fn refine(&self, kinks: &mut [f64], closest: f64) {
-        let mut kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+        let mut kinked = Kinked::all(self, kinks);
         let residual = if kinks.is_empty() { return } else { self.residual() };
         for at in 0..kinks.len() {
             let old = kinks[at];
@@ -74,38 +96,48 @@ impl System<'_> {
             let reach = (0.45 * distance).min(distance - closest).clamp(0.0, 0.06);
             let range = ((old - reach).max(closest), (old + reach).min(1.0 - closest));
             let rest: Vec<&Kinked> = (0..kinks.len()).filter(others).map(|i| &kinked[i]).collect();
-            if let Some(found) = residual.best(self, &rest, range, |_| true) {
+            if let Some(found) = residual.best(self, &rest, range, |_| true)
+                && found.at.total_cmp(&old).is_ne()
+            {
                 kinks[at] = found.at;
                 kinked[at] = Kinked::new(self, found.at);
             }
         }
     }
 
-    /// The places around kink `which` at which it would explain at least `share` of what it explains at its own, the others
-    /// unmoved; no further than half way to its neighbours.
-    pub fn places(&self, kinks: &[f64], which: usize, share: f64) -> (f64, f64) {
-        let Some(&own) = kinks.get(which) else { return (f64::NAN, f64::NAN) };
-        let others = |i: &usize| *i != which;
-        let rest: Vec<f64> = (0..kinks.len()).filter(others).map(|i| kinks[i]).collect();
-        let distances = rest.iter().map(|other| (other - own).abs());
-        let reach = distances.fold(0.2, f64::min) / 2.0;
-        let kinked: Vec<Kinked> = rest.iter().map(|&at| Kinked::new(self, at)).collect();
-        let kinked: Vec<&Kinked> = kinked.iter().collect();
-        let mut gains = Vec::new();
-        let range = (own - reach, own + reach);
-        self.residual().scan(self, &kinked, range, &mut |found| gains.push(found));
-        let most = gains.iter().map(|found| found.gain).fold(0.0, f64::max);
-        let enough = |found: &&Candidate| found.gain >= share * most;
-        let first = gains.iter().find(enough).map_or(own, |found| found.at);
-        let last = gains.iter().rev().find(enough).map_or(own, |found| found.at);
-        (first.min(own), last.max(own))
+    /// For each kink the places around it at which it would explain at least its share of `shares` of what it explains at its own,
+    /// the others unmoved; no further than half way to its neighbours.
+    pub fn places(&self, kinks: &[f64], shares: &[f64]) -> Vec<(f64, f64)> {
+        if kinks.is_empty() {
+            return Vec::new();
+        }
+        let (kinked, residual) = (Kinked::all(self, kinks), self.residual());
+        let one = |(which, (&own, &share)): (usize, (&f64, &f64))| {
+            let others = |i: &usize| *i != which;
+            let distances = (0..kinks.len()).filter(others).map(|i| (kinks[i] - own).abs());
+            let reach = distances.fold(0.2, f64::min) / 2.0;
+            let rest: Vec<&Kinked> = (0..kinks.len()).filter(others).map(|i| &kinked[i]).collect();
+            let mut gains = Vec::new();
+            let range = (own - reach, own + reach);
+            residual.scan(self, &rest, range, &mut |found| gains.push(found));
+            let most = gains.iter().map(|found| found.gain).fold(0.0, f64::max);
+            let enough = |found: &&Candidate| found.gain >= share * most;
+            // Only what hangs together with its own place: further away lies what another kink would explain.
+            let middle = gains.partition_point(|found| found.at < own);
+            let before = gains[..middle].iter().rev().take_while(enough).last();
+            let after = gains[middle..].iter().take_while(enough).last();
+            let first = before.map_or(own, |found| found.at);
+            let last = after.map_or(own, |found| found.at);
+            (first.min(own), last.max(own))
+        };
+        kinks.iter().zip(shares).enumerate().map(one).collect()
     }
 
     /// What decides the heights of any of `kinks`.
     pub fn heights(&self, kinks: &[f64]) -> Heights {
         let mut gamma = self.bends(&self.knots.y);
         self.solve(&mut gamma);
-        let kinked: Vec<Kinked> = kinks.iter().map(|&at| Kinked::new(self, at)).collect();
+        let kinked = Kinked::all(self, kinks);
         let kinked: Vec<&Kinked> = kinked.iter().collect();
         Heights {
             gram: gram(&kinked),
@@ -207,6 +239,32 @@ pub(super) struct Kinked {
 }
 
 impl Kinked {
+    /// All of `kinks`, four side by side: each step of a solve waits for the step before it, and four wait together.
+    pub(super) fn all(system: &System<'_>, kinks: &[f64]) -> Vec<Self> {
+        let mut found = Vec::with_capacity(kinks.len());
+        for some in kinks.chunks(LANES) {
+            if let [alone] = some {
+                found.push(Self::new(system, *alone));
+                continue;
+            }
+            let columns: Vec<_> = some.iter().map(|&at| system.column(at)).collect();
+            let mut lanes = vec![[0.0; LANES]; system.pivot.len()];
+            let mut from = lanes.len();
+            for (lane, column) in columns.iter().enumerate() {
+                for &(at, weight) in column {
+                    lanes[at][lane] += weight;
+                    from = from.min(at);
+                }
+            }
+            system.solve_lanes(&mut lanes, from);
+            for (lane, column) in columns.into_iter().enumerate() {
+                let inverse = lanes.iter().map(|values| values[lane]).collect();
+                found.push(Self { column, inverse });
+            }
+        }
+        found
+    }
+
     pub(super) fn new(system: &System<'_>, at: f64) -> Self {
         let column = system.column(at);
         let mut inverse = vec![0.0; system.pivot.len()];

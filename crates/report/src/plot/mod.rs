@@ -63,6 +63,16 @@ impl Plot {
         self.area.y + self.area.height * (1.0 - self.y.at(value))
     }
 
+    /// The smallest value of y inside.
+    pub(crate) fn y_begin(&self) -> f64 {
+        self.y.begin()
+    }
+
+    /// The largest value of y inside.
+    pub(crate) fn y_end(&self) -> f64 {
+        self.y.end()
+    }
+
     /// Grid, ticks with numbers, and the names of both axes. Needs some 52 px at the left and 36 px below the area.
     pub(crate) fn axes(&self) -> String {
         let mut out = self.axis_y();

@@ -77,6 +77,16 @@ impl Scale {
         if part.is_finite() { part.clamp(-1.0, 2.0) } else { 0.0 }
     }
 
+    /// The smallest value inside.
+    pub(crate) fn begin(&self) -> f64 {
+        self.low
+    }
+
+    /// The largest value inside.
+    pub(crate) fn end(&self) -> f64 {
+        self.high
+    }
+
     /// Name, unit where numbers do not carry it, and how it is spaced where that is not evenly.
     pub(crate) fn title(&self) -> String {
         match self.spacing {

@@ -157,7 +157,7 @@ fn table(data: &ClusterData) -> Vec<String> {
         if sites {
             cells.push(place(row).unwrap_or_default());
         }
-        table.cells(cells);
+        table.row_of(cells);
     }
     if data.noise > 0 {
         let mut cells = vec!["noise".to_owned(), count(data.noise)];
@@ -165,7 +165,7 @@ fn table(data: &ClusterData) -> Vec<String> {
             cells.push(data.noise_time_share.map_or_else(dash, percent));
         }
         cells.resize(heads.len(), String::new());
-        table.cells(cells);
+        table.row_of(cells);
     }
     let mut lines = table.lines();
     let more = data.clusters.len().saturating_sub(MOST);

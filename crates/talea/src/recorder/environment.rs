@@ -46,7 +46,7 @@ pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Pa
     // Files on a node's own disk can be out of reach when the program has ended.
     let merge = if options.live_dir.is_some() { Merge::Ranks } else { options.merge };
     let calls = if options.calls == Calls::All { "all" } else { "mpi" };
-    Variables(vec![
+    let mut variables = vec![
         ("LD_PRELOAD", preload(library, std::env::var_os("LD_PRELOAD").as_deref())),
         ("TALEA_LIVE", live.into()),
         ("TALEA_OUT", out.into()),
@@ -58,7 +58,11 @@ pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Pa
         ("TALEA_CALLERS", number(options.callers.into())),
         ("TALEA_MEMORY", number(options.memory.0)),
         ("TALEA_MERGE", if merge == Merge::Ranks { "ranks" } else { "auto" }.into()),
-    ])
+    ];
+    if let Some(sampling) = &options.sampling {
+        variables.extend(sampling.variables(out));
+    }
+    Variables(variables)
 }
 
 /// The library before what is preloaded already.

@@ -1,0 +1,245 @@
+//! Probes and call stacks of a trace, as columns that folding takes.
+//!
+//! Owns which records are readings of counters and which are samples with a stack, and the names of counters. Counters stay deltas, as
+//! the trace has them; where one was not read its column is NaN, so that sets which take turns stay apart. Only records of locations that have
+//! instances, and within their time, are taken; of more than [`MOST_COUNTERS`] counters those with the most readings.
+
+use std::collections::BTreeMap;
+
+use talea_model::trace::types;
+use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
+
+use super::{Names, Spans};
+use crate::project::{Counter, Form, Probes, Totals};
+
+/// Most counters that are folded.
+pub const MOST_COUNTERS: usize = 64;
+/// Most frames of a stack.
+const DEEPEST: u32 = 100;
+/// Values of callers that name no routine: the end, unresolved, not found.
+const NAMELESS: i64 = 2;
+
+/// Readings of counters, as columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeColumns {
+    /// Location of each.
+    pub location: Vec<u32>,
+    /// When each was taken.
+    pub time: Vec<Nanos>,
+    /// Event types of the counters: instructions and cycles first, then presets, then native ones.
+    pub types: Vec<u32>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// Counts since the previous reading; NaN where a counter was not read.
+    pub values: Vec<Vec<f64>>,
+    /// What was left out.
+    pub gaps: Gaps,
+}
+
+impl ProbeColumns {
+    /// The counters, for [`Probes::counters`].
+    pub fn counters(&self) -> Vec<Counter<'_>> {
+        let one =
+            |(name, values)| Counter { name, form: Form::Delta, values, totals: Totals::Measured };
+        self.names
+            .iter()
+            .map(String::as_str)
+            .zip(self.values.iter().map(Vec::as_slice))
+            .map(one)
+            .collect()
+    }
+
+    /// As [`crate::project()`] takes them.
+    pub fn probes<'a>(&'a self, counters: &'a [Counter<'a>]) -> Probes<'a> {
+        Probes { location: &self.location, time: &self.time, counters }
+    }
+}
+
+/// Call stacks of samples, as columns; frames lie in columns of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StackColumns {
+    /// Location of each sample.
+    pub location: Vec<u32>,
+    /// When each was taken.
+    pub time: Vec<Nanos>,
+    /// Frames of sample `i` are `starts[i]..starts[i + 1]`.
+    pub starts: Vec<usize>,
+    /// Values of routines, innermost first.
+    pub routines: Vec<u32>,
+    /// Values of lines beside the routines; 0 where there is none.
+    pub lines: Vec<u32>,
+    /// Samples without a routine that has a name.
+    pub nameless: u64,
+}
+
+/// The name of a counter: what its label calls it, or its number.
+///
+/// Labels have the forms `(PAPI_TOT_INS) Instr completed`, `PAPI_TOT_INS (Instr completed)` and plain names.
+pub fn counter_name(names: &Names<'_>, event_type: u32) -> String {
+    const PRESETS: [(u32, &str); 9] = [
+        (42_000_050, "PAPI_TOT_INS"),
+        (42_000_059, "PAPI_TOT_CYC"),
+        (42_000_000, "PAPI_L1_DCM"),
+        (42_000_002, "PAPI_L2_DCM"),
+        (42_000_007, "PAPI_L2_TCM"),
+        (42_000_008, "PAPI_L3_TCM"),
+        (42_000_055, "PAPI_BR_INS"),
+        (42_000_046, "PAPI_BR_MSP"),
+        (42_000_107, "PAPI_REF_CYC"),
+    ];
+    let label = names.event_type(event_type).unwrap_or_default().trim();
+    let inside =
+        label.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|parts| parts.0.trim());
+    let word = inside.or_else(|| label.split_whitespace().next()).unwrap_or_default();
+    let usable =
+        (1..=80).contains(&word.len()) && !word.contains(|c: char| c.is_control() || c == '"');
+    if usable {
+        return word.to_owned();
+    }
+    let preset = PRESETS.iter().find(|one| one.0 == event_type);
+    preset.map_or_else(|| event_type.to_string(), |one| one.1.to_owned())
+}
+
+/// From the first begin to the last end of the instances of each location.
+fn reach(spans: &Spans) -> BTreeMap<u32, (Nanos, Nanos)> {
+    let mut found = BTreeMap::<u32, (Nanos, Nanos)>::new();
+    for at in 0..spans.len() {
+        let (begin, end) = (spans.begin[at], spans.end[at]);
+        let reach = found.entry(spans.location[at]).or_insert((begin, end));
+        *reach = (reach.0.min(begin), reach.1.max(end));
+    }
+    found
+}
+
+/// Rows of events within the instances' time.
+fn rows_within<'a>(trace: &'a Trace, spans: &Spans) -> impl Iterator<Item = usize> + 'a {
+    let count = trace.locations.len();
+    let mut limits = vec![(Nanos(u64::MAX), Nanos(0)); count];
+    for (location, reach) in reach(spans) {
+        if let Some(limit) = limits.get_mut(location as usize) {
+            *limit = reach;
+        }
+    }
+    let columns = trace.events.location.iter().zip(&trace.events.time).enumerate();
+    columns.filter_map(move |(row, (&location, &time))| {
+        let limit = limits.get(location as usize)?;
+        (limit.0..=limit.1).contains(&Nanos(time)).then_some(row)
+    })
+}
+
+/// The counters read around instances. `wanted` names those that are taken; empty for all.
+pub fn probes(trace: &Trace, spans: &Spans, wanted: &[String]) -> ProbeColumns {
+    let names = Names::new(trace);
+    let mut readings = BTreeMap::<u32, u64>::new();
+    let mut rows = Vec::new();
+    for row in rows_within(trace, spans) {
+        let Some(pairs) = trace.events.pairs(row) else { continue };
+        let mut any = false;
+        for &event_type in trace.events.types.get(pairs).unwrap_or_default() {
+            if types::is_counter(event_type) {
+                *readings.entry(event_type).or_default() += 1;
+                any = true;
+            }
+        }
+        if any {
+            rows.push(row);
+        }
+    }
+    // By location and time, so that what later falls on one place stays in order.
+    let key = |&row: &usize| (trace.events.location[row], trace.events.time[row]);
+    if !rows.is_sorted_by_key(key) {
+        rows.sort_by_key(key);
+    }
+    let mut found = ProbeColumns::default();
+    let mut chosen: Vec<(u64, u32, String)> = readings
+        .iter()
+        .map(|(&event_type, &count)| (count, event_type, counter_name(&names, event_type)))
+        .filter(|(_, event_type, name)| {
+            let number = event_type.to_string();
+            wanted.is_empty()
+                || wanted.iter().any(|one| one.eq_ignore_ascii_case(name) || *one == number)
+        })
+        .collect();
+    chosen.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    if chosen.len() > MOST_COUNTERS {
+        let left = chosen.len() - MOST_COUNTERS;
+        chosen.truncate(MOST_COUNTERS);
+        let detail = format!(
+            "{left} counters with fewer readings than {MOST_COUNTERS} others are not folded"
+        );
+        found.gaps.note(Gap { kind: GapKind::Unsupported, rank: None, detail, count: left as u64 });
+    }
+    // Instructions and cycles first, presets before native events, the labelled before the others.
+    chosen.sort_by_key(|(_, event_type, name)| {
+        let class = match event_type {
+            42_000_050 => 0,
+            42_000_059 => 1,
+            42_000_000..=42_000_999 => 2,
+            _ if name.parse::<u32>().is_err() => 3,
+            _ => 4,
+        };
+        (class, *event_type)
+    });
+    let places: BTreeMap<u32, usize> =
+        chosen.iter().enumerate().map(|(at, one)| (one.1, at)).collect();
+    found.types = chosen.iter().map(|one| one.1).collect();
+    found.names = unique(chosen);
+    found.values = vec![vec![f64::NAN; rows.len()]; found.types.len()];
+    for (at, &row) in rows.iter().enumerate() {
+        let Some(event) = trace.events.get(row) else { continue };
+        found.location.push(event.location);
+        found.time.push(Nanos(event.time));
+        for (event_type, &value) in event.types.iter().zip(event.values) {
+            if let Some(&column) = places.get(event_type) {
+                found.values[column][at] = value as f64;
+            }
+        }
+    }
+    found
+}
+
+/// Names that differ: of counters with the same name all but the first get their number too.
+fn unique(chosen: Vec<(u64, u32, String)>) -> Vec<String> {
+    let mut seen = std::collections::BTreeSet::new();
+    let name = |(_, event_type, name): (u64, u32, String)| {
+        if seen.insert(name.clone()) { name } else { format!("{name}:{event_type}") }
+    };
+    chosen.into_iter().map(name).collect()
+}
+
+/// Samples with call stacks within the instances' time.
+pub fn stacks(trace: &Trace, spans: &Spans) -> StackColumns {
+    let mut found = StackColumns { starts: vec![0], ..StackColumns::default() };
+    let mut frames = BTreeMap::<u32, (i64, i64)>::new();
+    for row in rows_within(trace, spans) {
+        let Some(event) = trace.events.get(row) else { continue };
+        frames.clear();
+        for (&event_type, &value) in event.types.iter().zip(event.values) {
+            if types::SAMPLE_CALLER.contains(&event_type) {
+                let depth = event_type - types::SAMPLE_CALLER.start();
+                frames.entry(depth.min(DEEPEST)).or_default().0 = value;
+            } else if types::SAMPLE_LINE.contains(&event_type) {
+                let depth = event_type - types::SAMPLE_LINE.start();
+                frames.entry(depth.min(DEEPEST)).or_default().1 = value;
+            }
+        }
+        // The 0 at the end of a trace ends its last sample, and is none.
+        if frames.values().all(|frame| frame.0 == 0) {
+            continue;
+        }
+        let first = found.routines.len();
+        for &(routine, line) in frames.values() {
+            if let Ok(routine) = u32::try_from(routine)
+                && i64::from(routine) > NAMELESS
+            {
+                found.routines.push(routine);
+                found.lines.push(u32::try_from(line).unwrap_or_default());
+            }
+        }
+        found.nameless += u64::from(found.routines.len() == first);
+        found.location.push(event.location);
+        found.time.push(Nanos(event.time));
+        found.starts.push(found.routines.len());
+    }
+    found
+}

@@ -1,0 +1,221 @@
+//! How well curves foretell instances that they have not seen, and how often their band holds what those counted.
+//!
+//! Owns the trial that figures in results come from. Instances are put into six groups in turns; each choice of half of the groups is
+//! fitted from the start - smoothing and jumps included - and compared with what the other half counted directly between samples, on
+//! average, in equal cells. The noise of the half that is foretold is in the error; for the band it is added to its width.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::band::student;
+use crate::fit::Curve;
+use crate::held::spacing;
+use crate::project::Projected;
+
+/// Groups of instances.
+const GROUPS: usize = 6;
+/// Cells in which rates are compared.
+const MOST_CELLS: usize = 100;
+/// With more samples few splits say as much.
+const MOST_SAMPLES: usize = 100_000;
+/// That few.
+const FEW: usize = 4;
+/// As many as there are ways to take half of six groups.
+pub const ALL_SPLITS: usize = 20;
+
+/// What the trial gave; all as shares of the mean rate but `coverage`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// Root mean square error of the rate over cells, mean over splits.
+    pub error: f64,
+    /// Mean absolute error, likewise.
+    pub absolute: f64,
+    /// What one half counted directly against what the other did: what an estimate without any model would have.
+    pub direct: f64,
+    /// Share of cells in which the other half's mean lies in the 95 % band, the standard error of that mean taken into account; NaN where
+    /// there is no band.
+    pub coverage: f64,
+    /// Cells.
+    pub cells: usize,
+    /// Ways in which the instances were split.
+    pub splits: usize,
+}
+
+/// Those instances of `all` that `keep` holds for, by their place.
+pub fn part(all: &Projected, keep: impl Fn(usize) -> bool) -> Projected {
+    let mut part =
+        Projected { counter: all.counter.clone(), starts: vec![0], ..Projected::default() };
+    for at in (0..all.instances.len()).filter(|&at| keep(at)) {
+        let (x, y) = all.samples(at);
+        part.x.extend(x);
+        part.y.extend(y);
+        part.starts.push(part.x.len());
+        part.instances.push(all.instances[at]);
+        part.durations.push(all.durations[at]);
+        part.totals.push(all.totals[at]);
+    }
+    part
+}
+
+/// What one instance counted in each of `cells` cells between its samples, in mean rates.
+fn cells_of((x, y): (&[f64], &[f64]), cells: usize) -> Vec<f64> {
+    let mut next = 0;
+    let mut before = (0.0, 0.0);
+    let mut last = 0.0;
+    (1..=cells)
+        .map(|edge| {
+            let edge = edge as f64 / cells as f64;
+            while next < x.len() && x[next] < edge {
+                before = (x[next], y[next]);
+                next += 1;
+            }
+            let after = if next < x.len() { (x[next], y[next]) } else { (1.0, 1.0) };
+            let width = after.0 - before.0;
+            let share = if width > 0.0 { (edge - before.0) / width } else { 1.0 };
+            let now = before.1 + share * (after.1 - before.1);
+            let counted = now - std::mem::replace(&mut last, now);
+            counted * cells as f64
+        })
+        .collect()
+}
+
+fn mean(rows: &[&Vec<f64>], cells: usize) -> Vec<f64> {
+    let mut mean = vec![0.0; cells];
+    for row in rows {
+        mean.iter_mut().zip(*row).for_each(|(sum, value)| *sum += value / rows.len() as f64);
+    }
+    mean
+}
+
+/// Scores `fit`, which makes a curve of instances, in `most` splits at most. Absent with fewer than two instances, with so few samples in each that they have not
+/// four cells, and where nothing can be fitted.
+pub fn score(
+    all: &Projected,
+    most: usize,
+    fit: impl Fn(&Projected) -> Option<Curve> + Sync,
+) -> Option<Score> {
+    let count = all.instances.len();
+    let cells = ((0.5 / spacing(all)) as usize).min(MOST_CELLS);
+    let groups = count.min(GROUPS);
+    if groups < 2 || cells < 4 || all.starts.len() != count + 1 {
+        return None;
+    }
+    let rows: Vec<Vec<f64>> = (0..count).map(|at| cells_of(all.samples(at), cells)).collect();
+    let mut splits: Vec<usize> = (0..1_usize << groups)
+        .filter(|chosen| chosen.count_ones() as usize == groups / 2)
+        .collect();
+    let most = if all.x.len() > MOST_SAMPLES { most.min(FEW) } else { most }.max(1);
+    splits = splits.iter().copied().step_by(splits.len().div_ceil(most)).collect();
+    let one = |&chosen: &usize| {
+        let own = |at: usize| chosen >> (at % groups) & 1 == 1;
+        let curve = fit(&part(all, own))?;
+        let half = |wanted: bool| -> Vec<&Vec<f64>> {
+            (0..count).filter(|&at| own(at) == wanted).map(|at| &rows[at]).collect()
+        };
+        let (seen, unseen) = (half(true), half(false));
+        let (counted, truth) = (mean(&seen, cells), mean(&unseen, cells));
+        let fitted: Vec<f64> = (0..cells)
+            .map(|cell| {
+                let edge = |cell: usize| curve.share(cell as f64 / cells as f64);
+                (edge(cell + 1) - edge(cell)) * cells as f64
+            })
+            .collect();
+        let n = cells as f64;
+        let pairs = |a: &[f64]| a.iter().zip(&truth).map(|(a, b)| a - b).collect::<Vec<f64>>();
+        let rms = |errors: &[f64]| (errors.iter().map(|e| e * e).sum::<f64>() / n).sqrt();
+        let errors = pairs(&fitted);
+        let absolute = errors.iter().map(|e| e.abs()).sum::<f64>() / n;
+        let inside = covered(&curve, &fitted, &unseen, &truth, &rows);
+        Some([rms(&errors), absolute, rms(&pairs(&counted)), inside])
+    };
+    let found: Vec<[f64; 4]> = splits.par_iter().filter_map(one).collect();
+    let number = found.len() as f64;
+    let average = |at: usize| found.iter().map(|one| one[at]).sum::<f64>() / number;
+    let score = Score {
+        error: average(0),
+        absolute: average(1),
+        direct: average(2),
+        coverage: average(3),
+        cells,
+        splits: found.len(),
+    };
+    score.error.is_finite().then_some(score)
+}
+
+/// Share of cells in which `truth` lies in the band around `fitted`, whose half width is that of the curve's band there, and the
+/// error of the truth: the spread of all instances over the root of how many the truth is the mean of.
+fn covered(
+    curve: &Curve,
+    fitted: &[f64],
+    unseen: &[&Vec<f64>],
+    truth: &[f64],
+    rows: &[Vec<f64>],
+) -> f64 {
+    let cells = truth.len();
+    let factor = student(rows.len().saturating_sub(1));
+    let all = mean(&rows.iter().collect::<Vec<_>>(), cells);
+    let points = curve.x.len().saturating_sub(1);
+    let mut inside = 0.0;
+    for cell in 0..cells {
+        let squares: f64 = rows.iter().map(|row| (row[cell] - all[cell]).powi(2)).sum();
+        let variance = squares / (rows.len() as f64 - 1.0) / unseen.len() as f64;
+        let from = cell * points / cells;
+        let to = ((cell + 1) * points / cells).min(points).max(from);
+        let width = (to - from + 1) as f64;
+        let end = |ends: &[f64]| ends[from..=to].iter().sum::<f64>() / width;
+        let value = end(&curve.rate.value);
+        let (below, above) = (value - end(&curve.rate.low), end(&curve.rate.high) - value);
+        if below.is_nan() || above.is_nan() {
+            return f64::NAN;
+        }
+        let error = truth[cell] - fitted[cell];
+        let half = if error < 0.0 { below } else { above };
+        inside += f64::from(u8::from(error.abs() <= half.hypot(factor * variance.sqrt())));
+    }
+    inside / cells as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_model::Nanos;
+
+    use super::*;
+    use crate::{FitOptions, fit};
+
+    fn even(instances: usize, samples: usize) -> Projected {
+        let mut made = Projected { counter: "c".into(), starts: vec![0], ..Projected::default() };
+        for at in 0..instances {
+            for i in 0..samples {
+                let x = (i as f64 + (at + 1) as f64 / (instances + 1) as f64) / samples as f64;
+                made.x.push(x);
+                made.y.push(0.5 * (x + x * x));
+            }
+            made.starts.push(made.x.len());
+            made.instances.push(at as u32);
+            made.durations.push(Nanos(1000));
+            made.totals.push(100.0);
+        }
+        made
+    }
+
+    #[test]
+    fn a_curve_without_noise_is_foretold_exactly() {
+        let found =
+            score(&even(6, 50), ALL_SPLITS, |part| fit(part, &FitOptions::default()).ok()).unwrap();
+        assert_eq!((found.cells, found.splits), (25, 20));
+        assert!(found.error < 1e-3 && found.absolute <= found.error, "{found:?}");
+        assert!(found.coverage > 0.9, "{found:?}");
+        assert!((cells_of((&[0.5], &[0.25]), 2)[0] - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn too_little_has_no_score() {
+        let options = FitOptions::default();
+        assert_eq!(score(&even(1, 50), 9, |part| fit(part, &options).ok()), None);
+        assert_eq!(score(&even(6, 3), 9, |part| fit(part, &options).ok()), None);
+        assert_eq!(
+            score(&Projected { starts: vec![0], ..Projected::default() }, 9, |_| None),
+            None
+        );
+    }
+}

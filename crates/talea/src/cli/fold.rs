@@ -1,0 +1,197 @@
+//! The command line of `talea fold`.
+//!
+//! Owns its definitions and help texts, the keys of its JSON among them, and what arguments become for [`crate::folding`].
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use talea_fold::{Outliers, SelectOptions};
+use talea_model::{Nanos, Rank};
+
+use super::values;
+use crate::folding::{Extent, Fit, Groups, Options, Print, Ranks, Trial, What};
+
+/// Fold a region: what happens inside one execution of it, from samples of many
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Fold a region: what happens inside one execution of it, from samples of many.
+
+Each execution of a loop, routine or cluster has few samples; together they show how counters and the call stack develop \
+inside, as if one had been sampled densely. Every curve comes with a 95 % band and with its error against executions that it \
+was not fitted to.")]
+#[command(after_long_help = "\
+Examples:
+  talea fold trace.prv --list                       which regions there are
+  talea fold trace.prv                              iterations, else the routine with the most time
+  talea fold trace.prv --region solve --html solve.html
+  talea fold trace.prv --region 'User function' --value main --without-mpi
+  talea fold trace.prv --region cluster:1 --counter PAPI_TOT_INS,PAPI_L1_DCM
+  talea fold trace.prv --overlay --svg ranks.svg    each rank, and where they differ
+  talea fold before.prv after.prv --region solve    two runs beside each other
+  talea fold trace.prv --model 'BPI = PAPI_BR_INS / PAPI_TOT_INS'
+  talea fold trace.prv --out-prv folded.prv         the curves inside one instance, for Paraver
+
+Regions: iteration; cluster, cluster:N; state, state:NAME; between:CALL (from one call to the next);
+the label or number of an event type; TYPE=VALUE; the name of a routine or of any other value.
+Without --region: iterations, else the routine with the most time, else the largest cluster, else
+from one call of a collective operation to the next, else the state with the most time.
+
+Models are expressions of counters, which stand for their rates a second. Where their counters are
+there: MIPS, IPC, clock, misses per 1000 instructions.
+
+held-out (error_held_out): the instances are put into two halves in turns; the curve fitted on one
+half is compared with what the other half counted directly between its samples, on average, in 100
+equal parts of the region (fewer where there are few samples), as a root mean square in mean rates.
+The noise of the second half is in it. With --score: the mean over all choices of half of six groups of
+instances, smoothing and jumps chosen anew in each; and `in band` (band_coverage), the share of
+parts in which what the other half counted lies in the 95 % band, given the error of its mean.
+
+JSON: {inputs, region: {name, of, argument, without_mpi, why}, fit, scored, findings, name, found,
+folded, outliers, mean_ns, spread, locations, coverage: {samples, hole_at, hole, hole_expected,
+empty, period_ns}, counters: [{name, event_type, samples, instances, smoothing, error_held_out,
+error_estimated, band_coverage, jumps: [{at, within, height}], phases: [{from, to, rate}],
+mean_total, mean_rate, rate: {value, low, high}, accumulated: {value, low, high}, points}],
+models: [{name, expression, unit, mean, curve: {value, low, high}}], stack: [{from, to, routine,
+samples, purity, mixed, lines: [{name, share}]}], lines: [{from, to, routine, line, file, share,
+samples}], parts, differences: [{counter, from, to, lowest, highest, difference}], gaps}.
+Places are shares of the region from 0 to 1, curves have --points values at equal steps, rates are
+counts a second, errors and spread shares of the mean; smoothing is lambda of sum (y - f)^2 + lambda *
+integral f''^2 of accumulated shares. What could not be had is null. parts has the keys of a
+group (name to lines) for each rank, group or input. With --list: [{input, regions: [{region, name,
+of, instances, time_ns, mean_ns, locations}]}].")]
+pub(super) struct FoldArgs {
+    /// Traces (.prv, .prv.gz) or run directories; several are folded together and laid over each other
+    #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
+    inputs: Vec<PathBuf>,
+    /// What is folded, see below
+    #[arg(long, value_name = "REGION")]
+    region: Option<String>,
+    /// Value of the region's event type, by name or number [default: the one with the most time]
+    #[arg(long, value_name = "NAME|NUMBER", allow_hyphen_values = true)]
+    value: Option<String>,
+    /// Cut the time in MPI out, and what was counted there
+    #[arg(long)]
+    without_mpi: bool,
+    /// Only instances of this rank, counted from 0
+    #[arg(long, value_name = "N", value_parser = values::rank, conflicts_with = "overlay")]
+    rank: Option<Rank>,
+    /// Each rank for itself too, laid over each other
+    #[arg(long)]
+    overlay: bool,
+    /// Counters to fold, by name or number [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    counter: Vec<String>,
+    /// What combines counters: 'NAME = EXPRESSION'; may be given several times
+    #[arg(long, value_name = "MODEL")]
+    model: Vec<String>,
+    /// How curves are fitted
+    #[arg(long, value_enum, default_value_t = Fit::Spline)]
+    fit: Fit,
+    /// Which instances are left out for their duration: mad (beyond 1.5 median absolute deviations and 5 %), sigma=N
+    /// (beyond N standard deviations), none
+    #[arg(long, value_name = "RULE", value_parser = outliers, default_value = "mad")]
+    outliers: Outliers,
+    /// Fold each kind of duration for itself [default: the kind with the most time]
+    #[arg(long, conflicts_with = "overlay")]
+    groups: bool,
+    /// Leave out instances that begin before: 1.5s, 200ms, or nanoseconds since the start
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    from: Option<Nanos>,
+    /// Leave out instances that end after
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    to: Option<Nanos>,
+    /// Try every curve and its band on instances that it was not fitted to
+    #[arg(long)]
+    score: bool,
+    /// Points of each curve
+    #[arg(long, value_name = "N", default_value_t = 501, value_parser = clap::value_parser!(u32).range(11..=20_001))]
+    points: u32,
+    /// Write a picture
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+    /// Write a page with pictures and tables
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+    /// Write all curves as comma-separated values
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    csv: Option<PathBuf>,
+    /// Write the first trace with the folded counters inside one instance, .pcf and .row beside it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out_prv: Option<PathBuf>,
+    /// Only list the regions
+    #[arg(long)]
+    list: bool,
+    /// JSON with stable keys instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// `mad`, `sigma=N` or `none`.
+fn outliers(text: &str) -> Result<Outliers, String> {
+    let sigma =
+        |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    match text.trim() {
+        "mad" => Ok(SelectOptions::default().outliers),
+        "none" => Ok(Outliers::Keep),
+        other => other
+            .strip_prefix("sigma=")
+            .and_then(sigma)
+            .map(Outliers::Sigma)
+            .ok_or_else(|| "expected mad, sigma=N with N above 0, or none".to_owned()),
+    }
+}
+
+impl From<FoldArgs> for Options {
+    fn from(args: FoldArgs) -> Self {
+        let ranks = match args.rank {
+            Some(rank) => Ranks::One(rank),
+            None if args.overlay => Ranks::Overlaid,
+            None => Ranks::Together,
+        };
+        Self {
+            inputs: args.inputs,
+            what: What {
+                region: args.region,
+                value: args.value,
+                extent: if args.without_mpi { Extent::WithoutMpi } else { Extent::Whole },
+                ranks,
+                counters: args.counter,
+                models: args.model,
+                fit: args.fit,
+                outliers: args.outliers,
+                groups: if args.groups { Groups::Each } else { Groups::Largest },
+                from: args.from,
+                to: args.to,
+                trial: if args.score { Trial::Whole } else { Trial::Quick },
+                points: args.points as usize,
+            },
+            print: match (args.list, args.json) {
+                (true, true) => Print::ListJson,
+                (true, false) => Print::List,
+                (false, true) => Print::Json,
+                (false, false) => Print::Text,
+            },
+            svg: args.svg,
+            html: args.html,
+            csv: args.csv,
+            out_prv: args.out_prv,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_for_outliers() {
+        assert_eq!(outliers("sigma=3"), Ok(Outliers::Sigma(3.0)));
+        assert_eq!(outliers("none"), Ok(Outliers::Keep));
+        for wrong in ["sigma=0", "sigma=x", "sigma", "", "nan"] {
+            assert!(outliers(wrong).is_err(), "{wrong}");
+        }
+    }
+}

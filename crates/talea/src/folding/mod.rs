@@ -1,0 +1,145 @@
+//! `talea fold`: the behaviour inside one execution of a region.
+//!
+//! Owns the order of the command: read, fold, print, write the files that were asked for. The analysis ([`analyse`]) is a function of
+//! traces that reports call too; it does not know of files.
+
+mod analyse;
+mod differences;
+mod findings;
+mod group;
+mod inject;
+mod list;
+mod models;
+mod tables;
+mod text;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use talea_model::Trace;
+use talea_report::{fold_html, fold_svg};
+use talea_run::directory::{WriteError, replace};
+
+use self::analyse::AnalyseError;
+pub(crate) use self::analyse::{Extent, Fit, Groups, Ranks, Trial, What, analyse};
+use self::inject::InjectError;
+use crate::convert::paraver::{self, SaveError};
+use crate::exit::{Exit, Expected};
+use crate::input::{self, InputError};
+use crate::terminal::{Progress, say};
+
+/// What to fold, and what becomes of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// Traces or run directories; at least one.
+    pub(crate) inputs: Vec<PathBuf>,
+    /// What, and how.
+    pub(crate) what: What,
+    /// What is printed.
+    pub(crate) print: Print,
+    /// Picture.
+    pub(crate) svg: Option<PathBuf>,
+    /// Page.
+    pub(crate) html: Option<PathBuf>,
+    /// Table.
+    pub(crate) csv: Option<PathBuf>,
+    /// The first trace with the folded counters on one instance.
+    pub(crate) out_prv: Option<PathBuf>,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Print {
+    /// Findings and a table.
+    Text,
+    /// The public data.
+    Json,
+    /// The regions of the traces.
+    List,
+    /// The same as JSON.
+    ListJson,
+}
+
+/// Why nothing was folded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FoldError {
+    /// What is to be folded.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The analysis.
+    #[error(transparent)]
+    Analyse(#[from] AnalyseError),
+    /// A file.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The trace with folded counters.
+    #[error(transparent)]
+    Inject(#[from] InjectError),
+    /// Its files.
+    #[error(transparent)]
+    Save(#[from] SaveError),
+    /// Standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Expected for FoldError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Input(error) => error.exit(),
+            Self::Output(error) => Exit::of_output(error),
+            _ => Exit::Input,
+        }
+    }
+}
+
+/// Folds.
+pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
+    let mut progress = Progress::new();
+    let mut traces: Vec<(String, Trace)> = Vec::new();
+    for path in &options.inputs {
+        let input = input::load(path, &mut progress)?;
+        traces.push((path.display().to_string(), input.trace));
+    }
+    if let Print::List | Print::ListJson = options.print {
+        drop(progress);
+        return Ok(print(&list::list(&traces, options.print))?);
+    }
+    progress.step("folding");
+    let named: Vec<(String, &Trace)> =
+        traces.iter().map(|(name, trace)| (name.clone(), trace)).collect();
+    let folded = analyse(&named, &options.what)?;
+    let data = &folded.data;
+    if let Some(path) = &options.out_prv {
+        progress.step("writing");
+        let made = inject::inject(&traces[0].1, &folded, &options.what)?;
+        paraver::save(&made, path)?;
+    }
+    if let Some(path) = &options.svg {
+        replace(path, fold_svg(data).as_bytes())?;
+    }
+    if let Some(path) = &options.html {
+        replace(path, fold_html(data).as_bytes())?;
+    }
+    if let Some(path) = &options.csv {
+        replace(path, tables::csv(data).as_bytes())?;
+    }
+    drop(progress);
+    if options.print == Print::Json {
+        // Writing to a string fails only for maps with keys that are not text; there are none.
+        print(&(serde_json::to_string_pretty(data).unwrap_or_default() + "\n"))?;
+    } else {
+        print(&text::text(data))?;
+    }
+    let files = [&options.out_prv, &options.svg, &options.html, &options.csv];
+    for path in files.into_iter().flatten() {
+        say(&format!("wrote {}", path.display()));
+    }
+    Ok(())
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}

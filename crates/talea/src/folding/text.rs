@@ -1,0 +1,261 @@
+//! What `talea fold` prints: sentences, a table of counters with a picture of each rate, the call stack as rows.
+//!
+//! Owns the layout within 100 columns.
+
+use talea_model::Nanos;
+use talea_model::units::si;
+use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
+
+use super::findings::percent;
+use crate::table::{Column, Table};
+use crate::terminal::{Palette, WIDTH, clean, wrapped};
+
+/// Columns of the picture of a rate.
+const PICTURE: usize = 24;
+/// Longest name of a routine.
+const ROUTINE: usize = 38;
+/// Rows of the call stack.
+const RUNS: usize = 24;
+/// Gaps that are told in full.
+const GAPS: usize = 12;
+
+/// Everything that is printed.
+pub(super) fn text(data: &FoldedData) -> String {
+    let palette = Palette::stdout();
+    let mut lines: Vec<String> = Vec::new();
+    for (at, finding) in data.findings.iter().enumerate() {
+        for line in wrapped(finding, WIDTH) {
+            lines.push(if at == 0 { palette.strong(&line) } else { line });
+        }
+    }
+    if !data.all.counters.is_empty() {
+        lines.push(String::new());
+        lines.extend(counters(&data.all, data));
+    }
+    if !data.all.models.is_empty() {
+        lines.push(String::new());
+        lines.extend(models(&data.all.models));
+    }
+    if !data.all.stack.is_empty() {
+        lines.push(String::new());
+        lines.extend(stack(&data.all));
+    }
+    if !data.parts.is_empty() {
+        lines.push(String::new());
+        lines.extend(parts(data));
+    }
+    let coverage = &data.all.coverage;
+    if coverage.samples > 0 {
+        let period =
+            coverage.period_ns.map_or_else(String::new, |period| format!(", one each {period}"));
+        lines.push(String::new());
+        lines.extend(wrapped(
+            &format!(
+                "{} samples{period}; the widest part of the region without one is {} ({} if they fell at random).",
+                coverage.samples,
+                percent(coverage.hole),
+                percent(coverage.hole_expected)
+            ),
+            WIDTH,
+        ));
+    }
+    for (at, gap) in data.gaps.iter().enumerate() {
+        if at == GAPS {
+            lines.push(palette.faint("more gaps: --json has all"));
+            break;
+        }
+        for (row, line) in wrapped(&gap.detail, WIDTH - 5).into_iter().enumerate() {
+            lines.push(
+                palette.faint(&format!("{}{line}", if row == 0 { "gap: " } else { "     " })),
+            );
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Values in blocks of eighths, from 0 to the largest; what is no number is a blank.
+fn picture(values: &[f64], width: usize) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let steps = values.len();
+    let mean = |column: usize| {
+        let (from, to) = (
+            column * steps / width,
+            ((column + 1) * steps / width).max(column * steps / width + 1),
+        );
+        let part = values.get(from..to.min(steps)).unwrap_or_default();
+        part.iter().sum::<f64>() / part.len() as f64
+    };
+    let means: Vec<f64> = (0..width).map(mean).collect();
+    let most = means.iter().copied().filter(|mean| mean.is_finite()).fold(0.0, f64::max);
+    let block = |mean: f64| {
+        let level = (8.0 * mean / most).ceil() as usize;
+        if mean.is_finite() && most > 0.0 { BLOCKS[level.clamp(1, 8) - 1] } else { ' ' }
+    };
+    means.into_iter().map(block).collect()
+}
+
+fn share(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), percent)
+}
+
+fn counters(group: &FoldedGroup, data: &FoldedData) -> Vec<String> {
+    let mut table = Table::new(&[
+        ("counter", Column::Yields),
+        ("samples", Column::Right),
+        ("inst.", Column::Right),
+        ("mean rate", Column::Right),
+        ("held-out", Column::Right),
+        (if data.scored { "in band" } else { "band ±" }, Column::Right),
+        ("jumps", Column::Right),
+        ("rate over the region, from 0", Column::Left),
+    ]);
+    let band = |counter: &FoldedCounter| {
+        if data.scored { share(counter.band_coverage) } else { share(half_width(counter)) }
+    };
+    for counter in &group.counters {
+        table.row([
+            counter.name.clone(),
+            counter.samples.to_string(),
+            counter.instances.to_string(),
+            si(counter.mean_rate, "/s"),
+            share(counter.error_held_out),
+            band(counter),
+            counter.jumps.len().to_string(),
+            picture(&counter.rate.value, PICTURE),
+        ]);
+    }
+    table.lines()
+}
+
+/// Median half width of the band in mean rates.
+fn half_width(counter: &FoldedCounter) -> Option<f64> {
+    let ends = counter.rate.low.iter().zip(&counter.rate.high);
+    let mut widths: Vec<f64> = ends
+        .map(|(low, high)| (high - low) / 2.0 / counter.mean_rate)
+        .filter(|w| w.is_finite())
+        .collect();
+    let middle = widths.len() / 2;
+    (!widths.is_empty()).then(|| *widths.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+fn models(models: &[FoldedModel]) -> Vec<String> {
+    let mut table = Table::new(&[
+        ("model", Column::Yields),
+        ("mean", Column::Right),
+        ("least", Column::Right),
+        ("most", Column::Right),
+        ("over the region, from 0", Column::Left),
+    ]);
+    for model in models {
+        let finite = || model.curve.value.iter().copied().filter(|value| value.is_finite());
+        let number = |value: f64| if value.is_finite() { plain(value) } else { "-".to_owned() };
+        table.row([
+            if model.unit.is_empty() || model.unit == model.name {
+                model.name.clone()
+            } else {
+                format!("{} ({})", model.name, model.unit)
+            },
+            number(model.mean),
+            number(finite().fold(f64::INFINITY, f64::min)),
+            number(finite().fold(f64::NEG_INFINITY, f64::max)),
+            picture(&model.curve.value, PICTURE),
+        ]);
+    }
+    table.lines()
+}
+
+/// Three digits without a prefix, as ratios are read.
+fn plain(value: f64) -> String {
+    let digits = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+fn stack(group: &FoldedGroup) -> Vec<String> {
+    let mut table = Table::new(&[
+        ("routine", Column::Left),
+        ("from", Column::Right),
+        ("to", Column::Right),
+        ("time", Column::Right),
+        ("samples", Column::Right),
+        ("pure", Column::Right),
+        ("line", Column::Yields),
+    ]);
+    for run in group.stack.iter().take(RUNS) {
+        // The last part of a qualified name tells most.
+        let short = |name: &str| clean(name.rsplit("::").next().unwrap_or(name), ROUTINE);
+        let turns = || {
+            let names: Vec<String> = run.mixed.iter().map(|name| short(name)).collect();
+            clean(&format!("in turns: {}", names.join(", ")), ROUTINE)
+        };
+        let routine = run.routine.as_deref().map_or_else(turns, |name| {
+            if name.chars().count() <= ROUTINE { name.to_owned() } else { short(name) }
+        });
+        let line = |one: &talea_report::data::folded::FoldedShare| {
+            // Number and file; the module behind it is that of the routine.
+            let text = one.name.split(',').next().unwrap_or_default().replace(['(', ')'], "");
+            format!("{:.0} % {text}", 100.0 * one.share)
+        };
+        table.row([
+            routine,
+            percent(run.from),
+            percent(run.to),
+            Nanos(((run.to - run.from) * group.mean_ns.0 as f64) as u64).to_string(),
+            run.samples.to_string(),
+            percent(run.purity),
+            run.lines.iter().take(1).map(line).collect::<Vec<_>>().join(", "),
+        ]);
+    }
+    let mut lines = table.lines();
+    if group.stack.len() > RUNS {
+        lines.push(format!("and {} more stretches, see --json", group.stack.len() - RUNS));
+    }
+    lines
+}
+
+/// One row a part: its instances, and the rate of the first counter that all have.
+fn parts(data: &FoldedData) -> Vec<String> {
+    let common = data.all.counters.iter().find(|counter| {
+        data.parts.iter().all(|part| part.counters.iter().any(|one| one.name == counter.name))
+    });
+    let name = common.map_or("", |counter| counter.name.as_str());
+    let mut table = Table::new(&[
+        ("part", Column::Yields),
+        ("inst.", Column::Right),
+        ("duration", Column::Right),
+        ("spread", Column::Right),
+        (if name.is_empty() { "rate" } else { name }, Column::Right),
+        ("held-out", Column::Right),
+        ("rate over the region, from 0", Column::Left),
+    ]);
+    for part in &data.parts {
+        let counter = part.counters.iter().find(|one| one.name == name);
+        table.row([
+            part.name.clone(),
+            part.folded.to_string(),
+            part.mean_ns.to_string(),
+            if part.spread.is_finite() { percent(part.spread) } else { "-".to_owned() },
+            counter.map_or_else(|| "-".to_owned(), |one| si(one.mean_rate, "/s")),
+            share(counter.and_then(|one| one.error_held_out)),
+            counter.map_or_else(String::new, |one| picture(&one.rate.value, PICTURE)),
+        ]);
+    }
+    table.lines()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_of_rates() {
+        assert_eq!(picture(&[0.0, 1.0, 2.0, 4.0], 4), "▁▂▄█");
+        assert_eq!(picture(&[1.0, f64::NAN, 1.0], 3), "█ █");
+        assert_eq!(picture(&[], 3), "   ");
+        assert_eq!(picture(&[2.0], 3).chars().count(), 3);
+    }
+}
