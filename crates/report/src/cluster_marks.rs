@@ -19,6 +19,7 @@ pub(crate) fn class(cluster: u32) -> String {
 }
 
 /// Adds the outline of a mark with radius `r` around a place to the data of a path.
+#[allow(clippy::many_single_char_names, reason = "coordinates and lengths of an outline")]
 pub(crate) fn mark(path: &mut String, cluster: u32, (x, y): (f64, f64), r: f64) {
     let Some(place) = cluster.checked_sub(1) else {
         let arm = r * 0.9;

@@ -275,3 +275,129 @@ pub fn track_html(data: &TrackData) -> String {
     );
     page(&format!("clusters over {}", names.join(", ")), &facts, &data.findings, &data.gaps, &body)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::clusters::{
+        ClusterRow, ClusterRowTimeline, ClusterSite, ClusterSpan, ClusterTimeline, CounterData,
+        FrameData, ObjectData, ObjectFrame, ScatterData, ScatterMark,
+    };
+
+    const EVIL: &str = "</style><script>alert(1)</script>";
+
+    fn dimension(name: &str, logarithmic: bool) -> DimensionData {
+        DimensionData {
+            name: name.into(),
+            expression: name.into(),
+            logarithmic,
+            factor: 1.0,
+            ..DimensionData::default()
+        }
+    }
+
+    fn row(id: u32) -> ClusterRow {
+        let site = ClusterSite { function: EVIL.into(), line: "a.c:1".into(), share: 1.0 };
+        let counter = CounterData { name: EVIL.into(), ..CounterData::default() };
+        ClusterRow {
+            id,
+            points: 3,
+            centroid: vec![10.0, f64::NAN],
+            mean_duration_ns: Some(1e6),
+            site: Some(site),
+            counters: vec![counter],
+            ..ClusterRow::default()
+        }
+    }
+
+    fn data(clusters: u32) -> ClusterData {
+        let mark = |n: u32| ScatterMark {
+            x: f64::from(n),
+            y: f64::from(n % 7),
+            points: 1 + u64::from(n),
+            cluster: n,
+        };
+        let span = |n: u32| ClusterSpan {
+            begin: u64::from(n) * 100,
+            end: u64::from(n) * 100 + 90,
+            cluster: n,
+            bursts: 1,
+        };
+        ClusterData {
+            input: EVIL.into(),
+            dimensions: vec![dimension(EVIL, true), dimension("IPC", false)],
+            clusters: (1..=clusters).map(row).collect(),
+            noise: 1,
+            scatter: ScatterData {
+                axes: vec![0, 1],
+                marks: (0..=clusters).map(mark).collect(),
+                points: 99,
+            },
+            timeline: ClusterTimeline {
+                from: 0,
+                to: 100 * u64::from(clusters),
+                rows: vec![ClusterRowTimeline {
+                    name: EVIL.into(),
+                    spans: (0..clusters).map(span).collect(),
+                }],
+                ranks: 4,
+            },
+            findings: vec![EVIL.into()],
+            ..ClusterData::default()
+        }
+    }
+
+    fn is_whole(text: &str) {
+        assert!(
+            !text.contains("<script") && !text.contains("NaN") && !text.contains("inf "),
+            "{text}"
+        );
+        let count = |what: &str| text.matches(what).count();
+        assert_eq!((count("<svg"), count("<g>")), (count("</svg>"), count("</g>")));
+    }
+
+    #[test]
+    fn nothing_from_outside_becomes_markup_and_nothing_is_not_a_number() {
+        for clusters in [0, 1, 3, 40] {
+            let data = data(clusters);
+            let page = cluster_html(&data);
+            is_whole(&page);
+            assert!(clusters == 0 || page.contains("a.c:1"));
+            assert_eq!(page.contains("and 18 more clusters"), clusters == 40);
+        }
+        is_whole(&cluster_html(&ClusterData::default()));
+        // One dimension over time.
+        let mut one = data(2);
+        one.dimensions.truncate(1);
+        one.scatter.axes.truncate(1);
+        is_whole(&cluster_html(&one));
+    }
+
+    #[test]
+    fn trajectories_break_where_an_object_is_missing() {
+        let frame = |share| ObjectFrame {
+            centroid: vec![1e6, 1.5],
+            time_share: Some(share),
+            mean_duration_ns: Some(1e6),
+            ..ObjectFrame::default()
+        };
+        let named = |name: &str| FrameData { name: name.into(), ..FrameData::default() };
+        let data = TrackData {
+            dimensions: vec![dimension("instructions", true), dimension("IPC", false)],
+            frames: vec![named("1"), named(EVIL), named("16"), named("64")],
+            objects: vec![ObjectData {
+                id: 1,
+                site: None,
+                frames: vec![Some(frame(0.5)), None, Some(frame(0.4)), Some(frame(0.3))],
+            }],
+            ..TrackData::default()
+        };
+        let page = track_html(&data);
+        is_whole(&page);
+        let line = page.lines().find(|line| line.contains("class=\"line c0\"")).unwrap_or_default();
+        let path =
+            line.split("d=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+        assert_eq!((path.matches('M').count(), path.matches('L').count()), (2, 1), "{path}");
+        is_whole(&track_html(&TrackData::default()));
+    }
+}

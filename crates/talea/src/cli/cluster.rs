@@ -74,7 +74,7 @@ pub(super) struct ClusterArgs {
     #[arg(long = "range", value_name = "EXPRESSION=LOW:HIGH", value_parser = range, help_heading = "Preparation")]
     ranges: Vec<(String, Range)>,
     /// Values are points as they are: no filter, no logarithm, no scaling
-    #[arg(long, conflicts_with_all = ["min_duration", "factor"], help_heading = "Preparation")]
+    #[arg(long, conflicts_with_all = ["min_duration", "factor", "ranges"], help_heading = "Preparation")]
     no_prepare: bool,
     /// Cluster a part: ranks=8, random=15%, ranks=8,random=15%, thin or thin=20
     #[arg(long, value_name = "RULE", value_parser = subset, help_heading = "Clusters")]

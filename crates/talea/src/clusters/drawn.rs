@@ -110,17 +110,21 @@ fn shortened(spans: &[ClusterSpan], from: u64, to: u64) -> Vec<ClusterSpan> {
     if spans.len() <= MOST_SPANS {
         return spans.to_vec();
     }
-    let width = ((to - from) / PIXELS).max(1);
+    let width = (to.saturating_sub(from) / PIXELS).max(1);
     let mut pixels = BTreeMap::<u64, BTreeMap<u32, (u64, u32)>>::new();
+    // Where bursts overlap, which none should, the first has the time: the work is that of one pass.
+    let mut done = from;
     for span in spans {
-        let mut begin = span.begin;
+        let mut begin = span.begin.max(done);
         while begin < span.end {
             let pixel = (begin - from) / width;
-            let end = span.end.min(from + (pixel + 1) * width);
+            let next = (pixel + 1).saturating_mul(width).saturating_add(from);
+            let end = span.end.min(next);
             let sum = pixels.entry(pixel).or_default().entry(span.cluster).or_insert((0, 0));
             *sum = (sum.0 + (end - begin), sum.1 + u32::from(begin == span.begin));
             begin = end;
         }
+        done = done.max(span.end);
     }
     let mut out: Vec<ClusterSpan> = Vec::new();
     for (pixel, clusters) in pixels {
@@ -130,16 +134,16 @@ fn shortened(spans: &[ClusterSpan], from: u64, to: u64) -> Vec<ClusterSpan> {
         let Some((&cluster, _)) = most else { continue };
         let time: u64 = clusters.values().map(|(time, _)| time).sum();
         let bursts: u32 = clusters.values().map(|(_, bursts)| bursts).sum();
-        let begin = from + pixel * width;
+        let begin = pixel.saturating_mul(width).saturating_add(from);
         match out.last_mut() {
             Some(last) if last.end == begin && last.cluster == cluster => {
-                last.end = begin + width;
+                last.end = begin.saturating_add(width);
                 last.bursts += bursts;
             }
             // Of what is mostly something else, only as much is drawn as there is.
             _ => out.push(ClusterSpan {
                 begin,
-                end: begin + if time * 2 < width { time } else { width },
+                end: begin.saturating_add(if time < width / 2 { time } else { width }),
                 cluster,
                 bursts,
             }),

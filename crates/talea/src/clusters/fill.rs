@@ -197,7 +197,9 @@ fn left_out(study: &Study, share: impl Fn(f64) -> Option<f64>) -> Vec<LeftOutDat
         *sum = (sum.0 + 1, sum.1 + if duration.is_finite() { duration } else { 0.0 });
     };
     for (text, out) in &study.outside {
-        out.iter().for_each(|&burst| add(format!("their {text} is out of range"), burst));
+        for &burst in out {
+            add(format!("their {text} is out of range"), burst);
+        }
     }
     for &(burst, reason) in &study.prepared.left_out {
         add(words(reason, &study.dimensions, study.shortest.0), burst);
@@ -241,16 +243,15 @@ pub(crate) fn members(study: &Study) -> Vec<Vec<u32>> {
 fn rows(study: &Study, names: &Names<'_>, data: &mut ClusterData) {
     let bursts = &study.bursts;
     let members = members(study);
-    let ones;
+    let unknown;
     let of_points = |column: &[f64]| -> Vec<f64> {
         study.prepared.bursts.iter().map(|&burst| column[burst as usize]).collect()
     };
-    let durations = match &study.weights {
-        Some(weights) => weights,
-        None => {
-            ones = vec![f64::NAN; study.prepared.points.len()];
-            &ones
-        }
+    let durations = if let Some(weights) = &study.weights {
+        weights
+    } else {
+        unknown = vec![f64::NAN; study.prepared.points.len()];
+        &unknown
     };
     // One column after the other, so that only one copy is held.
     let labels: &[Label] = &study.clustering.labels;
@@ -263,7 +264,8 @@ fn rows(study: &Study, names: &Names<'_>, data: &mut ClusterData) {
     let counters: Vec<_> = bursts.counters.iter().map(|one| of(&of_points(&one.values))).collect();
     let [ins, cyc] = ["PAPI_TOT_INS", "PAPI_TOT_CYC"]
         .map(|name| find(bursts, name).map(|place| bursts.counters[place].values.as_slice()));
-    data.noise_time_share = times.first().and_then(|noise| noise.share);
+    let noise = times.first().filter(|noise| noise.points > 0).map(|noise| noise.share);
+    data.noise_time_share = noise.unwrap_or_else(|| study.weights.is_some().then_some(0.0));
     let held: Vec<usize> = (1..members.len()).collect();
     data.clusters = held
         .into_iter()

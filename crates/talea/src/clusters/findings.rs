@@ -22,7 +22,7 @@ pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -40,12 +40,16 @@ pub(crate) fn place(row: &ClusterRow) -> Option<String> {
     })
 }
 
+/// The share of a cluster: of the time, or of the points where there are no times.
+fn share(data: &ClusterData, row: &ClusterRow) -> f64 {
+    row.time_share.unwrap_or(row.points as f64 / data.points.max(1) as f64)
+}
+
 /// The findings of some clusters, most important first.
 pub(super) fn findings(data: &ClusterData) -> Vec<String> {
     let mut out = Vec::new();
     let clusters = &data.clusters;
-    let share =
-        |row: &ClusterRow| row.time_share.unwrap_or(row.points as f64 / data.points.max(1) as f64);
+    let share = |row: &ClusterRow| share(data, row);
     let of = if data.time_ns.is_some() { "computing time" } else { "points" };
     if clusters.is_empty() {
         out.push(format!(
@@ -112,6 +116,14 @@ pub(super) fn findings(data: &ClusterData) -> Vec<String> {
             percent(ipc / first)
         ));
     }
+    ranks(data, of, &mut out);
+    out
+}
+
+/// What ranks have in common, and what a part lost.
+fn ranks(data: &ClusterData, of: &str, out: &mut Vec<String>) {
+    let clusters = &data.clusters;
+    let share = |row: &ClusterRow| share(data, row);
     if data.ranks > 1 {
         let some =
             clusters.iter().filter(|row| share(row) >= 0.01).find(|row| row.ranks < data.ranks);
@@ -144,7 +156,6 @@ pub(super) fn findings(data: &ClusterData) -> Vec<String> {
             check.clusters.len()
         ));
     }
-    out
 }
 
 #[cfg(test)]

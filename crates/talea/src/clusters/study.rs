@@ -23,6 +23,9 @@ use talea_report::data::clusters::Stages;
 
 use super::{Analysis, Eps, SubsetRule};
 
+/// Bursts out of a range, by the expression of the range.
+type Outside = Vec<(String, Vec<u32>)>;
+
 /// Why bursts cannot be clustered.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StudyError {
@@ -104,7 +107,7 @@ pub(crate) struct Study {
     /// The shortest burst that was asked for, and whether it was chosen here.
     pub(crate) shortest: (f64, bool),
     /// Bursts out of a range of `--range`, by its expression.
-    pub(crate) outside: Vec<(String, Vec<u32>)>,
+    pub(crate) outside: Outside,
     pub(crate) tried: Vec<Tried>,
     pub(crate) subset: Option<Chosen>,
     pub(crate) check: Option<Check>,
@@ -148,7 +151,9 @@ fn dimensions(bursts: &Bursts, how: &Analysis) -> Result<Vec<Dimension>, StudyEr
         (None, None) => Dimension::usual(bursts)?,
     };
     if how.no_log || how.no_prepare {
-        found.iter_mut().for_each(|one| one.spacing = Spacing::Linear);
+        for one in &mut found {
+            one.spacing = Spacing::Linear;
+        }
     }
     Ok(found)
 }
@@ -196,7 +201,7 @@ pub(crate) fn study(mut bursts: Bursts, how: &Analysis) -> Result<Study, StudyEr
             why.unwrap_or_else(|| " (all are out of range)".to_owned()),
         ));
     }
-    let alike = prepared.scales.iter().all(|scale| scale.low == scale.high);
+    let alike = prepared.scales.iter().all(|scale| scale.high <= scale.low);
     if alike && prepared.points.len() > 1 {
         let detail = "all points are in one place: there is nothing that could tell them apart";
         bursts.gap(GapKind::Estimated, 0, detail.into());
@@ -231,7 +236,7 @@ fn preparation(
     dimensions: &[Dimension],
     how: &Analysis,
     shortest: f64,
-) -> Result<(Preparation, Vec<(String, Vec<u32>)>), StudyError> {
+) -> Result<(Preparation, Outside), StudyError> {
     if !how.factors.is_empty() && how.factors.len() != dimensions.len() {
         let (expected, found) = (dimensions.len(), how.factors.len());
         return Err(StudyError::Factors { expected, found });
@@ -302,12 +307,12 @@ fn as_they_are(columns: &[&[f64]], passes: &[bool]) -> Result<Prepared, StudyErr
         if !passes {
             continue;
         }
-        match columns.iter().position(|column| !column[burst as usize].is_finite()) {
-            Some(missing) => left_out.push((burst, LeftOut::Missing(missing as u32))),
-            None => {
-                bursts.push(burst);
-                rows.extend(columns.iter().map(|column| column[burst as usize]));
-            }
+        let missing = columns.iter().position(|column| !column[burst as usize].is_finite());
+        if let Some(missing) = missing {
+            left_out.push((burst, LeftOut::Missing(missing as u32)));
+        } else {
+            bursts.push(burst);
+            rows.extend(columns.iter().map(|column| column[burst as usize]));
         }
     }
     let scale = |column: &&[f64]| {

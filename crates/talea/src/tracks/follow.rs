@@ -57,7 +57,9 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
         (None, None) => Dimension::usual(&largest.bursts).map_err(|error| named(error, largest))?,
     };
     if how.no_log {
-        dimensions.iter_mut().for_each(|one| one.spacing = Spacing::Linear);
+        for one in &mut dimensions {
+            one.spacing = Spacing::Linear;
+        }
     }
     let differ = frames.iter().any(|frame| frame.ranks != frames[0].ranks);
     let per_task = options.per_task == PerTask::Yes || options.per_task == PerTask::Auto && differ;
@@ -266,7 +268,9 @@ fn steps(frames: Vec<track::Frame>, windows: bool) -> (Vec<Step>, Vec<Requisites
         let how = Tracking { requisites: vec![requisites], ..Tracking::default() };
         let mut tracker = Tracker::new(how);
         let mut steps: Vec<Step> = frames.iter().map(|frame| tracker.push(frame.clone())).collect();
-        steps.iter_mut().for_each(|step| step.lowered = level);
+        for step in &mut steps {
+            step.lowered = level;
+        }
         let equivalent = steps
             .iter()
             .filter_map(|step| step.comparison.as_ref())

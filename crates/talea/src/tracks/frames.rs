@@ -76,7 +76,7 @@ fn cut(source: &Source, windows: Windows) -> Result<Vec<Frame<'_>>, TrackError> 
     let bursts = &source.bursts;
     let begin = bursts.begin.iter().copied().min().ok_or(TrackError::NoTimes)?;
     let end = bursts.end.iter().copied().max().ok_or(TrackError::NoTimes)?;
-    let whole = (end - begin).max(1);
+    let whole = end.saturating_sub(begin).max(1);
     let each = match windows {
         Windows::Count(count) => whole.div_ceil(count.max(1)),
         Windows::Each(each) => each.0.max(1),
@@ -92,14 +92,14 @@ fn cut(source: &Source, windows: Windows) -> Result<Vec<Frame<'_>>, TrackError> 
     }
     let ranks = ranks(bursts);
     let frame = |(at, places): (u64, Vec<u32>)| {
-        let from = begin + at * each;
+        let from = begin.saturating_add(at.saturating_mul(each));
         Frame {
             name: talea_model::Nanos(from).to_string(),
             bursts: bursts.select(&places),
             trace: source.trace.as_ref(),
             ranks,
             begin: from,
-            end: (from + each).min(end),
+            end: from.saturating_add(each).min(end),
         }
     };
     Ok((0..).zip(places).map(frame).collect())
