@@ -6,6 +6,7 @@
 
 #[path = "../../crates/run/tests/hostile/exercise.rs"]
 mod exercise;
+mod models;
 #[path = "../../crates/run/tests/hostile/mutate.rs"]
 mod mutate;
 mod node;
@@ -29,7 +30,9 @@ const SAMPLES: &str = "crates/run/tests/samples";
 const PROGRAMS: &str = "apps/bin";
 /// Objects of machines in all versions of hwloc's XML.
 const OBJECTS: &str = "crates/topology/tests/samples";
-const TARGETS: [&str; 11] = [
+/// Files of metrics.
+const MODELS: &str = "crates/formats/tests/samples";
+const TARGETS: [&str; 14] = [
     "live",
     "structure",
     "container",
@@ -41,6 +44,9 @@ const TARGETS: [&str; 11] = [
     "recording",
     "trace",
     "monitors",
+    "perfmon",
+    "pmu-events",
+    "likwid",
 ];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
@@ -112,6 +118,7 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
 fn seeds(target: &str) -> Result<Vec<Vec<u8>>, String> {
     let (folder, wanted): (_, fn(&Path) -> bool) = match target {
         "live" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "live")),
+        "perfmon" | "pmu-events" | "likwid" => (MODELS, |_| true),
         "json" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "json")),
         "objects" => (OBJECTS, |path| path.extension().is_some_and(|e| e == "xml")),
         "symbols" => (PROGRAMS, |path| path.file_stem().is_some_and(|name| name == "halo")),
@@ -200,6 +207,10 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "monitors" => {
             mutate(random, &mut bytes, other);
             node::monitor_text(&bytes)?;
+        }
+        "perfmon" | "pmu-events" | "likwid" => {
+            mutate(random, &mut bytes, other);
+            models::model(target, &bytes)?;
         }
         "symbols" => symbols(random, bytes, other, folder)?,
         _ => return Err(format!("no target `{target}`, expected one of {}", TARGETS.join(", "))),

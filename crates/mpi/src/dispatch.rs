@@ -23,7 +23,7 @@ use crate::single::Single;
 use crate::sites::plan_of;
 use crate::symbols::real;
 use crate::table::{Class, PROCEDURES};
-use crate::thread::{State, this_thread};
+use crate::thread::{BUSY, State, this_thread};
 use aside::{aside, control};
 
 /// Called by every entry with the call on the stack and the entry's number.
@@ -90,7 +90,7 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
             }
         }
         let used = plan.words();
-        state.busy = 1;
+        state.busy = BUSY;
         let thread = state.recorder.thread;
         if plan.plain {
             (*thread).open_node = hot.index + 1;
@@ -115,7 +115,7 @@ unsafe fn without_room(state: &mut State, entry: &Entry, call: Call) -> usize {
     unsafe {
         state.recorder.lose();
         if PROCEDURES[usize::from(entry.procedure)].class == Class::Finalize {
-            state.busy = 1;
+            state.busy = BUSY;
             state.close_series();
             state.process.end(state::FINALIZED);
             STOP.fetch_or(stop::ENDED, Ordering::SeqCst);

@@ -10,6 +10,8 @@
     reason = "the event path has a budget of some ten nanoseconds, and calls are a good part of it"
 )]
 
+use std::ffi::{c_char, c_int};
+
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!(
     "the MPI library of talea is written for Linux on x86-64: entries and the clock know no other yet"
@@ -33,6 +35,7 @@ mod polls;
 pub mod process;
 pub mod record;
 pub mod requests;
+mod sampler;
 pub mod shared;
 pub mod single;
 mod sites;
@@ -42,10 +45,21 @@ mod thread;
 mod values;
 
 /// Run by the loader before the program's own initialisers.
-extern "C" fn loaded() {
+extern "C" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     clock::begin();
+    // SAFETY: glibc's loader gives initialisers the arguments of `main`.
+    unsafe { sampler::start(environment) };
 }
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOADED: extern "C" fn() = loaded;
+static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = loaded;
+
+/// Run by the loader when the program has ended in an ordinary way.
+extern "C" fn unloaded() {
+    sampler::finish();
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static UNLOADED: extern "C" fn() = unloaded;

@@ -11,19 +11,28 @@ use crate::pmpi;
 
 const ROUNDS: usize = 20;
 
-/// What to add to this host's `CLOCK_MONOTONIC` to get that of rank 0's host, and its uncertainty, in nanoseconds.
-///
-/// All ranks of the world call it. `host` tells hosts apart.
-pub fn measure(host: &str) -> (i64, u64) {
+/// How far the clock of this host is from that of rank 0's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Offset {
+    /// What to add to this host's `CLOCK_MONOTONIC`, in nanoseconds.
+    pub nanos: i64,
+    /// How uncertain that is, in nanoseconds.
+    pub error: u64,
+    /// There is no other host.
+    pub one_host: bool,
+}
+
+/// Measures the offset. All ranks of the world call it. `host` tells hosts apart.
+pub fn measure(host: &str) -> Offset {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in host.bytes().chain(clock_identity().bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
     let hosts = World::of_program().all(hash);
     if hosts.iter().all(|h| *h == hosts[0]) {
-        return (0, 0);
+        return Offset { one_host: true, ..Offset::default() };
     }
-    let Some(world) = World::new() else { return (0, 0) };
+    let Some(world) = World::new() else { return Offset::default() };
     let mut answer = (0_i64, 0_u64);
     for leader in 1..world.size {
         if hosts[leader] == hosts[0] || hosts[..leader].contains(&hosts[leader]) {
@@ -46,7 +55,7 @@ pub fn measure(host: &str) -> (i64, u64) {
             answer = (world.receive_word(leader) as i64, world.receive_word(leader));
         }
     }
-    answer
+    Offset { nanos: answer.0, error: answer.1, one_host: false }
 }
 
 fn ask(world: &World) -> (i64, u64) {

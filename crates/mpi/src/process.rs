@@ -8,22 +8,26 @@ mod start;
 mod tables;
 
 use std::ffi::c_int;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub use start::start;
 use tables::Slow;
 use talea_flow::times::Quantiser;
+use talea_model::Rank;
 use talea_run::live::layout::{Header, MAX_SYNCS, Sync, TimesMode, state};
+use talea_run::samples::World;
 
 use crate::abi::abi;
 use crate::clock;
 use crate::gather::gather;
 use crate::handles::Handles;
 use crate::memory::Memory;
-use crate::offsets;
+use crate::offsets::{self, Offset};
 use crate::pmpi;
 use crate::requests::Requests;
+use crate::sampler;
 use crate::shared::{Shared, set_multiple};
 
 /// Everything that the threads of the process share.
@@ -80,13 +84,23 @@ fn put_words(place: &mut [u8], words: &str) {
 
 /// Takes part in the end of a recording that this process has no part of, because its file could not be made.
 pub fn gather_without() {
-    offsets::measure(&host_name());
-    if let Some(directory) = std::env::var_os("TALEA_OUT") {
-        gather(None, std::path::Path::new(&directory));
+    let offset = offsets::measure(&host_name());
+    if let Some(directory) = merged_by_ranks(offset) {
+        gather(None, &directory);
     }
 }
 
-fn host_name() -> String {
+/// Where ranks write the trace of all, if they do: on one host their files can be brought together as well when the program
+/// has ended, which then takes none of its time.
+fn merged_by_ranks(offset: Offset) -> Option<PathBuf> {
+    let later = std::env::var_os("TALEA_MERGE").is_some_and(|who| who == "auto");
+    if later && offset.one_host {
+        return None;
+    }
+    std::env::var_os("TALEA_OUT").map(PathBuf::from)
+}
+
+pub(crate) fn host_name() -> String {
     let mut name = [0_u8; 64];
     // SAFETY: the buffer is as long as said; its last byte stays zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
@@ -127,9 +141,19 @@ impl Process {
         set_multiple(level >= abi.thread_multiple || self.sessions.load(Ordering::Relaxed) > 0);
         header.size = size as u32;
         self.handles.with(|h| h.start(self.memory));
-        (header.offset_start, header.offset_error) = offsets::measure(&host_name());
+        let offset = offsets::measure(&host_name());
+        (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
         header.offset_end = header.offset_start;
         header.rank = rank;
+        self.tell_sampler();
+    }
+
+    /// Samples are put to the rank that they are of.
+    fn tell_sampler(&self) {
+        let header = self.header();
+        if let Ok(rank) = u32::try_from(header.rank) {
+            sampler::initialised(World { rank: Rank(rank), size: header.size, id: header.world });
+        }
     }
 
     /// Which implementation this is.
@@ -178,6 +202,7 @@ impl Process {
         header.rank = header.rank.max(0);
         let rank = header.rank as u32;
         self.handles.with(|h| h.rank = rank);
+        self.tell_sampler();
     }
 
     /// The program closed a session. The record stays open for the next; with the last it is complete as it is.
@@ -197,13 +222,14 @@ impl Process {
     /// Brings the recordings of all ranks together; every rank of the world comes here from `MPI_Finalize`.
     pub fn gather(&self) {
         let header = self.header();
+        let mut offset = Offset::default();
         if header.rank >= 0 {
-            let (offset, error) = offsets::measure(&host_name());
-            header.offset_end = offset;
-            header.offset_error = header.offset_error.max(error);
+            offset = offsets::measure(&host_name());
+            header.offset_end = offset.nanos;
+            header.offset_error = header.offset_error.max(offset.error);
         }
-        if let Some(directory) = std::env::var_os("TALEA_OUT") {
-            gather(Some(self), std::path::Path::new(&directory));
+        if let Some(directory) = merged_by_ranks(offset) {
+            gather(Some(self), &directory);
         }
     }
 
@@ -211,6 +237,7 @@ impl Process {
     pub fn aborted(&self, code: i32) {
         self.header().abort_code = code;
         self.end(state::ABORTED);
+        sampler::flush();
     }
 
     /// Notes calls that were made while the recording was paused.

@@ -10,7 +10,7 @@ use crate::entry::{Binding, Call, ENTRIES, Entry, RETURN};
 use crate::paths::{self, Path};
 use crate::plan::Plan;
 use crate::record::{HotNode, MAX_WORDS};
-use crate::thread::State;
+use crate::thread::{BUSY, State};
 
 /// A remembered call site.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl State {
         // SAFETY: as in `find`.
         let (site, path) =
             unsafe { (call.site(), paths::unwind(call.0.add(RETURN), self.process.callers)) };
-        self.busy = 1;
+        self.busy = BUSY;
         let frames = self.process.frames(&path);
         let key =
             (entry.procedure, frames.iter().map(|f| (f.module, f.offset)).collect::<Vec<_>>());

@@ -15,6 +15,8 @@ use crate::paths;
 use crate::polls::Series;
 use crate::process::Process;
 use crate::record::{HotNode, Recorder};
+use crate::sampler;
+use crate::sampler::probes::ProbeThread;
 use crate::sites::{Known, Signature};
 use crate::table::PROCEDURES;
 use crate::values::Reader;
@@ -64,8 +66,11 @@ pub(crate) fn set_this_thread(state: *mut State) {
 /// What one thread needs at every call.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Not zero inside an intercepted call, whose own calls are not the program's.
+    /// Not zero inside an intercepted call, whose own calls are not the program's ([`BUSY`]), and in a thread that is
+    /// sampled ([`PROBED`]): its calls go another way, so that the usual one need not ask.
     pub(crate) busy: u32,
+    /// Reads counters at calls, in a thread that is sampled.
+    pub(crate) probe: Option<&'static ProbeThread>,
     /// Its number in the process.
     pub(crate) number: u32,
     pub(crate) process: &'static Process,
@@ -82,6 +87,11 @@ pub(crate) struct State {
     /// Ticks at which both clocks are read again.
     pub(crate) next_sync: u64,
 }
+
+/// See [`State::busy`].
+pub(crate) const BUSY: u32 = 1;
+/// See [`State::busy`].
+pub(crate) const PROBED: u32 = 2;
 
 /// Ticks between two readings of both clocks.
 const SYNC_TICKS: u64 = 1 << 31;
@@ -109,8 +119,10 @@ impl State {
                 return None;
             }
             (*memory.header()).threads[number as usize] = offset;
+            let probe = sampler::is_on().then(|| ProbeThread::register(number));
             Some(Self {
-                busy: 0,
+                busy: if probe.is_some() { PROBED } else { 0 },
+                probe,
                 number,
                 process,
                 recorder: Recorder::new(memory, thread, process.quantiser.clone(), process.mode),

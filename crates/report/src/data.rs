@@ -8,6 +8,7 @@
 
 pub mod folded;
 mod graph;
+mod study;
 mod time;
 mod tree;
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 use talea_model::{Bytes, Gaps, Nanos, Rank};
 
 pub use graph::{ChainCall, GraphData, GraphEdge, GraphLoop, GraphNode};
+pub use study::{Picture, Study, StudyColumn, StudyKind, StudyValue};
 pub use time::{Bar, IterationSeries, Message, Outlier, RankSeries, Row, Timeline};
 pub use tree::{TreeKind, TreeNode};
 
@@ -48,6 +50,8 @@ pub struct ReportData {
     pub matrices: Vec<Matrix>,
     /// Where ranks ran.
     pub hosts: Vec<HostData>,
+    /// What happens between calls, where the run was sampled.
+    pub studies: Vec<Study>,
 }
 
 /// A host and what ran on it.

@@ -21,6 +21,7 @@ pub mod mapped;
 pub mod modules;
 pub mod places;
 pub mod recording;
+pub mod samples;
 pub mod sites;
 pub mod symbols;
 pub mod trace;

@@ -46,6 +46,27 @@ pub fn loaded() -> Vec<LoadedModule> {
     modules
 }
 
+/// A number that changes whenever a module is loaded or unloaded.
+pub fn generation() -> u64 {
+    let mut generation = 0_u64;
+    // SAFETY: `count` gets back the number as its `data`, and nobody else uses it during the call.
+    unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut generation).cast()) };
+    generation
+}
+
+/// # Safety
+/// `info` describes a loaded module, and `data` points at a number.
+unsafe extern "C" fn count(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    data: *mut c_void,
+) -> c_int {
+    // SAFETY: see above.
+    unsafe { *data.cast::<u64>() = (*info).dlpi_adds.wrapping_add((*info).dlpi_subs) };
+    // The first module tells enough.
+    1
+}
+
 /// Finds the module that an address at run time lies in. The frame's module is an index into
 /// `modules`.
 pub fn find(modules: &[LoadedModule], address: u64) -> Option<Frame> {

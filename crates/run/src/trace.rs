@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use talea_model::{Bytes, Gap, GapKind};
@@ -116,24 +117,46 @@ fn live_files(directory: &RunDirectory) -> io::Result<Vec<PathBuf>> {
     Ok(files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "live")).collect())
 }
 
+/// A process's part of what becomes a trace.
+struct Left {
+    world: u64,
+    /// Start and rank: the order in which bundles are merged.
+    order: (u64, i32),
+    bundle: Bundle,
+    path: PathBuf,
+}
+
 /// Packs live files that were left behind into traces, one a world, and removes them. Files that cannot be read stay.
+///
+/// Files are read on all processors that there are.
 pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
     let files = live_files(directory).unwrap_or_default();
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let share = files.len().div_ceil(threads).max(1);
+    let read = |path: &PathBuf| {
+        let process = LiveProcess::read(&read_live(path).ok()?).ok()?;
+        let header = &process.header;
+        let (world, order) = (header.world, (header.start_realtime, header.rank));
+        Some(Left { world, order, bundle: Bundle::of(&process), path: path.clone() })
+    };
+    let mut left: Vec<Left> = std::thread::scope(|scope| {
+        let chunks: Vec<_> = files
+            .chunks(share)
+            .map(|chunk| scope.spawn(move || chunk.iter().filter_map(read).collect::<Vec<_>>()))
+            .collect();
+        // What panicked was a bug in reading that file's chunk; the files stay.
+        chunks.into_iter().flat_map(|chunk| chunk.join().unwrap_or_default()).collect()
+    });
+    left.sort_by_key(|one| one.order);
+    let count = left.len();
     let mut worlds: Vec<(u64, Bundle, Vec<PathBuf>)> = Vec::new();
-    let mut live: Vec<(LiveProcess, PathBuf)> = files
-        .into_iter()
-        .filter_map(|path| Some((LiveProcess::read(&read_live(&path).ok()?).ok()?, path)))
-        .collect();
-    live.sort_by_key(|(p, _)| (p.header.start_realtime, p.header.rank));
-    let count = live.len();
-    for (process, path) in live {
-        let bundle = Bundle::of(&process);
-        match worlds.iter_mut().find(|(world, ..)| *world == process.header.world) {
+    for one in left {
+        match worlds.iter_mut().find(|(world, ..)| *world == one.world) {
             Some((_, all, paths)) => {
-                all.merge(&bundle);
-                paths.push(path);
+                all.merge(&one.bundle);
+                paths.push(one.path);
             }
-            None => worlds.push((process.header.world, bundle, vec![path])),
+            None => worlds.push((one.world, one.bundle, vec![one.path])),
         }
     }
     for (_, mut bundle, paths) in worlds {

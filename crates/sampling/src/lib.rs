@@ -35,6 +35,9 @@ pub mod simulated;
 pub mod source;
 pub mod sources;
 mod sys;
+pub mod threads;
+#[cfg(target_arch = "x86_64")]
+pub mod unwind;
 
 pub use discover::{Discovered, discover};
 pub use perf::PerfSource;

@@ -9,6 +9,7 @@
 
 mod convert;
 mod fold;
+mod metrics;
 mod show;
 mod task;
 mod topo;
@@ -47,6 +48,7 @@ Examples:
   talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
   talea show talea-app structure          its loops, as a tree with times
   talea events talea-app --rank 0         every call of rank 0 with its arguments
+  talea metrics talea-app                 efficiency, and metrics from counters
   talea topo                              this node's caches and cores with live values on them
   talea doctor                            what works on this machine, and how to get the rest
 
@@ -67,6 +69,7 @@ enum Command {
     Events(EventsArgs),
     Convert(convert::ConvertArgs),
     Fold(Box<fold::FoldArgs>),
+    Metrics(metrics::MetricsArgs),
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
@@ -88,9 +91,19 @@ Examples:
   talea run --times exact -- mpirun -n 4 ./app       every time to the nanosecond; more bytes
   talea run --callers 6 -- mpirun -n 4 ./app         tell calls through deep wrappers apart
   talea run --live-dir /dev/shm -- mpirun -n 4 ./app     record into one node's memory, then copy
+  talea run --sample 100Hz -- mpirun -n 4 ./app      where every thread is, 100 times a second
+  talea run --sample 100Hz -- ./openmp-program       also programs without MPI
+  talea run --sample-counter instructions=50M --counters cycles,cache-misses \
+            --counters branches,branch-misses -- mpirun -n 4 ./app
+
+Samples: `talea show RUN samples` tells where threads were. Each sample has the call stack and the
+counters; counters are also read at begin and end of MPI calls, at most every 50 us and for half a
+percent of the time where reading them takes a system call. Without hardware counters (PMU) what
+exists is counted: task-clock, page faults, context switches; what is missing is said at the end.
 
 The run directory is `talea-PROGRAM`, then `talea-PROGRAM.1` and so on; it holds run.json,
 report.html, sites.json and the record itself. All ranks must see it, unless --live-dir is given.")]
+#[command(group(clap::ArgGroup::new("sampling").args(["sample", "sample_counter"])))]
 struct RunArgs {
     /// Run directory to create; if it exists, DIR.1, DIR.2 ... is used
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -121,6 +134,23 @@ struct RunArgs {
     /// afterwards
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     live_dir: Option<PathBuf>,
+    /// Who brings the records of the ranks together: `ranks` do it in MPI_Finalize; with `auto` only those that run on
+    /// several hosts, and talea does it afterwards for those on one, so that it takes none of the program's time
+    #[arg(long, value_enum, default_value_t = Merge::Auto)]
+    merge: Merge,
+    /// Take samples of every thread at this rate of its own time: 100Hz, 1kHz
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
+    sample: Option<f64>,
+    /// Take a sample of a thread each time that a counter has grown so far: instructions=50M
+    #[arg(long, value_name = "COUNTER=PERIOD", value_parser = values::growth)]
+    sample_counter: Option<(String, u64)>,
+    /// Counters of each sample, as `talea topo --list-counters` has them; repeated: sets that take turns [default: what
+    /// exists of instructions, cycles, cache-misses, branch-misses and the kernel's own counts]
+    #[arg(long, value_name = "A,B[,..]", requires = "sampling")]
+    counters: Vec<String>,
+    /// How call stacks of samples are found
+    #[arg(long, value_enum, default_value_t = Unwind::Dwarf, requires = "sampling")]
+    unwind: Unwind,
     /// Only record: no analysis, no report
     #[arg(long)]
     no_report: bool,
@@ -139,6 +169,24 @@ pub(crate) enum Times {
     Exact,
     /// Sum, least and most of each call site only
     Statistics,
+}
+
+/// Who brings the records of ranks together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Merge {
+    /// Ranks on several hosts, talea where there is one
+    Auto,
+    /// Ranks, in MPI_Finalize
+    Ranks,
+}
+
+/// How call stacks of samples are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unwind {
+    /// By the tables that compilers leave for exceptions; works for any program
+    Dwarf,
+    /// By frame pointers, in the kernel: cheaper, for programs compiled with -fno-omit-frame-pointer
+    Fp,
 }
 
 /// Which calls are events.

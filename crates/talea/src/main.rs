@@ -13,10 +13,12 @@ mod exit;
 mod folding;
 mod input;
 mod load;
+mod metrics;
 mod procedures;
 mod recorder;
 mod report;
 mod requests;
+mod samples;
 mod show;
 mod table;
 mod terminal;
@@ -46,6 +48,7 @@ fn perform(task: Task) -> ExitCode {
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),
         Task::Fold(options) => code(folding::fold(&options)),
+        Task::Metrics(options) => code(metrics::metrics(&options)),
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

@@ -36,6 +36,11 @@ impl Table {
         self.rows.push(cells.into());
     }
 
+    /// Adds a row of cells whose number is not known beforehand; missing ones stay empty.
+    pub(crate) fn row_of(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
     /// The lines of the table, each without blanks at its end.
     pub(crate) fn lines(&self) -> Vec<String> {
         let length = |text: &String| text.chars().count();

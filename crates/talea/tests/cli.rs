@@ -16,6 +16,7 @@ mod cli {
     mod fold;
     mod full;
     mod hostile;
+    mod metrics;
     mod modern;
     mod names;
     mod real;

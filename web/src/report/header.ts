@@ -115,7 +115,7 @@ export class Findings {
 }
 
 /** Back-ticks become code; figures with their units are set off if asked for. */
-function sentence(text: string, figures = true): Node[] {
+export function sentence(text: string, figures = true): Node[] {
   const out: Node[] = [];
   for (const [at, part] of plain(text, 600).split("`").entries()) {
     if (at % 2) {

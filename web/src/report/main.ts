@@ -12,6 +12,7 @@ import { Model, load } from "./model";
 import { RankTable } from "./ranks";
 import { Sites } from "./sites";
 import { State } from "./state";
+import { Studies } from "./studies";
 import { TimelineView } from "./timeline";
 import { Ranks } from "./classes";
 import { themes } from "./theme";
@@ -40,6 +41,7 @@ function start(model: Model, app: HTMLElement): void {
   const matrix = new MatrixView(model, state);
   const table = new RankTable(model, state);
   const hosts = new Hosts(model, state);
+  const studies = new Studies(model);
   const where = h("div", { class: "where" });
 
   const show = (finding: Finding): void => {
@@ -66,7 +68,7 @@ function start(model: Model, app: HTMLElement): void {
     for (const view of [timeline, iterations, graph, matrix, sites]) view.panel.element.hidden = true;
     where.hidden = true;
   }
-  const views = [tree, ranks, findings, timeline, iterations, graph, sites, matrix, table, hosts];
+  const views = [tree, ranks, findings, timeline, iterations, graph, sites, matrix, table, hosts, studies];
   const update = (): void => {
     where.replaceChildren(crumbs(model, state));
     for (const view of views) view.update(state.selection);
@@ -79,7 +81,7 @@ function start(model: Model, app: HTMLElement): void {
     h("div", { class: "page" },
       h("aside", { "aria-label": "structure and ranks" }, h("div", { class: "asidehead" }, h("h2", {}, "structure"), tree.find), tree.element, ranks.element),
       h("main", { id: "main", tabindex: -1 },
-        findings.element, where, timeline.panel.element,
+        findings.element, where, timeline.panel.element, ...studies.elements,
         h("div", { class: "columns" },
           iterations.panel.element, graph.panel.element, matrix.panel.element, sites.panel.element, table.panel.element, hosts.panel.element))),
   );

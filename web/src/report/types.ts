@@ -22,6 +22,18 @@ export interface Report {
   iterations: Series[];
   matrices: Matrix[];
   hosts: Host[];
+  studies: Study[];
+}
+
+export interface Study {
+  kind: "inside" | "kinds" | "drift";
+  loop_id?: number;
+  title: string;
+  findings: string[];
+  pictures: { caption: string; svg: string }[];
+  columns: { head: string; unit: string }[];
+  rows: (number | string | null)[][];
+  gaps: string[];
 }
 
 export interface Host {

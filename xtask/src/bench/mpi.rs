@@ -4,15 +4,19 @@
 //! candidates take turns, so that a machine which changes its speed changes it for all.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
+
+use talea_run::RunDirectory;
+use talea_run::trace::pack_left_behind;
 
 use super::programs::{Program, hpcc_on_two, programs};
 use super::{built, found, heading, median, output, prepared, scratch, spread};
 
 const ROUNDS: usize = 5;
 /// Rounds of whole programs, which differ more from run to run.
-const PROGRAM_ROUNDS: usize = 6;
+const PROGRAM_ROUNDS: usize = 9;
 
 pub(crate) fn run() -> Result<(), String> {
     calls()?;
@@ -23,8 +27,8 @@ pub(crate) fn run() -> Result<(), String> {
 enum Tool {
     None,
     Talea,
-    /// Without bringing ranks together at the end: the calls alone.
-    TaleaCalls,
+    /// Ranks bring their records together in `MPI_Finalize`.
+    TaleaRanks,
     EzTrace,
 }
 
@@ -39,7 +43,7 @@ fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Comma
     command.current_dir(&folder);
     match tool {
         Tool::None => {}
-        Tool::Talea | Tool::TaleaCalls => {
+        Tool::Talea | Tool::TaleaRanks => {
             let out = folder.join("out");
             let live = out.join("live");
             let _ = std::fs::remove_dir_all(&out);
@@ -48,9 +52,9 @@ fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Comma
             let library = built("libtalea_mpi.so")?;
             command.arg(format!("TALEA_LIVE={}", live.display()));
             command.arg(format!("LD_PRELOAD={}", library.display()));
-            if tool == Tool::Talea {
-                command.arg(format!("TALEA_OUT={}", out.display()));
-            }
+            command.arg(format!("TALEA_OUT={}", out.display()));
+            let merge = if tool == Tool::Talea { "auto" } else { "ranks" };
+            command.arg(format!("TALEA_MERGE={merge}"));
         }
         Tool::EzTrace => {
             command.args(["eztrace", "-t", mpi]);
@@ -135,20 +139,31 @@ fn calls() -> Result<(), String> {
     Ok(())
 }
 
+/// Seconds that bringing the records of a run together takes.
+fn bring_together(out: &Path) -> Result<f64, String> {
+    let directory = RunDirectory::open(out).map_err(|error| error.to_string())?;
+    let begin = Instant::now();
+    pack_left_behind(&directory).map_err(|error| error.to_string())?;
+    Ok(begin.elapsed().as_secs_f64())
+}
+
 fn whole_programs() -> Result<(), String> {
     heading("Run time of whole programs, 4 ranks unless said otherwise, Open MPI");
     println!(
-        "Seconds without and with recording, and ratios round by round; *calls alone* leaves out bringing ranks together at \
-         the end.\n"
+        "Seconds without and with recording, and ratios round by round. *Afterwards* is what `talea run` then takes to bring the ranks' \
+         records together; with `--merge ranks`, and always on several hosts, ranks do it in `MPI_Finalize`.\n"
     );
-    println!("| program | without, s | with talea, s | ratio | ratio of calls alone |");
-    println!("|---|---|---|---|---|");
+    println!(
+        "| program | without, s | with talea, s | ratio | afterwards, s | ratio with `--merge ranks` |"
+    );
+    println!("|---|---|---|---|---|---|");
     let folder = scratch("programs")?;
     for Program { name, words, ranks } in
         programs(&folder)?.into_iter().chain(hpcc_on_two(&folder)?)
     {
-        let tools = [Tool::None, Tool::Talea, Tool::TaleaCalls];
+        let tools = [Tool::None, Tool::Talea, Tool::TaleaRanks];
         let mut seconds: [Vec<f64>; 3] = Default::default();
+        let mut after = Vec::new();
         for round in 0..=PROGRAM_ROUNDS {
             for (seconds, tool) in seconds.iter_mut().zip(tools) {
                 let mut command = command("openmpi", ranks, tool, &words)?;
@@ -158,18 +173,22 @@ fn whole_programs() -> Result<(), String> {
                 if round > 0 {
                     seconds.push(begin.elapsed().as_secs_f64());
                 }
+                if round > 0 && tool == Tool::Talea {
+                    after.push(bring_together(&scratch("calls")?.join("out"))?);
+                }
             }
         }
         let ratios = |with: &[f64]| -> Vec<f64> {
             with.iter().zip(&seconds[0]).map(|(with, without)| with / without).collect()
         };
-        let (mut all, mut calls) = (ratios(&seconds[1]), ratios(&seconds[2]));
+        let (mut all, mut ranks) = (ratios(&seconds[1]), ratios(&seconds[2]));
         println!(
-            "| {name} | {} | {} | {} | {} |",
+            "| {name} | {} | {} | {} | {} | {} |",
             spread(&mut seconds[0].clone(), 2),
             spread(&mut seconds[1].clone(), 2),
             spread(&mut all, 3),
-            spread(&mut calls, 3),
+            spread(&mut after, 3),
+            spread(&mut ranks, 3),
         );
     }
     Ok(())

@@ -108,6 +108,11 @@ pub fn spec(name: &str) -> Option<CounterSpec> {
     known
 }
 
+/// The name of PAPI's preset with this number, as traces number them.
+pub fn preset(number: usize) -> Option<&'static str> {
+    papi::names().nth(number)
+}
+
 /// All names that are fixed: no members of families such as `net:eth0:rx_bytes`, no aliases.
 pub fn all() -> Vec<CounterSpec> {
     papi::names().chain(lines().map(|line| line.0)).filter_map(spec).collect()

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::program::{PRIMARY, UNARY};
+use super::program::{PRIMARY, SELECT, UNARY};
 use super::{Expression, Step, lexer};
 
 impl fmt::Display for Expression {
@@ -23,7 +23,22 @@ impl fmt::Display for Expression {
                     let (text, _) = parts.pop().unwrap_or_default();
                     (format!("{}({text})", word(step)), PRIMARY)
                 }
-                Step::Min | Step::Max => {
+                Step::Has(counter) => {
+                    let name = name_text(&self.counters[counter as usize]);
+                    (format!("has_event({name})"), PRIMARY)
+                }
+                Step::Select => {
+                    let (last, last_binds) = parts.pop().unwrap_or_default();
+                    let (condition, condition_binds) = parts.pop().unwrap_or_default();
+                    let (first, first_binds) = parts.pop().unwrap_or_default();
+                    let mut text = enclosed(first, first_binds <= SELECT);
+                    text.push_str(" if ");
+                    text.push_str(&enclosed(condition, condition_binds <= SELECT));
+                    text.push_str(" else ");
+                    text.push_str(&enclosed(last, last_binds < SELECT));
+                    (text, SELECT)
+                }
+                Step::Min | Step::Max | Step::Ratio => {
                     let (last, _) = parts.pop().unwrap_or_default();
                     let (first, _) = parts.pop().unwrap_or_default();
                     (format!("{}({first}, {last})", word(step)), PRIMARY)
@@ -50,6 +65,17 @@ fn word(step: Step) -> &'static str {
         Step::Subtract => " - ",
         Step::Multiply => " * ",
         Step::Divide => " / ",
+        Step::Remainder => " % ",
+        Step::Less => " < ",
+        Step::Greater => " > ",
+        Step::LessOrEqual => " <= ",
+        Step::GreaterOrEqual => " >= ",
+        Step::Equal => " == ",
+        Step::Unequal => " != ",
+        Step::And => " & ",
+        Step::Xor => " ^ ",
+        Step::Or => " | ",
+        Step::Ratio => "d_ratio",
         Step::Min => "min",
         Step::Max => "max",
         Step::Abs => "abs",

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{ExpressionError, LONGEST_NAME, Wrong};
+use super::{ExpressionError, LONGEST_NAME, Wrong, event};
 use crate::catalogue;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,11 @@ pub(super) enum Token {
         quoted: bool,
     },
     Member(usize),
-    /// `+ - * / ( ) ,`
+    /// `has_event(...)` of this counter.
+    Has(String),
+    If,
+    Else,
+    /// One of `+ - * / % ( ) , < > & | ^`, and `≤ ≥ = ≠` for the comparisons of two characters.
     Sign(char),
 }
 
@@ -25,8 +29,10 @@ impl Token {
     pub(super) fn describe(&self, text: &str) -> String {
         match self {
             Self::Number(_) => format!("the number `{text}`"),
-            Self::Name { .. } | Self::Member(_) => format!("`{}`", text.trim_matches('"')),
-            Self::Sign(sign) => format!("`{sign}`"),
+            Self::Name { .. } | Self::Member(_) | Self::Has(_) | Self::If | Self::Else => {
+                format!("`{}`", text.trim_matches('"'))
+            }
+            Self::Sign(_) => format!("`{text}`"),
         }
     }
 }
@@ -43,7 +49,15 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Expressio
         let wrong = |length: usize, wrong| ExpressionError { span: at..at + length, wrong };
         let after_dot = rest.as_bytes().get(1);
         let (token, length) = match first {
-            '+' | '-' | '*' | '/' | '(' | ')' | ',' => (Token::Sign(first), 1),
+            '+' | '-' | '*' | '/' | '%' | '^' | '(' | ')' | ',' => (Token::Sign(first), 1),
+            '<' | '>' | '&' | '|' | '=' | '!' => {
+                comparison(rest).ok_or_else(|| wrong(1, Wrong::Character(first)))?
+            }
+            '#' if after_dot.is_some_and(|&c| in_name(c)) => {
+                let length = 1 + rest[1..].bytes().take_while(|&c| in_name(c)).count();
+                let name = rest[..length].to_ascii_lowercase();
+                (Token::Name { name, quoted: true }, length)
+            }
             '0'..='9' => number(rest).map_err(|(length, what)| wrong(length, what))?,
             '.' if after_dot.is_some_and(u8::is_ascii_digit) => {
                 number(rest).map_err(|(length, what)| wrong(length, what))?
@@ -62,8 +76,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Expressio
                 (Token::Name { name: rest[1..=end].to_owned(), quoted: true }, end + 2)
             }
             _ if starts_name(first) => {
-                let length = bare(rest);
-                (Token::Name { name: rest[..length].to_owned(), quoted: false }, length)
+                let (name, length) = event::name(rest);
+                match &*name {
+                    "if" => (Token::If, length),
+                    "else" => (Token::Else, length),
+                    _ => (Token::Name { name, quoted: false }, length),
+                }
             }
             _ => return Err(wrong(first.len_utf8(), Wrong::Character(first))),
         };
@@ -75,14 +93,30 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Expressio
         found.push((token, at..at + length));
         at += length;
     }
-    Ok(joined(found))
+    Ok(event::called(joined(found), text))
+}
+
+/// A comparison or a logical sign and its length; a single `=` or `!` is none.
+fn comparison(text: &str) -> Option<(Token, usize)> {
+    let bytes = text.as_bytes();
+    let (sign, length) = match (bytes.first()?, bytes.get(1)) {
+        (b'<', Some(b'=')) => ('≤', 2),
+        (b'>', Some(b'=')) => ('≥', 2),
+        (b'=', Some(b'=')) => ('=', 2),
+        (b'!', Some(b'=')) => ('≠', 2),
+        (b'&', Some(b'&')) => ('&', 2),
+        (b'|', Some(b'|')) => ('|', 2),
+        (&sign @ (b'<' | b'>' | b'&' | b'|'), _) => (sign as char, 1),
+        _ => return None,
+    };
+    Some((Token::Sign(sign), length))
 }
 
 fn starts_name(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_'
 }
 
-fn in_name(c: u8) -> bool {
+pub(super) fn in_name(c: u8) -> bool {
     c.is_ascii_alphanumeric() || c == b'_'
 }
 
@@ -98,6 +132,13 @@ fn shown(text: &str) -> String {
 /// A number and its length, or the length of what is none.
 fn number(text: &str) -> Result<(Token, usize), (usize, Wrong)> {
     let bytes = text.as_bytes();
+    if let [b'0', b'x' | b'X', ..] = bytes {
+        let length = 2 + text[2..].bytes().take_while(|&c| in_name(c)).count();
+        // 53 bits are a number; more would be another one.
+        let value = u64::from_str_radix(&text[2..length], 16).ok().filter(|&n| n >> 53 == 0);
+        let value = value.ok_or_else(|| (length, Wrong::Number(shown(&text[..length]))))?;
+        return Ok((Token::Number(value as f64), length));
+    }
     let mut end = digits(text);
     if bytes.get(end) == Some(&b'.') {
         end += 1 + digits(&text[end + 1..]);
@@ -126,7 +167,7 @@ fn number(text: &str) -> Result<(Token, usize), (usize, Wrong)> {
 }
 
 /// Length of the name without quotes that begins here.
-fn bare(text: &str) -> usize {
+pub(super) fn bare(text: &str) -> usize {
     let bytes = text.as_bytes();
     let continues = |mut at: usize| {
         // Signs belong to the name only if it goes on after them.

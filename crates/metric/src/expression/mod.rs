@@ -1,15 +1,29 @@
 //! Arithmetic over counters: text to a flat program, and its value for the numbers of a moment.
 //!
 //! ```text
+//! choice   = either [ "if" choice "else" choice ]
+//! either   = odd { ("|" | "||") odd }
+//! odd      = both { "^" both }
+//! both     = test { ("&" | "&&") test }
+//! test     = sum { ("<" | ">" | "<=" | ">=" | "==" | "!=") sum }
 //! sum      = product { ("+" | "-") product }
-//! product  = unary { ("*" | "/") unary }
+//! product  = unary { ("*" | "/" | "%") unary }
 //! unary    = "-" unary | primary
-//! primary  = number | counter | "$" digits | "(" sum ")" | function "(" sum { "," sum } ")"
-//! function = "min" | "max" (two or more arguments) | "abs" | "sqrt" | "log2" (one)
-//! number   = digits [ "." digits ] [ "e" [ "+" | "-" ] digits ] [ "k" | "M" | "G" | "T" ]
-//! counter  = bare | '"' anything but quotes and control characters '"'
-//! bare     = letter { letter | digit | "_" | "." | ":" | ":*:" }, and "=" after a ":"
+//! primary  = number | counter | "$" digits | "(" choice ")" | function "(" choice { "," choice } ")"
+//!          | "has_event" "(" counter ")" | "source_count" "(" counter ")" | "strcmp_cpuid_str" "(" number ")"
+//! function = "min" | "max" (two or more arguments) | "d_ratio" (two) | "abs" | "sqrt" | "log2" (one)
+//! number   = digits [ "." digits ] [ "e" [ "+" | "-" ] digits ] [ "k" | "M" | "G" | "T" ] | "0x" digits
+//! counter  = bare | '"' anything but quotes and control characters '"' | "#" word
+//! bare     = letter { letter | digit | "_" | "." | ":" | ":*:" | "\\" any | event }, and "=" after a ":"
+//! event    = "@" terms "@" | "/" terms with a "=" "/"
 //! ```
+//!
+//! This is the language of Linux' `MetricExpr` (tools/perf/util/expr.y, with its precedence) and of Intel's and LIKWID's formulas beside
+//! that of monitors. `@` stands for the `/` of perf's events, and `\\` takes the next character as it is: `cpu@INST\\,cmask\\=1@` is the
+//! counter `cpu/INST,cmask=1/`, and so is `cpu/INST,cmask=1/`, as no `=` could stand between two divisions. Literals (`#smt_on`,
+//! `#num_cpus`) are counters whose name begins with `#`, in small letters. Comparisons give 1 or 0; `&`, `|`, `^` and `%` work on whole
+//! numbers; of `a if c else b` only what `c` chooses needs to be there; `d_ratio(a, b)` is 0 where `b` is 0, as its authors mean it;
+//! `has_event(c)` is 1 where `c` is there. `source_count(c)` and `strcmp_cpuid_str(n)` are what the caller says under that name.
 //!
 //! `.`, `:` and `=` belong to a name only before a letter, a digit or `_`: `perf::INSTRUCTIONS:u=1`,
 //! `net:*:rx_bytes`. `/` always divides and `-`
@@ -21,6 +35,8 @@
 //! overflows give `NaN`, never an infinity and never zero. It refuses recursion: reading and evaluating use explicit, bounded stacks.
 
 mod display;
+mod event;
+mod explain;
 mod lexer;
 mod parser;
 mod program;
@@ -31,12 +47,13 @@ mod units;
 
 use std::ops::Range;
 
+pub use self::explain::Absent;
 use self::program::Step;
 
 /// Most parentheses, functions and operators that may wait for their right side.
-pub const MOST_NESTED: usize = 64;
+pub const MOST_NESTED: usize = 256;
 /// Most numbers, counters and operators of an expression.
-pub const MOST_STEPS: usize = 1024;
+pub const MOST_STEPS: usize = 1 << 14;
 /// Most different counters of an expression.
 pub const MOST_COUNTERS: usize = 256;
 /// Longest name of a counter in bytes.
@@ -80,6 +97,12 @@ pub enum Wrong {
     /// `)` without `(`.
     #[error("expected `(` before this `)`")]
     Unopened,
+    /// `if` without `else`.
+    #[error("expected `else` after this `if`")]
+    NoElse,
+    /// `else` without `if`.
+    #[error("expected `if` before this `else`")]
+    NoIf,
     /// A quote without its end.
     #[error("expected `\"` at the end of the name")]
     UnclosedQuote,
@@ -192,6 +215,13 @@ impl Expression {
                     Some(other) => result.append(other)?,
                     None => result.append(&Self::counter(&self.counters[counter as usize]))?,
                 },
+                // Only a counter can be there or not.
+                Step::Has(counter) => {
+                    let own = self.counters[counter as usize].as_str();
+                    let other = replacements[counter as usize].and_then(Self::as_counter);
+                    let step = Step::Has(result.intern(other.unwrap_or(own))?);
+                    result.steps.push(step);
+                }
                 _ => result.steps.push(step),
             }
         }

@@ -5,13 +5,22 @@
 use std::ops::Range;
 
 use super::lexer::{Token, tokens};
+use super::program::{SELECT, chosen};
 use super::{Expression, ExpressionError, MOST_NESTED, MOST_STEPS, Parsed, Step, Wrong};
 
 /// What waits for its right side.
 enum Waiting {
     Operator(Step),
     Open,
-    Function { step: Step, name: &'static str, arguments: usize },
+    /// `if`: the condition is to come.
+    If,
+    /// `else`: what is taken otherwise is to come.
+    Else,
+    Function {
+        step: Step,
+        name: &'static str,
+        arguments: usize,
+    },
 }
 
 /// A finished part: where it stands, and its value if it has no counters.
@@ -57,8 +66,9 @@ pub(super) fn parse(text: &str, list: &[String]) -> Outcome<Parsed> {
         return wrong(end..end, Wrong::ExpectedValue("the end".into()));
     }
     yard.reduce(0)?;
-    if let Some((_, span)) = yard.waiting.pop() {
-        return wrong(span, Wrong::Unclosed);
+    if let Some((waiting, span)) = yard.waiting.pop() {
+        let is_if = matches!(waiting, Waiting::If);
+        return wrong(span, if is_if { Wrong::NoElse } else { Wrong::Unclosed });
     }
     let whole = text.len() - text.trim_start().len()..text.trim_end().len();
     match yard.program.checked() {
@@ -71,6 +81,7 @@ fn function(name: &str) -> Option<(Step, &'static str)> {
     match name {
         "min" => Some((Step::Min, "min")),
         "max" => Some((Step::Max, "max")),
+        "d_ratio" => Some((Step::Ratio, "d_ratio")),
         "abs" => Some((Step::Abs, "abs")),
         "sqrt" => Some((Step::Sqrt, "sqrt")),
         "log2" => Some((Step::Log2, "log2")),
@@ -104,6 +115,10 @@ impl Yard<'_> {
                     return wrong(span, Wrong::BeyondList { found, length });
                 }
             },
+            Token::Has(name) => {
+                let counter = self.intern(name, &span)?;
+                self.push(Step::Has(counter), span, None)?;
+            }
             Token::Sign('-') => {
                 self.wait(Waiting::Operator(Step::Negate), span)?;
                 return Ok(true);
@@ -119,7 +134,7 @@ impl Yard<'_> {
                 }
                 return Ok(true);
             }
-            Token::Sign(_) => {
+            Token::Sign(_) | Token::If | Token::Else => {
                 let found = token.describe(&self.text[span.clone()]);
                 return wrong(span, Wrong::ExpectedValue(found));
             }
@@ -134,14 +149,39 @@ impl Yard<'_> {
             Token::Sign('-') => Step::Subtract,
             Token::Sign('*') => Step::Multiply,
             Token::Sign('/') => Step::Divide,
+            Token::Sign('%') => Step::Remainder,
+            Token::Sign('<') => Step::Less,
+            Token::Sign('>') => Step::Greater,
+            Token::Sign('≤') => Step::LessOrEqual,
+            Token::Sign('≥') => Step::GreaterOrEqual,
+            Token::Sign('=') => Step::Equal,
+            Token::Sign('≠') => Step::Unequal,
+            Token::Sign('&') => Step::And,
+            Token::Sign('^') => Step::Xor,
+            Token::Sign('|') => Step::Or,
+            Token::If => {
+                // An `else` that waits takes this as part of its right side.
+                self.reduce(SELECT + 1)?;
+                self.wait(Waiting::If, span)?;
+                return Ok(true);
+            }
+            Token::Else => {
+                self.reduce(0)?;
+                let Some((waiting @ Waiting::If, _)) = self.waiting.last_mut() else {
+                    return wrong(span, Wrong::NoIf);
+                };
+                *waiting = Waiting::Else;
+                return Ok(true);
+            }
             Token::Sign(',') => {
                 self.reduce(0)?;
                 return match self.waiting.last_mut() {
                     Some((Waiting::Function { step, name, arguments }, _)) => {
                         let (step, name, found) = (*step, *name, *arguments + 1);
                         *arguments = found;
-                        if step.arity() == 1 {
-                            let expected = "one argument";
+                        if step.arity() == 1 || (step == Step::Ratio && found > 2) {
+                            let one = step.arity() == 1;
+                            let expected = if one { "one argument" } else { "two arguments" };
                             return wrong(
                                 span,
                                 Wrong::Arguments { function: name, expected, found },
@@ -153,6 +193,7 @@ impl Yard<'_> {
                         }
                         Ok(true)
                     }
+                    Some((Waiting::If, open)) => wrong(open.clone(), Wrong::NoElse),
                     _ => wrong(span, Wrong::ExpectedOperator("`,`".into())),
                 };
             }
@@ -162,7 +203,9 @@ impl Yard<'_> {
                     Some((Waiting::Open, open)) => self.widen(open.start..span.end),
                     Some((Waiting::Function { step, name, arguments }, open)) => {
                         if arguments == 1 && step.arity() == 2 {
-                            let expected = "two or more arguments";
+                            let any = step != Step::Ratio;
+                            let expected =
+                                if any { "two or more arguments" } else { "two arguments" };
                             let found = arguments;
                             return wrong(
                                 open.start..span.end,
@@ -174,6 +217,7 @@ impl Yard<'_> {
                         self.apply(step)?;
                         self.widen(open.start..span.end);
                     }
+                    Some((Waiting::If, open)) => return wrong(open, Wrong::NoElse),
                     _ => return wrong(span, Wrong::Unopened),
                 }
                 return Ok(false);
@@ -190,10 +234,15 @@ impl Yard<'_> {
 
     /// Applies waiting operators that bind at least as strongly.
     fn reduce(&mut self, least: u8) -> Outcome<()> {
-        while let Some(&(Waiting::Operator(step), ref span)) = self.waiting.last()
-            && step.binds() >= least
-        {
-            let start = span.start;
+        loop {
+            let (step, start) = match self.waiting.last() {
+                Some(&(Waiting::Operator(step), ref span)) => (step, span.start),
+                Some((Waiting::Else, span)) => (Step::Select, span.start),
+                _ => return Ok(()),
+            };
+            if step.binds() < least {
+                return Ok(());
+            }
             self.waiting.pop();
             self.apply(step)?;
             if step == Step::Negate {
@@ -201,7 +250,6 @@ impl Yard<'_> {
                 self.widen(start..end);
             }
         }
-        Ok(())
     }
 
     /// The last part stands in parentheses, after a sign or a function's name.
@@ -220,12 +268,17 @@ impl Yard<'_> {
     }
 
     fn counter(&mut self, name: &str, span: Range<usize>) -> Outcome<()> {
-        let step = self.program.intern(name);
-        let step = step.map_err(|wrong| ExpressionError { span: span.clone(), wrong })?;
+        let counter = self.intern(name, &span)?;
+        self.push(Step::Counter(counter), span, None)
+    }
+
+    fn intern(&mut self, name: &str, span: &Range<usize>) -> Outcome<u32> {
+        let counter = self.program.intern(name);
+        let counter = counter.map_err(|wrong| ExpressionError { span: span.clone(), wrong })?;
         if self.program.counters.len() > self.spans.len() {
             self.spans.push(span.clone());
         }
-        self.push(step, span, None)
+        Ok(counter)
     }
 
     fn push(&mut self, step: Step, span: Range<usize>, constant: Option<f64>) -> Outcome<()> {
@@ -242,6 +295,12 @@ impl Yard<'_> {
         let Some(last) = self.parts.pop() else { return Ok(()) };
         let part = if step.arity() == 1 {
             Part { span: last.span, constant: last.constant.map(|a| step.of_one(a)) }
+        } else if step == Step::Select {
+            let (Some(condition), Some(first)) = (self.parts.pop(), self.parts.pop()) else {
+                return Ok(());
+            };
+            let constant = chosen(first.constant, condition.constant, last.constant);
+            Part { span: first.span.start..last.span.end, constant }
         } else {
             let Some(first) = self.parts.pop() else { return Ok(()) };
             if step == Step::Divide && last.constant == Some(0.0) {

@@ -9,16 +9,32 @@ use super::{Expression, MOST_COUNTERS, MOST_NESTED, MOST_STEPS, Wrong};
 pub(super) enum Step {
     Number(f64),
     Counter(u32),
+    /// Whether a counter is there.
+    Has(u32),
     Negate,
     Add,
     Subtract,
     Multiply,
     Divide,
+    Remainder,
+    Less,
+    Greater,
+    LessOrEqual,
+    GreaterOrEqual,
+    Equal,
+    Unequal,
+    And,
+    Xor,
+    Or,
     Min,
     Max,
+    /// A quotient that is 0 where the divisor is.
+    Ratio,
     Abs,
     Sqrt,
     Log2,
+    /// `a if c else b`, in this order.
+    Select,
 }
 
 impl Expression {
@@ -33,6 +49,14 @@ impl Expression {
                 Step::Counter(counter) => {
                     stack[top] = numbers.get(counter as usize).copied().map_or(f64::NAN, finite);
                     top += 1;
+                }
+                Step::Has(counter) => {
+                    stack[top] = has(numbers.get(counter as usize).copied());
+                    top += 1;
+                }
+                Step::Select => {
+                    top -= 2;
+                    stack[top - 1] = select(stack[top - 1], stack[top], stack[top + 1]);
                 }
                 _ if step.arity() == 1 => stack[top - 1] = step.of_one(stack[top - 1]),
                 _ => {
@@ -50,7 +74,10 @@ impl Expression {
         }
         for step in &other.steps {
             let step = match *step {
-                Step::Counter(counter) => self.intern(&other.counters[counter as usize])?,
+                Step::Counter(counter) => {
+                    Step::Counter(self.intern(&other.counters[counter as usize])?)
+                }
+                Step::Has(counter) => Step::Has(self.intern(&other.counters[counter as usize])?),
                 step => step,
             };
             self.steps.push(step);
@@ -58,7 +85,7 @@ impl Expression {
         Ok(())
     }
 
-    pub(super) fn intern(&mut self, name: &str) -> Result<Step, Wrong> {
+    pub(super) fn intern(&mut self, name: &str) -> Result<u32, Wrong> {
         let known = self.counters.iter().position(|known| known == name);
         if known.is_none() {
             if self.counters.len() >= MOST_COUNTERS {
@@ -66,7 +93,7 @@ impl Expression {
             }
             self.counters.push(name.to_owned());
         }
-        Ok(Step::Counter(known.unwrap_or(self.counters.len() - 1) as u32))
+        Ok(known.unwrap_or(self.counters.len() - 1) as u32)
     }
 
     /// Counts how many numbers wait at most, and refuses what is too much to evaluate or to read back as text.
@@ -81,6 +108,10 @@ impl Expression {
                 (2, Some(last)) => match parts.pop() {
                     Some(first) => first.with(step, &last)?,
                     None => last,
+                },
+                (3, Some(last)) => match (parts.pop(), parts.pop()) {
+                    (Some(condition), Some(first)) => first.choose(&condition, &last),
+                    _ => last,
                 },
                 (_, other) => {
                     parts.extend(other);
@@ -124,6 +155,18 @@ impl Part {
         Self { nested, binds, constant: self.constant.map(|value| step.of_one(value)) }
     }
 
+    /// This one if the condition, else the last.
+    fn choose(&self, condition: &Self, last: &Self) -> Self {
+        let sides = (self.enclosed(SELECT + 1)).max(condition.enclosed(SELECT + 1) + 1);
+        // Two numbers wait while the last is evaluated, though one word does while it is read.
+        let nested = sides.max(last.enclosed(SELECT) + 2);
+        Self {
+            nested,
+            binds: SELECT,
+            constant: chosen(self.constant, condition.constant, last.constant),
+        }
+    }
+
     fn with(&self, step: Step, last: &Self) -> Result<Self, Wrong> {
         let binds = step.binds();
         let nested = if binds == PRIMARY {
@@ -140,18 +183,24 @@ impl Part {
     }
 }
 
-/// How strongly parts bind: sums, products, signs, and what needs no parentheses.
-const SUM: u8 = 1;
-const PRODUCT: u8 = 2;
-pub(super) const UNARY: u8 = 3;
-pub(super) const PRIMARY: u8 = 4;
+/// How strongly parts bind, as in Linux: choices, logic, comparisons, sums, products, signs, and what needs no parentheses.
+pub(super) const SELECT: u8 = 1;
+const OR: u8 = 2;
+const XOR: u8 = 3;
+const AND: u8 = 4;
+const TEST: u8 = 5;
+const SUM: u8 = 6;
+const PRODUCT: u8 = 7;
+pub(super) const UNARY: u8 = 8;
+pub(super) const PRIMARY: u8 = 9;
 
 impl Step {
     /// How many numbers it takes.
     pub(super) fn arity(self) -> usize {
         match self {
-            Self::Number(_) | Self::Counter(_) => 0,
+            Self::Number(_) | Self::Counter(_) | Self::Has(_) => 0,
             Self::Negate | Self::Abs | Self::Sqrt | Self::Log2 => 1,
+            Self::Select => 3,
             _ => 2,
         }
     }
@@ -159,10 +208,25 @@ impl Step {
     pub(super) fn binds(self) -> u8 {
         match self {
             Self::Add | Self::Subtract => SUM,
-            Self::Multiply | Self::Divide => PRODUCT,
+            Self::Multiply | Self::Divide | Self::Remainder => PRODUCT,
+            Self::Less
+            | Self::Greater
+            | Self::LessOrEqual
+            | Self::GreaterOrEqual
+            | Self::Equal
+            | Self::Unequal => TEST,
+            Self::And => AND,
+            Self::Xor => XOR,
+            Self::Or => OR,
+            Self::Select => SELECT,
             Self::Negate => UNARY,
             _ => PRIMARY,
         }
+    }
+
+    /// Whether it compares or joins what was compared.
+    pub(super) fn is_true_or_false(self) -> bool {
+        (OR..=TEST).contains(&self.binds())
     }
 
     pub(super) fn of_one(self, a: f64) -> f64 {
@@ -183,9 +247,57 @@ impl Step {
             // The library's minimum prefers numbers to NaN, which would hide what is absent.
             _ if a.is_nan() || b.is_nan() => f64::NAN,
             Self::Min => a.min(b),
-            _ => a.max(b),
+            Self::Max => a.max(b),
+            Self::Ratio if b == 0.0 => 0.0,
+            Self::Ratio => a / b,
+            Self::Less => truth(a < b),
+            Self::Greater => truth(a > b),
+            Self::LessOrEqual => truth(a <= b),
+            Self::GreaterOrEqual => truth(a >= b),
+            // What was computed in two ways is hardly ever equal; authors compare literals and counts.
+            Self::Equal => truth(a.to_bits() == b.to_bits() || (a == 0.0 && b == 0.0)),
+            Self::Unequal => truth(!(a.to_bits() == b.to_bits() || (a == 0.0 && b == 0.0))),
+            _ => match (whole(a), whole(b)) {
+                (Some(a), Some(b)) => match self {
+                    Self::And => (a & b) as f64,
+                    Self::Xor => (a ^ b) as f64,
+                    Self::Or => (a | b) as f64,
+                    _ => a.checked_rem(b).map_or(f64::NAN, |rest| rest as f64),
+                },
+                _ => f64::NAN,
+            },
         })
     }
+}
+
+fn truth(is: bool) -> f64 {
+    f64::from(u8::from(is))
+}
+
+/// The whole number towards zero, as C converts it; absent beyond 64 bits.
+fn whole(a: f64) -> Option<i64> {
+    (a.abs() < 9.2e18).then_some(a as i64)
+}
+
+/// 1 where there is a number.
+pub(super) fn has(number: Option<f64>) -> f64 {
+    truth(number.is_some_and(f64::is_finite))
+}
+
+/// What the condition chooses; the other one need not be there.
+pub(super) fn select(a: f64, condition: f64, b: f64) -> f64 {
+    if condition.is_nan() {
+        f64::NAN
+    } else if condition == 0.0 {
+        b
+    } else {
+        a
+    }
+}
+
+/// The value of a choice whose condition is known already.
+pub(super) fn chosen(a: Option<f64>, condition: Option<f64>, b: Option<f64>) -> Option<f64> {
+    condition.and_then(|condition| if condition == 0.0 { b } else { a })
 }
 
 pub(super) fn finite(value: f64) -> f64 {

@@ -3,7 +3,7 @@
 //! Owns the evaluation of an expression for all rows of some columns, one step after another over all rows: that is several times as
 //! fast as row by row, and gives the same.
 
-use super::program::finite;
+use super::program::{finite, has, select};
 use super::{Expression, Step};
 
 impl Expression {
@@ -25,6 +25,18 @@ impl Expression {
                     let column = &column[..rows.min(column.len())];
                     scratch.extend(column.iter().map(|&number| finite(number)));
                     scratch.resize(scratch.len() + rows - column.len(), f64::NAN);
+                }
+                Step::Has(counter) => {
+                    let column = columns.get(counter as usize * rows..).unwrap_or(&[]);
+                    scratch.extend((0..rows).map(|row| has(column.get(row).copied())));
+                }
+                Step::Select => {
+                    let first = scratch.len() - 3 * rows;
+                    for row in first..first + rows {
+                        let (condition, last) = (scratch[row + rows], scratch[row + 2 * rows]);
+                        scratch[row] = select(scratch[row], condition, last);
+                    }
+                    scratch.truncate(first + rows);
                 }
                 _ if step.arity() == 1 => {
                     let from = scratch.len() - rows;

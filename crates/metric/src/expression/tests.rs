@@ -10,11 +10,15 @@ enum Tree {
     Number(f64),
     Counter(&'static str),
     Negate(Box<Tree>),
-    Two(char, Box<Tree>, Box<Tree>),
+    Two(&'static str, Box<Tree>, Box<Tree>),
+    Choice(Box<Tree>, Box<Tree>, Box<Tree>),
+    Has(&'static str),
     Call(&'static str, Vec<Tree>),
 }
 
-const COUNTERS: [&str; 6] = [
+const COUNTERS: [&str; 8] = [
+    "#smt_on",
+    "topdown-retiring",
     "cycles",
     "PAPI_L2_TCM",
     "cpu/cache-misses/",
@@ -23,15 +27,21 @@ const COUNTERS: [&str; 6] = [
     "net:*:rx_bytes",
 ];
 
+const SIGNS: [&str; 11] = ["+", "-", "*", "/", "%", "<", ">=", "!=", "&", "^", "|"];
+
 impl Tree {
     /// All parentheses are written.
     fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
-            Self::Counter(name) if name.contains('/') => format!("\"{name}\""),
+            Self::Counter(name) if name.contains('/') || name.starts_with("topdown") => {
+                format!("\"{name}\"")
+            }
             Self::Counter(name) => (*name).to_owned(),
             Self::Negate(a) => format!("-({})", a.text()),
             Self::Two(sign, a, b) => format!("({}){sign}({})", a.text(), b.text()),
+            Self::Choice(a, c, b) => format!("({})if({})else({})", a.text(), c.text(), b.text()),
+            Self::Has(name) => format!("has_event({})", Self::Counter(name).text()),
             Self::Call(name, arguments) => {
                 let arguments: Vec<_> = arguments.iter().map(Self::text).collect();
                 format!("{name}({})", arguments.join(","))
@@ -45,12 +55,29 @@ impl Tree {
             Self::Number(number) => *number,
             Self::Counter(name) => numbers[COUNTERS.iter().position(|known| known == name)?],
             Self::Negate(a) => -a.value(numbers)?,
-            Self::Two('+', a, b) => a.value(numbers)? + b.value(numbers)?,
-            Self::Two('-', a, b) => a.value(numbers)? - b.value(numbers)?,
-            Self::Two('*', a, b) => a.value(numbers)? * b.value(numbers)?,
-            Self::Two(_, a, b) => {
+            Self::Two(sign, a, b) => {
                 let (a, b) = (a.value(numbers)?, b.value(numbers)?);
-                return (b != 0.0).then(|| a / b).filter(|value| value.is_finite());
+                let whole = |value: f64| (value.abs() < 9.2e18).then_some(value as i64);
+                match *sign {
+                    "+" => a + b,
+                    "-" => a - b,
+                    "*" => a * b,
+                    "/" => return (b != 0.0).then(|| a / b).filter(|value| value.is_finite()),
+                    "%" => whole(a)?.checked_rem(whole(b)?)? as f64,
+                    "<" => f64::from(a < b),
+                    ">=" => f64::from(a >= b),
+                    "!=" => f64::from(a.total_cmp(&b).is_ne() && !(a == 0.0 && b == 0.0)),
+                    "&" => (whole(a)? & whole(b)?) as f64,
+                    "^" => (whole(a)? ^ whole(b)?) as f64,
+                    _ => (whole(a)? | whole(b)?) as f64,
+                }
+            }
+            Self::Choice(a, c, b) => {
+                return if c.value(numbers)? == 0.0 { b.value(numbers) } else { a.value(numbers) };
+            }
+            Self::Has(name) => {
+                let number = numbers[COUNTERS.iter().position(|known| known == name)?];
+                f64::from(number.is_finite())
             }
             Self::Call(name, arguments) => {
                 let values: Option<Vec<f64>> = arguments.iter().map(|a| a.value(numbers)).collect();
@@ -58,6 +85,10 @@ impl Tree {
                 match *name {
                     "min" => values.fold(f64::INFINITY, f64::min),
                     "max" => values.fold(f64::NEG_INFINITY, f64::max),
+                    "d_ratio" => {
+                        let both: Vec<f64> = values.collect();
+                        if both[1] == 0.0 { 0.0 } else { both[0] / both[1] }
+                    }
                     "abs" => values.sum::<f64>().abs(),
                     "sqrt" => values.sum::<f64>().sqrt(),
                     _ => values.sum::<f64>().log2(),
@@ -86,8 +117,11 @@ fn trees() -> impl Strategy<Value = Tree> {
         let boxed = inner.clone().prop_map(Box::new);
         prop_oneof![
             boxed.clone().prop_map(Tree::Negate),
-            (prop::sample::select(['+', '-', '*', '/'].as_slice()), boxed.clone(), boxed)
+            (prop::sample::select(SIGNS.as_slice()), boxed.clone(), boxed.clone())
                 .prop_map(|(sign, a, b)| Tree::Two(sign, a, b)),
+            (boxed.clone(), boxed.clone(), boxed).prop_map(|(a, c, b)| Tree::Choice(a, c, b)),
+            prop::sample::select(COUNTERS.as_slice()).prop_map(Tree::Has),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| Tree::Call("d_ratio", vec![a, b])),
             (
                 prop::sample::select(["min", "max"].as_slice()),
                 prop::collection::vec(inner.clone(), 2..4)
@@ -119,6 +153,8 @@ proptest! {
             let value = expression.eval(&inputs);
             prop_assert!(!value.is_infinite());
             prop_assert_eq!((!value.is_nan()).then_some(value), tree.value(&finite));
+            let explained = expression.explained(&inputs);
+            prop_assert_eq!(explained.as_ref().ok().copied(), tree.value(&finite), "{:?}", explained);
         }
     }
 
@@ -145,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_inside_it(text in "[-+*/(),.$:=\"a-c0-9kMe_ é\n]{0,60}") {
+    fn any_text_is_read_or_refused_inside_it(text in "([-+*/(),.$:=\"a-c0-9kMe_ é\n%<>&|^@#\\\\]|if |else ){0,60}") {
         match Expression::parse_with(&text, &["a".into(), "b".into()]) {
             Ok(parsed) => prop_assert_eq!(parsed.spans.len(), parsed.expression.counters().len()),
             Err(error) => {
@@ -162,7 +198,9 @@ proptest! {
     #[test]
     fn replacing_is_evaluating_in_two_steps(outer in trees(), inner in trees(), numbers in numbers()) {
         let inner = Expression::parse(&inner.text());
-        if let (Ok(outer), Ok(inner)) = (Expression::parse(&outer.text()), inner) {
+        // Whether a counter was measured is asked of the counter, not of what stands for it.
+        let asked = outer.text().contains("has_event(cycles)");
+        if let (Ok(outer), Ok(inner), false) = (Expression::parse(&outer.text()), inner, asked) {
             let Ok(whole) = outer.replace(|name| (name == "cycles").then_some(&inner)) else {
                 return Ok(());
             };
@@ -215,6 +253,70 @@ fn names() {
 }
 
 #[test]
+fn events_as_linux_writes_them() {
+    let counters = |text: &str| Expression::parse(text).unwrap().counters().to_vec();
+    let one = r"cpu@INST_DECODED.DECODERS\,cmask\=1@ - cpu@event=0x3c,umask=0x0@ / 2";
+    assert_eq!(counters(one), ["cpu/INST_DECODED.DECODERS,cmask=1/", "cpu/event=0x3c,umask=0x0/"]);
+    assert_eq!(counters("cpu/event=0x3c,umask=0x0/u / b"), ["cpu/event=0x3c,umask=0x0/u", "b"]);
+    assert_eq!(
+        counters(r"cstate_core@c1\-residency@ / msr@tsc@"),
+        ["cstate_core/c1-residency/", "msr/tsc/"]
+    );
+    assert_eq!(counters(r"topdown\-retiring / slots"), ["topdown-retiring", "slots"]);
+    assert_eq!(
+        counters(r"OCR.DEMAND_RFO.L3_MISS@offcore_rsp\=0x103b800002@ * INST_RETIRED.ANY:k"),
+        ["OCR.DEMAND_RFO.L3_MISS/offcore_rsp=0x103b800002/", "INST_RETIRED.ANY:k"]
+    );
+    assert_eq!(counters("a/b==c/d"), ["a", "b", "c", "d"]);
+    assert_eq!(counters("a/b<=c/d"), ["a", "b", "c", "d"]);
+    assert_eq!(counters("#SMT_On + #num_cpus"), ["#smt_on", "#num_cpus"]);
+    assert_eq!(
+        counters("source_count(UNC_CHA.X) * strcmp_cpuid_str(0x410FD493)"),
+        ["source_count(UNC_CHA.X)", "strcmp_cpuid_str(0x410fd493)"]
+    );
+    let text = "(PAPI L2 TCM if #core_wide < 1 else PAPI L2 TCA)";
+    assert_eq!(counters(text), ["PAPI_L2_TCM", "#core_wide", "PAPI_L2_TCA"]);
+}
+
+#[test]
+fn precedence_is_that_of_linux() {
+    assert_eq!(value("1 if 0 else 2 if 1 else 3"), Some(2.0));
+    assert_eq!(value("1 + 1 if 2 > 1 & 1 else 5"), Some(2.0));
+    assert_eq!(value("1 | 2 ^ 3 & 2"), Some(1.0));
+    assert_eq!(value("7 % 4 * 2 < 7"), Some(1.0));
+    assert_eq!(value("d_ratio(4, 0) + d_ratio(4, 8)"), Some(0.5));
+    assert_eq!(value("(1 if 1 else 0) + max(2 if 0 else 4, 3)"), Some(5.0));
+    assert_eq!(value("0x1F + (1 == 1) + (2 != 2) + (1 && 1) + (0 || 0)"), Some(33.0));
+    let text = |text: &str| Expression::parse(text).unwrap().to_string();
+    assert_eq!(
+        text("(a if b else c) if d else (e if f else g)"),
+        "(a if b else c) if d else e if f else g"
+    );
+    assert_eq!(text("(a|b)&c"), "(a | b) & c");
+}
+
+#[test]
+fn reasons_name_what_is_missing() {
+    let why = |text: &str| {
+        let number = |name: &str| match name {
+            "zero" => Some(0.0),
+            "one" => Some(1.0),
+            "infinite" => Some(f64::INFINITY),
+            _ => None,
+        };
+        Expression::parse(text).unwrap().value(number).map_err(|why| why.to_string())
+    };
+    assert_eq!(why("one + b / c"), Err("no b, c".into()));
+    assert_eq!(why("one / (zero * 2)"), Err("division by zero: zero * 2 is 0".into()));
+    assert_eq!(why("one if one else b"), Ok(1.0));
+    assert_eq!(why("one if b else one"), Err("no b".into()));
+    assert_eq!(why("has_event(b) + has_event(one)"), Ok(1.0));
+    assert_eq!(why("log2(zero)"), Err("no number comes out".into()));
+    assert_eq!(why("infinite"), Err("no infinite".into()));
+    assert_eq!(why("a+b+c+d+e+f"), Err("no a, b, c, d and 2 more".into()));
+}
+
+#[test]
 fn absent_is_absent() {
     let of = |text: &str, numbers: &[f64]| Expression::parse(text).unwrap().eval(numbers);
     assert!(of("a / b", &[1.0, 0.0]).is_nan());
@@ -250,6 +352,19 @@ fn mistakes_name_their_place() {
         "a + / b",
         "$99999999999999999999999",
         "cpu/cache-misses/",
+        "a if b",
+        "a else b",
+        "(a if b) + 1",
+        "min(a if b, c)",
+        "if",
+        "a = b",
+        "!a",
+        "# a",
+        "cpu@a",
+        "d_ratio(a)",
+        "d_ratio(a, b, c)",
+        "has_event(a + b)",
+        "0xg",
     ]
     .iter()
     .map(|text| {
@@ -265,6 +380,8 @@ fn what_is_too_much_is_refused() {
     let wrong = |text: &str| Expression::parse(text).unwrap_err().wrong;
     assert_eq!(wrong(&"(".repeat(100_000)), Wrong::TooDeep);
     assert_eq!(wrong(&"-".repeat(100_000)), Wrong::TooDeep);
+    assert_eq!(wrong(&"a if b else ".repeat(100_000)), Wrong::TooDeep);
+    assert_eq!(wrong(&"a if ".repeat(100_000)), Wrong::TooDeep);
     assert_eq!(wrong(&format!("1{}", "+a".repeat(100_000))), Wrong::TooLong);
     assert_eq!(wrong(&"x".repeat(100_000)), Wrong::NameLength(100_000));
     let deep = format!("{}a{}", "(".repeat(MOST_NESTED), ")".repeat(MOST_NESTED));
@@ -275,7 +392,7 @@ fn what_is_too_much_is_refused() {
     assert_eq!(wrong(&many.join("+")), Wrong::TooMany);
     let mut nested = Expression::counter("a");
     let step = Expression::parse("(a + 1) * 2").unwrap();
-    let refused = (0..100).find_map(|_| {
+    let refused = (0..1000).find_map(|_| {
         match step.replace(|_| Some(&nested)) {
             Ok(more) => nested = more,
             Err(wrong) => return Some(wrong),

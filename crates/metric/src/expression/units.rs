@@ -20,8 +20,13 @@ impl Expression {
         let mut stack: Vec<Is> = Vec::new();
         for &step in &self.steps {
             let unit = match step {
-                Step::Number(_) => Is::Plain,
+                Step::Number(_) | Step::Has(_) => Is::Plain,
                 Step::Counter(counter) => units[counter as usize],
+                Step::Select => {
+                    let last = stack.pop().unwrap_or(Is::Unknown);
+                    stack.pop();
+                    two(Step::Max, stack.pop().unwrap_or(Is::Unknown), last)
+                }
                 Step::Negate | Step::Abs => stack.pop().unwrap_or(Is::Unknown),
                 Step::Sqrt | Step::Log2 => match stack.pop() {
                     Some(Is::Plain) => Is::Plain,
@@ -45,11 +50,16 @@ impl Expression {
 
 fn two(step: Step, first: Is, last: Is) -> Is {
     match (step, first, last) {
+        _ if step.is_true_or_false() => Is::Plain,
         (_, Is::Unknown, _) | (_, _, Is::Unknown) => Is::Unknown,
-        (Step::Divide, Is::In(a), Is::In(b)) if a == b => Is::In(Unit::Ratio),
-        (Step::Divide | Step::Multiply, one, Is::Plain | Is::In(Unit::Ratio))
+        (Step::Divide | Step::Ratio, Is::In(a), Is::In(b)) if a == b => Is::In(Unit::Ratio),
+        (
+            Step::Divide | Step::Ratio | Step::Multiply | Step::Remainder,
+            one,
+            Is::Plain | Is::In(Unit::Ratio),
+        )
         | (Step::Multiply, Is::Plain | Is::In(Unit::Ratio), one) => one,
-        (Step::Divide | Step::Multiply, ..) => Is::Unknown,
+        (Step::Divide | Step::Ratio | Step::Multiply | Step::Remainder, ..) => Is::Unknown,
         (_, a, b) if a == b => a,
         (_, Is::Plain, one) | (_, one, Is::Plain) => one,
         _ => Is::Unknown,

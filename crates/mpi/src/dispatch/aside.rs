@@ -9,8 +9,9 @@ use talea_run::live::layout::state;
 use super::{pass, record};
 use crate::entry::{Binding, Call, Entry};
 use crate::process::{self, STOP, process, stop};
+use crate::sampler::probes::{NO_EVENT, ProbeThread};
 use crate::table::{Class, PROCEDURES};
-use crate::thread::{State, set_this_thread, this_thread};
+use crate::thread::{BUSY, PROBED, State, set_this_thread, this_thread};
 
 /// Calls that are not recorded, and the first ones of a process or thread.
 #[cold]
@@ -19,7 +20,7 @@ pub(super) unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usi
     // SAFETY: as in `dispatch`.
     unsafe {
         let state = this_thread();
-        if !state.is_null() && (*state).busy != 0 {
+        if !state.is_null() && (*state).busy == BUSY {
             return pass(entry, call);
         }
         if matches!(class, Class::Init | Class::SessionInit) {
@@ -53,7 +54,41 @@ pub(super) unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usi
             };
             set_this_thread(Box::into_raw(Box::new(new)));
         }
-        record(&mut *this_thread(), entry, index, call)
+        let state = &mut *this_thread();
+        match state.probe {
+            Some(probe) if state.busy == PROBED => probed(state, probe, entry, index, call),
+            _ => record(state, entry, index, call),
+        }
+    }
+}
+
+/// A call of a thread that is sampled: counters are read around it. Calls that are only counted are not worth it.
+unsafe fn probed(
+    state: &mut State,
+    probe: &ProbeThread,
+    entry: &'static Entry,
+    index: u32,
+    call: Call,
+) -> usize {
+    let worth = !entry.local || state.process.calls_all;
+    let begin = if worth { probe.take() } else { None };
+    // SAFETY: as in `dispatch`; the thread's part of the file is its own.
+    unsafe {
+        let before = (*state.recorder.thread).events;
+        state.busy = 0;
+        let result = record(state, entry, index, call);
+        state.busy = PROBED;
+        let end = if worth { probe.take() } else { None };
+        // The call's own event is the last one, if it made any.
+        let events = (*state.recorder.thread).events;
+        let what = if events > before { 2 * events } else { NO_EVENT };
+        if let Some(begin) = &begin {
+            probe.put(begin, what);
+        }
+        if let Some(end) = &end {
+            probe.put(end, what + 1);
+        }
+        result
     }
 }
 

@@ -233,7 +233,7 @@ fn explain(source: io::Error, path: &Path) -> CreateError {
 }
 
 /// The paths in a folder, sorted: the system's order differs between file systems.
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();

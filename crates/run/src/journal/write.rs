@@ -43,4 +43,14 @@ impl<W: Write> Writer<W> {
         self.to.write_all(&bytes)?;
         self.to.flush()
     }
+
+    /// What it writes to.
+    pub fn to(&self) -> &W {
+        &self.to
+    }
+
+    /// The same to change it; what the journal wrote must stay as it is.
+    pub fn to_mut(&mut self) -> &mut W {
+        &mut self.to
+    }
 }

@@ -12,7 +12,7 @@ use crate::root::Root;
 use crate::sys::perf::{self, Attributes, Inherit, Whose};
 
 /// What a counter's name means.
-pub(super) fn event(root: &Root, name: &str) -> Option<Result<DeviceEvent, String>> {
+pub(crate) fn event(root: &Root, name: &str) -> Option<Result<DeviceEvent, String>> {
     if let Some((_, events)) = BYTES.iter().find(|(known, _)| *known == name) {
         let found = events.iter().find_map(|event| devices::event(root, event)?.ok());
         let reason = || "no memory controller here has counters that the kernel shows".to_owned();
@@ -74,7 +74,7 @@ fn in_bytes(event: DeviceEvent) -> DeviceEvent {
 
 /// Whose threads are counted.
 #[derive(Debug)]
-pub(super) enum Threads {
+pub(crate) enum Threads {
     /// The caller's: what a probe tries that must do without a target.
     Own,
     /// All that run.
@@ -84,7 +84,7 @@ pub(super) enum Threads {
 }
 
 /// Tries to open the event once, and gives the attributes that the kernel takes; or why it takes none.
-pub(super) fn probe(
+pub(crate) fn probe(
     root: &Root,
     name: &str,
     event: &DeviceEvent,
@@ -131,13 +131,13 @@ pub(super) fn probe(
 
 /// What had to be given up so that the kernel takes an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tried {
-    pub(super) user_only: bool,
-    pub(super) inherit: Inherit,
+pub(crate) struct Tried {
+    pub(crate) user_only: bool,
+    pub(crate) inherit: Inherit,
 }
 
 impl Tried {
-    pub(super) fn apply(self, attributes: &mut Attributes) {
+    pub(crate) fn apply(self, attributes: &mut Attributes) {
         attributes.inherit = self.inherit;
         if self.user_only {
             (attributes.without.kernel, attributes.without.hypervisor) = (true, true);

@@ -6,13 +6,13 @@
 //!
 //! A thread that is created later is counted by inheritance from the thread that created it, not by looking for it.
 
-mod devices;
+pub(crate) mod devices;
 mod follow;
 mod groups;
-mod meaning;
-mod names;
+pub(crate) mod meaning;
+pub(crate) mod names;
 mod open;
-mod refusals;
+pub(crate) mod refusals;
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,10 @@
 //! The unsafe calls, each behind a safe function.
 //!
-//! Owns `perf_event_open` and the functions of libhwloc. Everything else that the crate asks of the kernel has safe calls in
-//! the standard library or in rustix.
+//! Owns `perf_event_open`, the buffers that the kernel fills with samples, files mapped for reading, and the functions of libhwloc. Everything
+//! else that the crate asks of the kernel has safe calls in the standard library or in rustix.
 
+pub(crate) mod buffer;
 pub(crate) mod hwloc;
+pub(crate) mod page;
 pub(crate) mod perf;
+pub(crate) mod sampled;

@@ -64,6 +64,11 @@ pub(crate) fn open(
     whose: Whose,
     leader: Option<&File>,
 ) -> io::Result<File> {
+    open_block(block(attributes, leader.is_none()), whose, leader)
+}
+
+/// The kernel's form of what to count. A group stands still until its leader is started.
+pub(super) fn block(attributes: &Attributes, leads: bool) -> b::perf_event_attr {
     let mut attr = b::perf_event_attr { type_: attributes.kind, ..Default::default() };
     attr.size = size_of::<b::perf_event_attr>() as u32;
     let [config, config1, config2, config3] = attributes.config;
@@ -76,12 +81,21 @@ pub(crate) fn open(
             | b::PERF_FORMAT_TOTAL_TIME_ENABLED
             | b::PERF_FORMAT_TOTAL_TIME_RUNNING,
     );
-    attr.set_disabled(leader.is_none().into());
+    attr.set_disabled(leads.into());
     attr.set_exclude_user(attributes.without.user.into());
     attr.set_exclude_kernel(attributes.without.kernel.into());
     attr.set_exclude_hv(attributes.without.hypervisor.into());
     attr.set_inherit((attributes.inherit != Inherit::Nothing).into());
     attr.set_inherit_thread((attributes.inherit == Inherit::Threads).into());
+    attr
+}
+
+/// Opens an event of a whole attribute block.
+pub(super) fn open_block(
+    mut attr: b::perf_event_attr,
+    whose: Whose,
+    leader: Option<&File>,
+) -> io::Result<File> {
     let number = |number: Option<u32>| number.map_or(-1, |number| number as i32);
     let leader = leader.map_or(-1, AsRawFd::as_raw_fd);
     // SAFETY: `attr` is a whole attribute block that tells its own size and outlives the call; the kernel only reads it (and

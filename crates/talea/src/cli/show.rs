@@ -29,7 +29,8 @@ Examples:
   talea show talea-app calls                   call sites by time
   talea show talea-app graph --svg graph.svg   the event flow graph as a picture
   talea show talea-app stats --json            sizes and counts for scripts
-  talea show talea-app matrix                  who sends to whom")]
+  talea show talea-app matrix                  who sends to whom
+  talea show talea-app samples                 functions and lines by time on PUs")]
 pub(super) struct ShowArgs {
     /// Run directory, or a file in it
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
@@ -105,6 +106,18 @@ JSON: [{name, machine, pus, notes, gaps, ranks: [{rank, pid, allowed, inside, la
 pus, allowed and last are lists of PUs such as 0-3,8, inside is the smallest object that has all
 allowed ones.")]
     Hosts(JsonArgs),
+    /// Where threads were, by samples: functions and lines [recorded with `talea run --sample`]
+    #[command(after_long_help = "\
+Samples in a function itself, and in it or what it calls. Inlined functions count as functions. Time
+is each thread's own time on PUs: who waits without computing has no samples.
+
+JSON: [{rank, world, host, pid, command, trigger, period, unwinding, seconds, complete, counters,
+sets, samples, lost_samples, probes, lost_probes, threads: [{tid, name, number, samples, probes,
+lost_samples, lost_probes}], functions: [{function, self, self_share, total, total_share}],
+lines: [{function, file, line, samples, share}], gaps: [{kind, detail, count}]}]; rank and world are
+null without MPI, number is the thread's in the recording of MPI calls, shares are from 0 to 1 of the
+process's samples; period in units of the trigger, ns for task-clock.")]
+    Samples(OneRankArgs),
 }
 
 #[derive(Debug, Args)]

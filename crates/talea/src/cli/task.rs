@@ -5,8 +5,8 @@
 use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, View};
-use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs};
-use crate::{completions, convert, events, folding, recorder, report, show, topo};
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, Unwind};
+use crate::{completions, convert, events, folding, metrics, recorder, report, show, topo};
 
 /// What to do, with its options.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) enum Task {
     Convert(convert::Options),
     /// `talea fold`
     Fold(Box<folding::Options>),
+    /// `talea metrics`
+    Metrics(metrics::Options),
     /// `talea topo`
     Topo(Box<topo::Options>),
     /// `talea doctor`
@@ -59,6 +61,7 @@ impl From<Command> for Task {
             }),
             Command::Convert(args) => Self::Convert(args.into()),
             Command::Fold(args) => Self::Fold(Box::new((*args).into())),
+            Command::Metrics(args) => Self::Metrics(args.into()),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
@@ -81,10 +84,34 @@ impl From<RunArgs> for recorder::Options {
             callers: args.callers,
             memory: args.memory,
             live_dir: args.live_dir,
+            merge: args.merge,
+            sampling: sampling(args.sample, args.sample_counter, &args.counters, args.unwind),
             after: if args.no_report { recorder::After::Nothing } else { recorder::After::Report },
             command: args.command,
         }
     }
+}
+
+/// What to sample; none if nobody asked.
+fn sampling(
+    rate: Option<f64>,
+    growth: Option<(String, u64)>,
+    counters: &[String],
+    unwind: Unwind,
+) -> Option<recorder::Sampling> {
+    let rated = rate.map(|rate| ("task-clock".to_owned(), (1e9 / rate).round().max(1.0) as u64));
+    let (trigger, period) = growth.or(rated)?;
+    let names = |set: &String| -> Vec<String> {
+        // Commas also stand between the terms of a PMU's event.
+        let mut inside = false;
+        let comma = |c: char| {
+            inside ^= c == '/';
+            c == ',' && !inside
+        };
+        set.split(comma).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    let sets = counters.iter().map(names).filter(|set| !set.is_empty()).collect();
+    Some(recorder::Sampling { trigger, period, rate, sets, unwind })
 }
 
 impl From<View> for show::View {
@@ -106,6 +133,7 @@ impl From<View> for show::View {
             View::Matrix(args) => Self::Matrix { format: format(args.json) },
             View::Classes(args) => Self::Classes { format: format(args.json) },
             View::Hosts(args) => Self::Hosts { format: format(args.json) },
+            View::Samples(args) => Self::Samples { rank: args.rank, format: format(args.json) },
         }
     }
 }

@@ -53,6 +53,29 @@ pub(super) fn percent(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "expected a percentage from 0.001% to 100%".to_owned())
 }
 
+/// `100Hz`, `2.5kHz`: how many a second.
+pub(super) fn rate(text: &str) -> Result<f64, String> {
+    number_with_unit(text, &[("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9), ("Hz", 1.0)])
+        .filter(|rate| (0.01..=1e12).contains(rate))
+        .ok_or_else(|| "expected a rate above 0 such as 100Hz or 1kHz".to_owned())
+}
+
+/// `instructions=50M`: a counter and how far it grows. `k`, `M` and `G` are powers of ten; a time goes with a clock:
+/// `task-clock=10ms`.
+pub(super) fn growth(text: &str) -> Result<(String, u64), String> {
+    const UNITS: [(&str, f64); 4] = [("k", 1e3), ("M", 1e6), ("G", 1e9), ("", 1.0)];
+    let expected =
+        || "expected COUNTER=PERIOD such as instructions=50M, page-faults=1000".to_owned();
+    // PMUs have a sign in their terms: `cpu/event=0x3c/=1M`.
+    let (counter, growth) = text.rsplit_once('=').ok_or_else(expected)?;
+    let grows = number_with_unit(growth, &UNITS).map(f64::round);
+    let grows = grows.or_else(|| time(growth).ok().map(|nanos| nanos.0 as f64));
+    grows
+        .filter(|grows| !counter.trim().is_empty() && (1.0..1e18).contains(grows))
+        .map(|grows| (counter.trim().to_owned(), grows as u64))
+        .ok_or_else(expected)
+}
+
 /// `1600x1000`, in pixels.
 pub(super) fn dimensions(text: &str) -> Result<(f64, f64), String> {
     let side = |text: &str| text.trim().parse::<u32>().ok().filter(|n| (200..=20_000).contains(n));
@@ -95,6 +118,25 @@ mod tests {
         }
         assert_eq!(step("1ms"), Ok(Nanos(1_000_000)));
         assert!(step("0").is_err() && step("0.4ns").is_err() && step("x").is_err());
+    }
+
+    #[test]
+    fn rates_and_growths() {
+        let near = |text, expected: f64| (rate(text).unwrap() - expected).abs() < 1e-9 * expected;
+        assert!(near("100Hz", 100.0) && near("2.5kHz", 2500.0) && near("1e9Hz", 1e9));
+        for wrong in ["0Hz", "-1Hz", "100", "Hz", "nanHz", "infHz"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+        let check = |text, counter: &str, grows| {
+            assert_eq!(growth(text), Ok((counter.to_owned(), grows)), "{text}");
+        };
+        check("instructions=50M", "instructions", 50_000_000);
+        check("page-faults=1000", "page-faults", 1000);
+        check("task-clock=10ms", "task-clock", 10_000_000);
+        check("cpu/event=0x3c/=1M", "cpu/event=0x3c/", 1_000_000);
+        for wrong in ["instructions", "=1", "a=0", "a=x", "a=-1"] {
+            assert!(growth(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -4,19 +4,22 @@
 //! configurations show them. Iterations of loops are events of [`types::ITERATION`] and [`types::LOOP`].
 
 mod names;
+mod samples;
 
 use talea_model::trace::{Communicator, Level, Members, MessageRecord, StateRecord, types};
-use talea_model::{ArgKind, Gap, GapKind, Nanos, PathId, ProcedureSpec, Trace};
+use talea_model::{ArgKind, Gap, GapKind, Nanos, PathId, ProcedureSpec, Rank, Trace};
 use talea_run::live::record;
 use talea_run::recording::{Process, Thread};
 
 use self::names::{Callers, Calls, Kind};
+use self::samples::{Pictures, Sampled};
 use crate::analysis::Analysis;
 use crate::analysis::arguments::SendPlan;
 use crate::analysis::messages::{self, Messages};
 use crate::analysis::rank::Flow;
 use crate::analysis::walk::walk;
 use crate::procedures::Traffic;
+use crate::samples::SampleSites;
 
 /// Where threads of the run are in the trace.
 pub(super) struct Places {
@@ -36,6 +39,15 @@ impl Places {
 /// Everything that was recorded, as columns.
 pub(super) fn trace(analysis: &Analysis<'_>) -> Trace {
     let recording = &analysis.run.recording;
+    let run_samples = talea_run::samples::load(&analysis.run.directory);
+    let sites = SampleSites::load(&analysis.run.directory, &run_samples);
+    let unresolved = sites.gaps.clone();
+    let sampled = if recording.processes.is_empty() {
+        Sampled::alone(&run_samples).into_iter().map(Some).collect()
+    } else {
+        let of = |process| Sampled::of(&run_samples, process);
+        recording.processes.iter().map(of).collect::<Vec<_>>()
+    };
     let mut trace = Trace {
         date: analysis
             .run
@@ -47,7 +59,9 @@ pub(super) fn trace(analysis: &Analysis<'_>) -> Trace {
         gaps: recording.gaps.clone(),
         ..Trace::default()
     };
-    let places = locations(analysis, &mut trace);
+    let ends = sampled.iter().flatten().map(Sampled::end);
+    trace.duration = ends.fold(trace.duration, Nanos::max);
+    let places = locations(analysis, &sampled, &mut trace);
     let mut calls = Calls::new(recording);
     let mut callers = Callers::new(analysis);
     let mut loops = Loops::default();
@@ -64,10 +78,28 @@ pub(super) fn trace(analysis: &Analysis<'_>) -> Trace {
         }
         iterations(analysis, at, &places, &mut loops, &mut trace);
     }
+    let mut pictures = Pictures::new(&sites, &mut callers);
+    for (at, sampled) in sampled.iter().enumerate() {
+        let Some(sampled) = sampled else { continue };
+        let process = recording.processes.get(at);
+        let threads = process.map_or(&[][..], |process| &process.threads);
+        for (number, thread) in threads.iter().enumerate() {
+            if let (Some(location), Some(process)) = (places.of(at, number), process) {
+                let events = walk(recording, process, thread).events;
+                sampled.add_caller(thread.number, location, &events, &mut pictures, &mut trace);
+            }
+        }
+        if let Some(first) = places.of(at, threads.len()) {
+            sampled.add_others(first, &mut pictures, &mut trace);
+        }
+    }
+    let levels = pictures.label(&mut trace.labels);
+    trace.gaps.merge(unresolved);
+    samples::note_unplaced(&run_samples, sampled.iter().flatten().count(), &mut trace);
     add_messages(&messages::messages(recording, Nanos(u64::MAX)), &places, &mut trace);
     communicators(analysis, &mut trace);
     calls.label(&mut trace.labels);
-    callers.label(&mut trace.labels);
+    callers.label(levels, &mut trace.labels);
     names::states(&mut trace.labels);
     loops.label(&mut trace);
     in_order(&mut trace);
@@ -75,55 +107,65 @@ pub(super) fn trace(analysis: &Analysis<'_>) -> Trace {
 }
 
 /// One application a world, one task a rank, also for ranks that left no record.
-fn locations(analysis: &Analysis<'_>, trace: &mut Trace) -> Places {
+fn locations(
+    analysis: &Analysis<'_>,
+    sampled: &[Option<Sampled<'_>>],
+    trace: &mut Trace,
+) -> Places {
     let recording = &analysis.run.recording;
-    let mut hosts: Vec<&str> = Vec::new();
+    // World, rank, host, threads of each process.
+    let extra = |at: usize| sampled.get(at).and_then(Option::as_ref).map_or(0, Sampled::others);
+    let own = |(at, process): (usize, &'_ Process)| {
+        let threads = (process.threads.len() as u32 + extra(at)).max(1);
+        (process.location.world, process.location.rank.0, process.host.clone(), threads)
+    };
+    let mut rows: Vec<(u32, u32, String, u32)> =
+        recording.processes.iter().enumerate().map(own).collect();
+    if rows.is_empty() {
+        let alone = sampled.iter().flatten().zip(0..);
+        rows.extend(alone.map(|(one, at)| (0, at, one.host().to_owned(), one.others().max(1))));
+    }
+    let mut hosts: Vec<String> = Vec::new();
     let mut first = Vec::new();
-    let mut threads_level = Vec::new();
-    let mut world = None;
-    let mut next_rank = 0;
-    for process in &recording.processes {
-        if world != Some(process.location.world) {
+    let mut names = Vec::new();
+    let mut before = None;
+    let mut next = 0;
+    for (world, rank, host, threads) in rows {
+        if before != Some(world) {
             trace.locations.push_application();
-            world = Some(process.location.world);
-            next_rank = 0;
+            before = Some(world);
+            next = 0;
         }
-        let known = hosts.iter().position(|host| *host == process.host);
+        let known = hosts.iter().position(|known| *known == host);
         let node = known.unwrap_or_else(|| {
-            hosts.push(&process.host);
+            hosts.push(host);
             trace.locations.nodes.push(0);
             hosts.len() - 1
         });
         let application = trace.locations.applications();
-        while next_rank < process.location.rank.0 && trace.locations.push_task(1, 0).is_ok() {
-            threads_level.push(format!("THREAD {application}.{}.1", next_rank + 1));
-            next_rank += 1;
+        while next < rank && trace.locations.push_task(1, 0).is_ok() {
+            names.push(format!("THREAD {application}.{}.1", next + 1));
+            next += 1;
         }
-        let threads = process.threads.len().max(1) as u32;
         let location = trace.locations.len() as u32;
         if trace.locations.push_task(threads, node as u32 + 1).is_err() {
             trace.gaps.note(Gap {
                 kind: GapKind::Unsupported,
-                rank: Some(process.location.rank),
+                rank: Some(Rank(rank)),
                 detail: "more threads than a trace can have; those of later ranks are left out"
                     .to_owned(),
                 count: 0,
             });
             break;
         }
-        for thread in 1..=threads {
-            threads_level.push(format!("THREAD {application}.{}.{thread}", next_rank + 1));
-        }
-        next_rank += 1;
+        names.extend((1..=threads).map(|n| format!("THREAD {application}.{}.{n}", next + 1)));
+        next += 1;
         trace.locations.nodes[node] += threads;
         first.push((location, threads));
     }
     trace.locations.levels = vec![
-        Level {
-            name: "NODE".to_owned(),
-            rows: hosts.iter().map(|&host| host.to_owned()).collect(),
-        },
-        Level { name: "THREAD".to_owned(), rows: threads_level },
+        Level { name: "NODE".to_owned(), rows: hosts },
+        Level { name: "THREAD".to_owned(), rows: names },
     ];
     Places { first }
 }

@@ -3,11 +3,11 @@
 //! Owns the words of the summary and the warnings about runs that cannot be what was meant. Whatever fails here is
 //! said and changes nothing about the program's exit code.
 
-use talea_model::{Bytes, Nanos};
+use talea_model::{Bytes, Gaps, Nanos};
 use talea_run::recording::Recording;
 use talea_run::{Metadata, Outcome, RunDirectory};
 
-use super::After;
+use super::{After, Options, sampling};
 use crate::analysis::rank::{RankStudy, part};
 use crate::analysis::{Analysis, findings};
 use crate::load::{self, Run};
@@ -15,8 +15,9 @@ use crate::report;
 use crate::terminal::{Progress, say};
 
 /// Explains a run that has ended.
-pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, after: After) {
+pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &Options) {
     let mut progress = Progress::new();
+    let sampled = options.sampling.is_some().then(|| sampling::settle(directory));
     // What ranks did not bring together themselves, because they never came to MPI_Finalize.
     if let Err(error) = talea_run::trace::pack_left_behind(directory) {
         say(&format!("warning: {error}"));
@@ -25,9 +26,11 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, after: Afte
         Ok(recording) => recording,
         Err(error) => return say(&format!("warning: {error}")),
     };
-    warn(&recording, metadata);
-    if after == After::Nothing {
+    let some = sampled.as_ref().is_some_and(|sampled| sampled.samples > 0);
+    warn(&recording, metadata, some);
+    if options.after == After::Nothing {
         drop(progress);
+        sampled.iter().for_each(sampling::Settled::say);
         return say(&format!("recorded {}", directory.path().display()));
     }
     progress.step("resolving call sites");
@@ -35,14 +38,20 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, after: Afte
     if let Err(error) = sites.write(&directory.sites()) {
         say(&format!("warning: {error}"));
     }
+    if let Err(error) = crate::samples::keep(directory) {
+        say(&format!("warning: {error}"));
+    }
     let mut run =
         Run { directory: directory.clone(), metadata: metadata.clone(), recording, sites };
     run.recording.gaps.merge(run.sites.gaps.clone());
+    if let Some(sampled) = &sampled {
+        run.recording.gaps.merge(sampled.gaps.clone());
+    }
     let analysis = Analysis::new(&run, &mut progress);
     progress.step("writing the report");
     let written = report::write(&analysis, &directory.report());
     drop(progress);
-    summary(&analysis);
+    summary(&analysis, sampled.as_ref());
     match written {
         Ok(()) => say(&format!("report   {}", directory.report().display())),
         Err(error) => say(&format!("warning: {error}")),
@@ -50,7 +59,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, after: Afte
 }
 
 /// Says what was recorded in about six lines.
-fn summary(analysis: &Analysis<'_>) {
+fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     let run = &analysis.run;
     let recording = &run.recording;
     let wall = run.metadata.wall.unwrap_or(analysis.wall);
@@ -60,7 +69,12 @@ fn summary(analysis: &Analysis<'_>) {
         Some(Outcome::Signal(signal)) => format!(", ended by signal {signal}"),
     };
     if analysis.ranks.is_empty() {
-        return say(&format!("time     {wall}{outcome}"));
+        say(&format!("time     {wall}{outcome}"));
+        if let Some(sampled) = sampled {
+            sampled.say();
+            say_gaps(&run.recording.gaps);
+        }
+        return;
     }
     let size = recording.sizes.total;
     say(&format!(
@@ -85,7 +99,14 @@ fn summary(analysis: &Analysis<'_>) {
             findings::percent(shares[shares.len() - 1])
         ));
     }
-    let mut gaps = recording.gaps.iter();
+    if let Some(sampled) = sampled {
+        sampled.say();
+    }
+    say_gaps(&recording.gaps);
+}
+
+fn say_gaps(gaps: &Gaps) {
+    let mut gaps = gaps.iter();
     match (gaps.next(), gaps.count()) {
         (None, _) => say("gaps     none"),
         (Some(first), 0) => say(&format!("gaps     {}", first.detail)),
@@ -94,7 +115,7 @@ fn summary(analysis: &Analysis<'_>) {
 }
 
 /// A number in groups of three digits.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -107,10 +128,12 @@ fn grouped(number: u64) -> String {
 }
 
 /// Runs that cannot be what was meant.
-fn warn(recording: &Recording, metadata: &Metadata) {
+fn warn(recording: &Recording, metadata: &Metadata, sampled: bool) {
     let processes = &recording.processes;
     if processes.is_empty() {
-        if recording.gaps.is_empty() {
+        if sampled {
+            say("no process of the program initialised MPI; there are samples of it");
+        } else if recording.gaps.is_empty() {
             say(
                 "no process of the program initialised MPI; programs that do not use it, that link it statically, or that clear LD_PRELOAD cannot be recorded",
             );

@@ -12,7 +12,7 @@ use talea_run::live::read::LiveProcess;
 use talea_run::mapped::read_live;
 
 use super::Options;
-use crate::cli::{Calls, Times};
+use crate::cli::{Calls, Merge, Times};
 
 /// Variables to set for the program.
 #[derive(Debug)]
@@ -43,8 +43,10 @@ pub(super) fn times(times: Times) -> &'static str {
 /// Times are in nanoseconds, sizes in bytes, parts in millionths.
 pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Path) -> Variables {
     let number = |value: u64| OsString::from(value.to_string());
+    // Files on a node's own disk can be out of reach when the program has ended.
+    let merge = if options.live_dir.is_some() { Merge::Ranks } else { options.merge };
     let calls = if options.calls == Calls::All { "all" } else { "mpi" };
-    Variables(vec![
+    let mut variables = vec![
         ("LD_PRELOAD", preload(library, std::env::var_os("LD_PRELOAD").as_deref())),
         ("TALEA_LIVE", live.into()),
         ("TALEA_OUT", out.into()),
@@ -55,7 +57,12 @@ pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Pa
         ("TALEA_CALLS", calls.into()),
         ("TALEA_CALLERS", number(options.callers.into())),
         ("TALEA_MEMORY", number(options.memory.0)),
-    ])
+        ("TALEA_MERGE", if merge == Merge::Ranks { "ranks" } else { "auto" }.into()),
+    ];
+    if let Some(sampling) = &options.sampling {
+        variables.extend(sampling.variables(out));
+    }
+    Variables(variables)
 }
 
 /// The library before what is preloaded already.

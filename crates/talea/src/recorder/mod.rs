@@ -9,8 +9,10 @@ mod child;
 mod environment;
 pub(crate) mod launcher;
 pub(crate) mod library;
+mod sampling;
 
 pub(crate) use child::in_foreground;
+pub(crate) use sampling::Sampling;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,12 +24,12 @@ use serde_json::json;
 use talea_flow::times::Bound;
 use talea_model::{Bytes, Nanos};
 use talea_run::directory::{CreateError, WriteError, is_of_interest, replace};
-use talea_run::{Metadata, Outcome, RunDirectory};
+use talea_run::{Metadata, Outcome, RunDirectory, samples};
 use talea_sampling::Discovered;
 use talea_sampling::discover::Found;
 use talea_topology::xml;
 
-use crate::cli::{Calls, Times};
+use crate::cli::{Calls, Merge, Times};
 use crate::exit::{Exit, Expected};
 use crate::terminal::say;
 
@@ -48,6 +50,10 @@ pub(crate) struct Options {
     pub(crate) memory: Bytes,
     /// Folder for the record while the program runs.
     pub(crate) live_dir: Option<PathBuf>,
+    /// Who brings the records of ranks together.
+    pub(crate) merge: Merge,
+    /// What to sample.
+    pub(crate) sampling: Option<Sampling>,
     /// What to do when the program has ended.
     pub(crate) after: After,
     /// The program with its arguments; never empty.
@@ -112,6 +118,9 @@ pub(crate) enum RunError {
     /// run.json.
     #[error("{0}")]
     Write(#[from] WriteError),
+    /// Samples cannot be taken like this.
+    #[error("{0}")]
+    Sampling(#[from] sampling::SamplingError),
 }
 
 /// What the system means where it does not say so.
@@ -141,6 +150,9 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     let program = find_program(&options.command[0])?;
     let library = library::find()?;
     let launcher = launcher::detect(&program);
+    if let Some(sampling) = &options.sampling {
+        sampling.check()?;
+    }
     let directory = RunDirectory::create(options.out.as_deref(), &default_name(&options.command))?;
     let live = match &options.live_dir {
         Some(folder) => environment::node_local(folder, &directory).map_err(|source| {
@@ -150,6 +162,13 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
         None => directory.live(),
     };
     let variables = environment::variables(options, &library, &live, directory.path());
+    if options.sampling.is_some() {
+        let folder = samples::folder(directory.path());
+        if let Err(source) = std::fs::create_dir(&folder) {
+            let _ = std::fs::remove_dir_all(directory.path());
+            return Err(RunError::LiveDir { source, path: folder });
+        }
+    }
     let mut metadata = describe(options);
     directory.write_metadata(&metadata)?;
     note_host(&directory, &metadata.host);
@@ -178,7 +197,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
         ));
     }
     // Neither an error nor a bug in what follows may hide how the program ended.
-    let _ = std::panic::catch_unwind(|| after::explain(&directory, &metadata, options.after));
+    let _ = std::panic::catch_unwind(|| after::explain(&directory, &metadata, options));
     Ok(match outcome {
         Outcome::ExitCode(code) => code.clamp(0, 255) as u8,
         Outcome::Signal(signal) => 128_u8.saturating_add(signal.clamp(0, 127) as u8),
@@ -277,7 +296,9 @@ fn describe(options: &Options) -> Metadata {
             ("memory_bytes", json!(options.memory.0)),
         ]
         .map(|(name, value)| (name.to_owned(), value))
-        .into(),
+        .into_iter()
+        .chain(options.sampling.iter().flat_map(Sampling::described))
+        .collect(),
         ..Metadata::default()
     }
 }

@@ -103,6 +103,7 @@ pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
         timelines: time::timelines(analysis),
         iterations: time::series(analysis),
         hosts: host_rows(analysis),
+        studies: Vec::new(),
         matrices: if analysis.matrix.is_empty() { Vec::new() } else { vec![matrix(analysis)] },
     }
 }

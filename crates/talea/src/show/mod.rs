@@ -8,6 +8,7 @@ mod classes;
 mod graph;
 mod hosts;
 mod matrix;
+mod samples;
 mod stats;
 mod structure;
 
@@ -76,6 +77,13 @@ pub(crate) enum View {
         /// Text or JSON.
         format: Format,
     },
+    /// Where threads were.
+    Samples {
+        /// This rank only.
+        rank: Option<Rank>,
+        /// Text or JSON.
+        format: Format,
+    },
 }
 
 /// How a view is printed.
@@ -110,6 +118,9 @@ pub(crate) enum ShowError {
         /// The run.
         path: PathBuf,
     },
+    /// Nothing was sampled.
+    #[error("the run has no samples; `talea run --sample 100Hz -- COMMAND` takes some: `{}`", .0.display())]
+    NoSamples(PathBuf),
     /// No such rank.
     #[error("no record of rank {rank}; the run has ranks {known}: `{}`", path.display())]
     Rank {
@@ -139,6 +150,11 @@ impl Expected for ShowError {
 
 /// Shows a view.
 pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
+    if let View::Samples { rank, format } = &options.view {
+        let mut out = io::stdout().lock();
+        out.write_all(samples::show(&options.run, *rank, *format)?.as_bytes())?;
+        return Ok(out.flush()?);
+    }
     let mut progress = Progress::new();
     progress.step("reading");
     let run = load::load(&options.run)?;
@@ -171,6 +187,8 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
         View::Matrix { format } => matrix::show(&analysis, *format),
         View::Classes { format } => classes::show(&analysis, *format),
         View::Hosts { format } => hosts::show(&analysis, *format),
+        // Shown above: there need be no recording.
+        View::Samples { .. } => String::new(),
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -191,7 +209,8 @@ impl View {
             | Self::Calls { format }
             | Self::Matrix { format }
             | Self::Classes { format }
-            | Self::Hosts { format } => *format == Format::Text,
+            | Self::Hosts { format }
+            | Self::Samples { format, .. } => *format == Format::Text,
         }
     }
 }

@@ -72,13 +72,15 @@ fn random_programs() {
     let Some(bench) = Bench::new() else { return };
     for mpi in Mpi::all() {
         for seed in seeds() {
-            check(&bench, mpi, 4, &[], &["random", "--seed", &seed.to_string()]);
+            // Brought together afterwards, or by the ranks themselves.
+            let merge: &[&str] = if seed % 2 == 0 { &["--merge", "ranks"] } else { &[] };
+            check(&bench, mpi, 4, merge, &["random", "--seed", &seed.to_string()]);
         }
-        check(&bench, mpi, 5, &[], &["random", "--seed", "77"]);
+        check(&bench, mpi, 5, &["--merge", "ranks"], &["random", "--seed", "77"]);
     }
     for mpi in Mpi::newer() {
-        for seed in ["1", "2", "3"] {
-            check(&bench, mpi, 4, &[], &["random", "--seed", seed]);
+        for (seed, merge) in [("1", "auto"), ("2", "ranks"), ("3", "ranks")] {
+            check(&bench, mpi, 4, &["--merge", merge], &["random", "--seed", seed]);
         }
     }
 }

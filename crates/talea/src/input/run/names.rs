@@ -245,23 +245,10 @@ impl<'a> Callers<'a> {
     /// The pairs of type and value that say where a call comes from.
     pub(super) fn pairs(&mut self, path: PathId) -> Vec<(u32, i64)> {
         let mut pairs = Vec::new();
-        // How the C library starts a program is not the program's.
-        let own = |frame: &&ResolvedFrame| {
-            !frame.function.as_deref().is_some_and(|name| name.starts_with("__libc_start"))
-        };
-        let frames = self.analysis.places.frames(path).iter().filter(own);
-        for (level, frame) in (0..).zip(frames) {
-            if types::CALLER.start() + level > *types::CALLER.end() {
-                break;
-            }
-            let function = frame.function.as_deref().map_or(1, |name| self.functions.number(name));
-            let line = match (&frame.file, frame.line) {
-                (Some(file), Some(line)) => {
-                    let name = file.rsplit('/').next().unwrap_or(file);
-                    self.lines.number(&format!("{line} ({name}, {file})"))
-                }
-                _ => 1,
-            };
+        let analysis = self.analysis;
+        let frames = analysis.places.frames(path).iter().filter(|frame| !starts_programs(frame));
+        for (level, frame) in (0..types::CALLER.count() as u32).zip(frames) {
+            let (function, line) = self.frame(frame);
             pairs.push((types::CALLER.start() + level, function));
             pairs.push((types::CALLER_LINE.start() + level, line));
             self.deepest = self.deepest.max(level + 1);
@@ -269,20 +256,41 @@ impl<'a> Callers<'a> {
         pairs
     }
 
-    /// Labels of the types and values.
-    pub(super) fn label(self, labels: &mut Labels) {
-        let levels = |start: u32, what: &str| -> Vec<(u32, String)> {
-            (0..self.deepest)
-                .map(|at| (start + at, format!("{what} at level {}", at + 1)))
-                .collect()
+    /// The numbers of a function and of a line in it.
+    pub(super) fn frame(&mut self, frame: &ResolvedFrame) -> (i64, i64) {
+        let function = frame.function.as_deref().map_or(1, |name| self.functions.number(name));
+        let line = match (&frame.file, frame.line) {
+            (Some(file), Some(line)) => {
+                let name = file.rsplit('/').next().unwrap_or(file);
+                self.lines.number(&format!("{line} ({name}, {file})"))
+            }
+            _ => 1,
         };
-        push(labels, &levels(*types::CALLER.start(), "Caller"), Some(self.functions.values()));
-        push(
-            labels,
-            &levels(*types::CALLER_LINE.start(), "Caller line"),
-            Some(self.lines.values()),
-        );
+        (function, line)
     }
+
+    /// Labels of the types and values; samples have stacks of up to `sampled` levels.
+    pub(super) fn label(self, sampled: u32, labels: &mut Labels) {
+        let levels = |first: u32, count: u32, from: u32, what: &str| -> Vec<(u32, String)> {
+            let one = |at: u32| (first + at, format!("{what} at level {}", at + from));
+            (0..count).map(one).collect()
+        };
+        let calls = self.deepest;
+        let mut functions = levels(*types::CALLER.start(), calls, 1, "Caller");
+        functions.extend(levels(*types::SAMPLE_CALLER.start(), sampled, 0, "Sampled function"));
+        let mut lines = levels(*types::CALLER_LINE.start(), calls, 1, "Caller line");
+        lines.extend(levels(*types::SAMPLE_LINE.start(), sampled, 0, "Sampled line"));
+        push(labels, &functions, Some(self.functions.values()));
+        push(labels, &lines, Some(self.lines.values()));
+    }
+}
+
+/// How the C library starts a program or a thread, which is not the program's.
+pub(super) fn starts_programs(frame: &ResolvedFrame) -> bool {
+    const NAMES: [&str; 5] = ["_start", "start_thread", "clone", "__clone", "__GI___clone"];
+    frame.function.as_deref().is_some_and(|name| {
+        NAMES.contains(&name) || name.starts_with("__libc_start") || name.starts_with("clone3")
+    })
 }
 
 /// A type without named values.

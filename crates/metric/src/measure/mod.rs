@@ -1,0 +1,188 @@
+//! From a trace to numbers: the time that each location computes, and what its counters counted meanwhile.
+//!
+//! Owns the choice of the part of the trace, of what computation is (the state Running; without states, time outside MPI), and the
+//! attribution of counters to it. Counters of a trace are what grew since the thread's last probe: such a span counts by how much of it
+//! is computation inside the part that is looked at. Counters that take turns are made whole by the time that they were on. It refuses
+//! files: a trace comes as columns.
+
+mod counters;
+mod span;
+#[cfg(test)]
+mod tests;
+mod useful;
+
+use std::collections::BTreeMap;
+
+use talea_model::trace::{Place, types};
+use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
+
+pub use counters::counter_name;
+pub use span::{Chosen, Part, Span};
+
+use crate::efficiency::{Run, Share};
+
+/// What one location did in the part of the trace that is looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Row of the trace's locations.
+    pub location: u32,
+    /// Which thread that is.
+    pub place: Place,
+    /// Which process, counted over all applications.
+    pub process: u32,
+    /// Time of computation.
+    pub useful: Nanos,
+    /// Time outside MPI; absent where the trace has no MPI.
+    pub outside_mpi: Option<Nanos>,
+    /// Stretches of computation.
+    pub bursts: u64,
+    /// What the counters counted during computation, in the order of [`Numbers::counters`]; `NaN` where one did not count.
+    pub counters: Vec<f64>,
+}
+
+/// The numbers of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// The part that was looked at, and how it was found.
+    pub span: Span,
+    /// Names of counters as the trace has them, in the order of their event types.
+    pub counters: Vec<String>,
+    /// One for each location that is looked at, in the order of the trace.
+    pub locations: Vec<Measured>,
+    /// What was left out, estimated or damaged.
+    pub gaps: Gaps,
+}
+
+/// Why there are no numbers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MeasureError {
+    /// A part that is empty.
+    #[error("expected a part of the trace, which lasts {duration}; found {begin} to {end}")]
+    Empty {
+        /// Of the trace.
+        duration: Nanos,
+        /// Asked for.
+        begin: Nanos,
+        /// Asked for.
+        end: Nanos,
+    },
+    /// No location did anything.
+    #[error("expected states or events of at least one location, found none")]
+    Nothing,
+}
+
+/// Measures a part of a trace.
+pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
+    let mut gaps = Gaps::default();
+    let events = trace.events_by_location();
+    let mpi = useful::Mpi::of(trace);
+    let span = span::choose(trace, part, &mut gaps)?;
+    let source = useful::Source::of(trace, &mpi, &mut gaps);
+    let columns = counters::Columns::of(trace);
+    let mut locations = Vec::new();
+    let states = trace.states_by_location();
+    let mut processes = Processes::default();
+    let mut losses = counters::Losses::default();
+    for location in 0..trace.locations.len() as u32 {
+        let Some(place) = trace.locations.get(location) else { break };
+        let process = processes.of(place);
+        if events.rows(location).is_empty() && states.rows(location).is_empty() {
+            continue;
+        }
+        if !mpi.has_application(place.application) {
+            continue;
+        }
+        let rows = (states.rows(location), events.rows(location));
+        let outside = mpi.outside(trace, events.rows(location), span);
+        let useful = source.intervals(trace, rows, span);
+        let sums = columns.sums(trace, events.rows(location), &useful, span, &mut losses);
+        locations.push(Measured {
+            location,
+            place,
+            process,
+            useful: useful::length(&useful),
+            outside_mpi: outside.map(|outside| useful::length(&outside)),
+            bursts: useful.len() as u64,
+            counters: sums,
+        });
+    }
+    if locations.is_empty() {
+        return Err(MeasureError::Nothing);
+    }
+    losses.note(&mut gaps);
+    mpi.note_left_out(trace, &mut gaps);
+    Ok(Numbers { span, counters: columns.names, locations, gaps })
+}
+
+/// Numbers processes in the order of locations.
+#[derive(Default)]
+struct Processes {
+    last: Option<(u32, u32)>,
+    count: u32,
+}
+
+impl Processes {
+    fn of(&mut self, place: Place) -> u32 {
+        let own = (place.application, place.task);
+        if self.last != Some(own) {
+            self.last = Some(own);
+            self.count += 1;
+        }
+        self.count - 1
+    }
+}
+
+impl Numbers {
+    /// Numbers by name, as [`crate::table::metrics_of`] and models take them, of some of [`Self::locations`]: sums over them. A counter
+    /// that one of them did not count is left out.
+    pub fn values<'a>(
+        &self,
+        of: impl IntoIterator<Item = &'a Measured> + Clone,
+    ) -> BTreeMap<String, f64> {
+        let mut values = BTreeMap::new();
+        for (at, name) in self.counters.iter().enumerate() {
+            let sum: f64 = of.clone().into_iter().map(|one| one.counters[at]).sum();
+            if sum.is_finite() {
+                values.insert(name.clone(), sum);
+            }
+        }
+        let useful: Nanos = of.clone().into_iter().map(|one| one.useful).sum();
+        let total: Nanos = of.clone().into_iter().map(|_| self.span.length()).sum();
+        let bursts: u64 = of.into_iter().map(|one| one.bursts).sum();
+        values.insert("duration_time".to_owned(), useful.seconds());
+        values.insert("total_time".to_owned(), total.seconds());
+        values.insert("bursts".to_owned(), bursts as f64);
+        values
+    }
+
+    /// What factors of efficiency are computed from.
+    pub fn run(&self) -> Run {
+        let place = |names: &[&str]| {
+            names.iter().find_map(|name| self.counters.iter().position(|own| own == name))
+        };
+        let instructions =
+            place(&["PAPI_TOT_INS", "instructions", "INST_RETIRED.ANY", "PM_INST_CMPL"]);
+        let cycles =
+            place(&["PAPI_TOT_CYC", "cycles", "cpu-cycles", "CPU_CLK_UNHALTED.THREAD", "PM_CYC"]);
+        let shares = self.locations.iter().map(|one| {
+            let counter = |place: Option<usize>| place.map_or(f64::NAN, |at| one.counters[at]);
+            Share {
+                process: one.process,
+                useful: one.useful.seconds(),
+                outside_mpi: one.outside_mpi.map_or(f64::NAN, Nanos::seconds),
+                instructions: counter(instructions),
+                cycles: counter(cycles),
+            }
+        });
+        Run { elapsed: self.span.length().seconds(), shares: shares.collect() }
+    }
+}
+
+fn note(gaps: &mut Gaps, kind: GapKind, detail: String, count: u64) {
+    gaps.note(Gap { kind, rank: None, detail, count });
+}
+
+/// Whether an event type is a call of MPI.
+fn is_mpi(event_type: u32) -> bool {
+    types::MPI.contains(&event_type)
+}

@@ -1,0 +1,164 @@
+//! Small traces whose numbers are known.
+
+use super::*;
+use talea_model::trace::{EventType, Labels, StateRecord, ValueSet};
+
+/// Two ranks, 100 ns. Rank 0 computes 60, rank 1 30 ns between the end of `MPI_Init` (10) and the begin of `MPI_Finalize` (90); both
+/// count 10 instructions a nanosecond of computation and 1 in MPI.
+fn trace(states: bool) -> Trace {
+    let mut trace = Trace { duration: Nanos(100), ..Trace::default() };
+    trace.locations.push_application();
+    trace.locations.push_task(1, 1).unwrap();
+    trace.locations.push_task(1, 1).unwrap();
+    for (location, split) in [(0, 70), (1, 40)] {
+        // Begin, end, what: 0 computation, else the call.
+        let parts = [(0, 5, 0), (5, 10, 31), (10, split, 0), (split, 90, 10), (90, 100, 32)];
+        for (begin, end, call) in parts {
+            if states {
+                let state = if call == 0 { 1 } else { 13 };
+                trace.push_state(StateRecord { location, cpu: 1, begin, end, state });
+            }
+            let counted = |length: u64| (length * if call == 0 { 10 } else { 1 }) as i64;
+            let kind = if call == 10 { 50_000_002 } else { 50_000_003 };
+            if call != 0 {
+                let before = parts.iter().find(|part| part.1 == begin).unwrap();
+                let rate = if before.2 == 0 { 10 } else { 1 };
+                let grown = ((begin - before.0) * rate) as i64;
+                trace.push_event((location, 1), begin, &[kind, 42_000_050], &[call, grown]);
+                trace.push_event(
+                    (location, 1),
+                    end,
+                    &[kind, 42_000_050],
+                    &[0, counted(end - begin)],
+                );
+            } else if begin == 0 {
+                trace.push_event((location, 1), 0, &[42_000_050], &[0]);
+            }
+        }
+    }
+    let mut calls = ValueSet::default();
+    calls.push(31, "MPI_Init".into());
+    calls.push(32, "MPI_Finalize".into());
+    let kind = EventType { number: 50_000_003, values: Some(0), ..EventType::default() };
+    trace.labels = Labels { event_types: vec![kind], value_sets: vec![calls], ..Labels::default() };
+    trace
+}
+
+#[test]
+fn states_and_calls_tell_the_same() {
+    for states in [true, false] {
+        let numbers = measure(&trace(states), Part::default()).unwrap();
+        assert_eq!((numbers.span.begin, numbers.span.end), (Nanos(10), Nanos(90)));
+        assert_eq!(numbers.span.chosen, Chosen::BetweenInitAndFinalize);
+        assert_eq!(numbers.counters, ["PAPI_TOT_INS"]);
+        let useful: Vec<_> =
+            numbers.locations.iter().map(|one| (one.useful.0, one.bursts)).collect();
+        assert_eq!(useful, [(60, 1), (30, 1)]);
+        assert_eq!(numbers.locations[0].counters, [600.0]);
+        assert_eq!(numbers.locations[1].counters, [300.0]);
+        assert_eq!(numbers.gaps.is_empty(), states);
+        let values = numbers.values(&numbers.locations);
+        let of = |name: &str| values.get(name).copied();
+        assert_eq!(of("PAPI_TOT_INS"), Some(900.0));
+        assert_eq!((of("duration_time"), of("total_time")), (Some(90e-9), Some(160e-9)));
+        let factors =
+            crate::efficiency::factors(&numbers.run(), None, crate::efficiency::Scaling::Strong);
+        let of =
+            |key: &str| factors.iter().find(|one| one.key == key).unwrap().value.clone().unwrap();
+        assert!((of("parallel") - 45.0 / 80.0).abs() < 1e-12);
+        assert!((of("load_balance") - 0.75).abs() < 1e-12);
+        assert!((of("communication") - 0.75).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn parts_cut_bursts_and_their_counters() {
+    let part = Part::Between(Some(Nanos(60)), Some(Nanos(1000)));
+    let numbers = measure(&trace(true), part).unwrap();
+    assert_eq!((numbers.span.begin, numbers.span.end), (Nanos(60), Nanos(100)));
+    assert_eq!(numbers.locations[0].useful, Nanos(10));
+    assert_eq!(numbers.locations[0].counters, [100.0]);
+    assert_eq!(numbers.locations[1].useful, Nanos(0));
+    assert!(numbers.locations[1].counters[0].is_nan());
+    let whole = measure(&trace(true), Part::Whole).unwrap();
+    assert_eq!(whole.locations[0].useful, Nanos(65));
+    assert_eq!(whole.locations[0].counters, [650.0]);
+    let empty = measure(&trace(true), Part::Between(Some(Nanos(200)), None)).unwrap_err();
+    assert_eq!(
+        empty.to_string(),
+        "expected a part of the trace, which lasts 100 ns; found 200 ns to 100 ns"
+    );
+}
+
+#[test]
+fn counters_that_take_turns_are_made_whole() {
+    let mut trace = Trace { duration: Nanos(100), ..Trace::default() };
+    trace.locations.push_task(1, 1).unwrap();
+    trace.push_state(StateRecord { location: 0, cpu: 1, begin: 0, end: 100, state: 1 });
+    trace.push_event((0, 1), 0, &[42_000_050, 42_000_059], &[0, 0]);
+    trace.push_event((0, 1), 25, &[42_000_050], &[100]);
+    trace.push_event((0, 1), 75, &[42_000_059], &[80]);
+    trace.push_event((0, 1), 100, &[42_000_059, 44_000_001], &[40, -3]);
+    trace.push_event((0, 1), 100, &[42_000_059, 42_000_055], &[9000, 7]);
+    let numbers = measure(&trace, Part::default()).unwrap();
+    assert_eq!(numbers.span.chosen, Chosen::Whole);
+    assert_eq!(
+        numbers.counters,
+        ["PAPI_TOT_INS", "PAPI_BR_INS", "PAPI_TOT_CYC", "counter:44000001"]
+    );
+    let counted = &numbers.locations[0].counters;
+    assert_eq!((counted[0], counted[1], counted[2]), (400.0, 28.0, 160.0));
+    assert!(counted[3].is_nan());
+    let gaps: Vec<_> = numbers.gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    assert_eq!(
+        gaps,
+        [
+            "1 readings of counters are below zero and were left out",
+            "1 readings of counters at the time of the one before were left out",
+            "PAPI_BR_INS counted a part of the time: made whole by time",
+            "PAPI_TOT_CYC counted a part of the time: made whole by time",
+            "PAPI_TOT_INS counted a part of the time: made whole by time"
+        ]
+    );
+}
+
+#[test]
+fn applications_without_mpi_are_left_out_beside_those_with_it() {
+    let mut trace = trace(true);
+    trace.locations.push_application();
+    trace.locations.push_task(1, 1).unwrap();
+    trace.push_state(StateRecord { location: 2, cpu: 1, begin: 0, end: 100, state: 1 });
+    let numbers = measure(&trace, Part::default()).unwrap();
+    assert_eq!(numbers.locations.len(), 2);
+    assert_eq!(numbers.gaps.iter().count(), 1);
+}
+
+#[test]
+fn names_of_counters() {
+    let name = |label| counter_name(42_000_050, label);
+    for label in [
+        Some("PAPI_TOT_INS [Instr completed]"),
+        Some("(PAPI_TOT_INS) Instr completed"),
+        Some("PAPI_TOT_INS ([Instr completed])"),
+        Some("PAPI_TOT_INS"),
+        Some(" "),
+        None,
+    ] {
+        assert_eq!(name(label), "PAPI_TOT_INS", "{label:?}");
+    }
+    assert_eq!(counter_name(42_000_059, None), "PAPI_TOT_CYC");
+    assert_eq!(counter_name(42_000_107, None), "PAPI_REF_CYC");
+    assert_eq!(counter_name(42_001_047, Some("RESOURCE_STALLS [Cycles ...]")), "RESOURCE_STALLS");
+    assert_eq!(counter_name(42_001_047, None), "counter:42001047");
+}
+
+#[test]
+fn nothing_is_no_measurement() {
+    assert_eq!(
+        measure(&Trace::default(), Part::Whole).unwrap_err(),
+        MeasureError::Empty { duration: Nanos(0), begin: Nanos(0), end: Nanos(0) }
+    );
+    let mut trace = Trace { duration: Nanos(5), ..Trace::default() };
+    trace.locations.push_task(1, 1).unwrap();
+    assert_eq!(measure(&trace, Part::Whole).unwrap_err(), MeasureError::Nothing);
+}

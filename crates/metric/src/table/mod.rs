@@ -1,0 +1,212 @@
+//! Metrics of performance, architecture and instruction mix from the counters that there are.
+//!
+//! Owns the choice between counters: a metric is an expression over quantities, a quantity an expression over counters, and of several
+//! the first whose counters were all measured. What cannot be computed says which counters would do. It follows the table of Labarta's
+//! "Obtaining Extremely Detailed Information at Scale", slides 19 and 20. It refuses knowing where numbers come from: a run, a rank and
+//! a cluster of bursts are the same to it.
+
+mod quantities;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use quantities::{CACHE_LINE, QUANTITIES};
+use rows::ROWS;
+
+use crate::expression::{Absent, Expression};
+use crate::{catalogue, synonyms};
+
+/// The three parts of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Category {
+    /// Times and rates.
+    Performance,
+    /// How caches and pipelines cope.
+    Architecture,
+    /// What the instructions are.
+    InstructionMix,
+}
+
+impl Category {
+    /// As a head line has it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Performance => "Performance",
+            Self::Architecture => "Architecture",
+            Self::InstructionMix => "Instruction mix",
+        }
+    }
+}
+
+/// A metric of the table with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluated {
+    /// Which part of the table.
+    pub category: Category,
+    /// For programs; it does not change.
+    pub key: &'static str,
+    /// For people.
+    pub name: &'static str,
+    /// Of the value: a base unit (`s`, `B/s`), `%`, or a word; empty for plain ratios.
+    pub unit: &'static str,
+    /// One line without a full stop.
+    pub description: &'static str,
+    /// The value, or what would be needed for it.
+    pub value: Result<f64, String>,
+    /// The expression over counters that gave the value.
+    pub from: Option<Expression>,
+}
+
+struct Quantity {
+    title: &'static str,
+    alternatives: Vec<Expression>,
+}
+
+struct Metric {
+    row: &'static rows::Row,
+    alternatives: Vec<Expression>,
+}
+
+static PARSED: LazyLock<(BTreeMap<&'static str, Quantity>, Vec<Metric>)> = LazyLock::new(|| {
+    let parse = |texts: &[&str]| -> Vec<Expression> {
+        texts.iter().filter_map(|text| Expression::parse(text).ok()).collect()
+    };
+    let quantities = QUANTITIES.iter().map(|&(name, title, texts)| {
+        let mut alternatives = parse(texts);
+        // Events of perf from which a preset can be computed.
+        for preset in texts.iter().filter(|text| text.starts_with("PAPI_")) {
+            let more = catalogue::derived(preset);
+            alternatives.extend(
+                more.into_iter().filter(|one| !alternatives.contains(one)).collect::<Vec<_>>(),
+            );
+        }
+        (name, Quantity { title, alternatives })
+    });
+    let metrics = ROWS.iter().map(|row| Metric { row, alternatives: parse(row.5) });
+    (quantities.collect(), metrics.collect())
+});
+
+/// Names that [`metrics_of`] knows beside counters, for who fills the map.
+///
+/// `duration_time`: seconds of computation that the counters belong to, summed over locations · `total_time`: seconds of everything,
+/// summed likewise · `bursts`: how many · `preempted_time`: seconds in which something else ran · `#cache_line`: bytes of a line, 64 if
+/// it is not given.
+pub const NAMES: [&str; 5] =
+    ["duration_time", "total_time", "bursts", "preempted_time", "#cache_line"];
+
+/// The whole table for numbers by name: counters by the names of PAPI, perf or the processor, and [`NAMES`]. Numbers that are not
+/// finite are missing.
+pub fn metrics_of(values: &BTreeMap<String, f64>) -> Vec<Evaluated> {
+    let number = |name: &str| {
+        let found = values.get(name).copied().filter(|value| value.is_finite());
+        found.or_else(|| (name == "#cache_line").then_some(CACHE_LINE))
+    };
+    let named = |name: &str| match number(name) {
+        Some(_) => None,
+        None => synonyms::other(name, &number).map(Expression::counter),
+    };
+    let number = |name: &str| synonyms::lookup(name, &number);
+    let (quantities, metrics) = &*PARSED;
+    let found: BTreeMap<&str, Result<(f64, &Expression), Absent>> = quantities
+        .iter()
+        .map(|(&name, quantity)| (name, first(&quantity.alternatives, &number)))
+        .collect();
+    let all = metrics.iter().map(|metric| {
+        let mut evaluated = evaluated(metric, quantities, &found);
+        // The names that the numbers stand under, where those are other ones.
+        evaluated.from = evaluated.from.map(|whole| {
+            let others: BTreeMap<&str, Expression> = whole
+                .counters()
+                .iter()
+                .filter_map(|name| Some((name.as_str(), named(name)?)))
+                .collect();
+            whole.replace(|name| others.get(name)).unwrap_or_else(|_| whole.clone())
+        });
+        evaluated
+    });
+    all.collect()
+}
+
+/// The value of the first alternative whose counters are there. Without one, what is wrong with one that lacks nothing, or what the one
+/// lacks that lacks the fewest.
+fn first<'a>(
+    alternatives: &'a [Expression],
+    number: &impl Fn(&str) -> Option<f64>,
+) -> Result<(f64, &'a Expression), Absent> {
+    let mut reason: Option<Vec<String>> = None;
+    for expression in alternatives {
+        match expression.value(number) {
+            Ok(value) => return Ok((value, expression)),
+            Err(Absent::Missing(names)) => {
+                if reason.as_ref().is_none_or(|fewest: &Vec<String>| names.len() < fewest.len()) {
+                    reason = Some(names);
+                }
+            }
+            Err(why) => return Err(why),
+        }
+    }
+    Err(reason.map_or(Absent::NotANumber, Absent::Missing))
+}
+
+fn evaluated(
+    metric: &Metric,
+    quantities: &BTreeMap<&str, Quantity>,
+    found: &BTreeMap<&str, Result<(f64, &Expression), Absent>>,
+) -> Evaluated {
+    let &(category, key, name, unit, description, _) = metric.row;
+    let number = |name: &str| found.get(name)?.as_ref().ok().map(|(value, _)| *value);
+    let outcome = first(&metric.alternatives, &number);
+    let (value, from) = match outcome {
+        Ok((value, expression)) => {
+            let of = |name: &str| Some(found.get(name)?.as_ref().ok()?.1);
+            (Ok(value), expression.replace(of).ok())
+        }
+        Err(why) => (Err(reason(&why, quantities, found)), None),
+    };
+    Evaluated { category, key, name, unit, description, value, from }
+}
+
+/// Which quantities are missing and which counters would give them.
+fn reason(
+    why: &Absent,
+    quantities: &BTreeMap<&str, Quantity>,
+    found: &BTreeMap<&str, Result<(f64, &Expression), Absent>>,
+) -> String {
+    let title = |name: &str| quantities.get(name).map_or("", |quantity| quantity.title);
+    match why {
+        Absent::Missing(names) => {
+            let each = names.iter().map(|name| match found.get(name.as_str()) {
+                Some(Err(Absent::Missing(_))) | None => {
+                    format!("no {}: {}", title(name), counters(quantities.get(name.as_str())))
+                }
+                Some(Err(other)) => format!("no {}: {other}", title(name)),
+                Some(Ok(_)) => String::new(),
+            });
+            each.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+        }
+        Absent::DivisionByZero(name) => {
+            let title = title(name);
+            let what = if title.is_empty() { name } else { title };
+            format!("division by zero: {what}: 0")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Counters that would do, a few of them.
+fn counters(quantity: Option<&Quantity>) -> String {
+    const SHOWN: usize = 3;
+    let Some(quantity) = quantity else { return String::new() };
+    let texts: Vec<String> = quantity
+        .alternatives
+        .iter()
+        .take(SHOWN)
+        .map(|one| one.to_string().replace('"', ""))
+        .collect();
+    let more = if quantity.alternatives.len() > SHOWN { " ..." } else { "" };
+    format!("{}{more} not measured", texts.join(" or "))
+}

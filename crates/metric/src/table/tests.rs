@@ -1,0 +1,99 @@
+//! The figures of the slides, and what is said where counters are missing.
+
+use super::*;
+
+fn values(pairs: &[(&str, f64)]) -> BTreeMap<String, f64> {
+    pairs.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn find(all: &[Evaluated], key: &str) -> Evaluated {
+    all.iter().find(|one| one.key == key).unwrap().clone()
+}
+
+#[test]
+fn everything_is_read_and_keys_are_there_once() {
+    let (quantities, metrics) = &*PARSED;
+    assert_eq!((quantities.len(), metrics.len()), (QUANTITIES.len(), ROWS.len()));
+    for (&(name, _, texts), quantity) in QUANTITIES.iter().map(|one| (one, &quantities[one.0])) {
+        assert!(quantity.alternatives.len() >= texts.len(), "{name}");
+    }
+    for metric in metrics {
+        assert_eq!(metric.alternatives.len(), metric.row.5.len(), "{}", metric.row.1);
+        for name in metric.alternatives.iter().flat_map(Expression::counters) {
+            assert!(quantities.contains_key(name.as_str()), "{}: {name}", metric.row.1);
+        }
+    }
+    let mut keys: Vec<_> = ROWS.iter().map(|row| row.1).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), ROWS.len());
+}
+
+/// Cluster 1 of SPECFEM3D on the slides: counters as they follow from its figures, and those figures again.
+#[test]
+fn figures_of_the_slides_come_out() {
+    let time = 2.142_664_27;
+    let found = metrics_of(&values(&[
+        ("duration_time", time),
+        ("total_time", time / 0.702_36),
+        ("bursts", 1.0),
+        ("preempted_time", 31_394.19e-6),
+        ("PM_INST_CMPL", 1702.70e6 * time),
+        ("PM_CYC", 1702.70e6 * time / 0.75),
+        ("PM_INST_DISP", 1702.70e6 * time / 0.3225),
+        ("PM_FPU_FIN", 1_407_628_943.0),
+        ("PAPI_FP_OPS", 3_045_492_593.0),
+        ("PM_LSU_LDF", 1_519_651_784.0),
+        ("PM_FPU_STF", 0.0),
+        ("PM_DATA_FROM_L2", 94.320e6),
+        ("PAPI_LST_INS", 1324.80e6 * time),
+    ]));
+    let near = |key: &str, expected: f64| {
+        let value = find(&found, key).value.unwrap();
+        assert!((value / expected - 1.0).abs() < 0.003, "{key}: {value}, expected {expected}");
+    };
+    near("duration_share", 70.236);
+    near("preempted_share", 1.465);
+    near("ipc", 0.75);
+    near("cpi", 1.33);
+    near("flips_per_cycle", 0.290);
+    near("flop_rate", 1421.36e6);
+    near("flip_rate", 656.95e6);
+    near("computation_intensity", 2.004);
+    near("l2_bandwidth", 5634.58e6);
+    near("l2_traffic", 12_073.007e6);
+    near("completed", 32.25);
+    near("instructions_per_memory", 1.285);
+    near("memory_mix", 25.10);
+    near("fpu_mix", 12.44);
+}
+
+#[test]
+fn the_first_counters_that_exist_win() {
+    let both = values(&[("PAPI_TOT_INS", 8.0), ("instructions", 6.0), ("cycles", 4.0)]);
+    let ipc = find(&metrics_of(&both), "ipc");
+    assert_eq!(ipc.value, Ok(2.0));
+    assert_eq!(ipc.from.unwrap().to_string(), "PAPI_TOT_INS / cycles");
+    let misses = values(&[("PAPI_TOT_INS", 1000.0), ("L1-dcache-load-misses", 5.0)]);
+    assert_eq!(find(&metrics_of(&misses), "l1_mpki").value, Ok(5.0));
+    let lines = values(&[("PAPI_L3_TCM", 10.0), ("duration_time", 2.0), ("#cache_line", 128.0)]);
+    assert_eq!(find(&metrics_of(&lines), "memory_bandwidth").value, Ok(640.0));
+    let completed = values(&[("PAPI_LD_INS", 10.0), ("PAPI_TOT_INS", 40.0)]);
+    assert_eq!(find(&metrics_of(&completed), "load_mix").value, Ok(25.0));
+}
+
+#[test]
+fn what_is_missing_says_which_counters_would_do() {
+    let found = metrics_of(&values(&[
+        ("PAPI_TOT_CYC", 0.0),
+        ("PAPI_TOT_INS", f64::NAN),
+        ("duration_time", 1.0),
+    ]));
+    insta::assert_snapshot!(
+        ["ipc", "cpi", "clock", "mips", "memory_mix", "preempted_time", "fxu_mix"]
+            .map(|key| format!("{key}: {:?}", find(&found, key).value))
+            .join("\n")
+    );
+    let zero = metrics_of(&values(&[("PAPI_TOT_CYC", 0.0), ("PAPI_TOT_INS", 1.0)]));
+    assert_eq!(find(&zero, "ipc").value, Err("division by zero: cycles: 0".into()));
+}

@@ -1,0 +1,169 @@
+//! Samples of every thread of this process, taken by the kernel and collected by a thread of our own.
+//!
+//! Owns that thread's begin and end. It begins when the library is loaded, so that programs without MPI are sampled too, and only if
+//! the environment of `talea run` asks for it; nothing of it is on the event path but [`probes`]. No signal is used, and all are
+//! blocked in it: the program sees none of it but one more thread.
+
+mod file;
+mod helper;
+pub(crate) mod probes;
+mod stacks;
+mod watched;
+
+use std::ffi::{CStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use talea_run::samples::World;
+use talea_sampling::threads::Request;
+
+/// Bytes of the stack that a sample copies.
+const STACK: u32 = 16 << 10;
+/// How long the end of the process waits for the last samples to be written.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The helper's own stack.
+const OWN_STACK: usize = 512 << 10;
+
+/// What the environment asks for.
+#[derive(Debug)]
+struct Options {
+    /// Where files of samples lie.
+    folder: PathBuf,
+    request: Request,
+    /// Rank as the launcher says it: where sets of counters begin their turns.
+    rank: u32,
+}
+
+/// Between the helper and the program's threads.
+#[derive(Debug, Default)]
+struct Control {
+    /// The process ends.
+    stop: bool,
+    /// How often somebody wanted everything written, and how often that was done.
+    wanted: u64,
+    done: u64,
+    /// The rank.
+    world: Option<World>,
+}
+
+static CONTROL: Mutex<Control> =
+    Mutex::new(Control { stop: false, wanted: 0, done: 0, world: None });
+static CHANGED: Condvar = Condvar::new();
+/// The process that the helper is in; 0 if there is none. A forked child has none.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// True if this process is sampled.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    let pid = PROCESS.load(Ordering::Relaxed);
+    pid != 0 && pid == std::process::id()
+}
+
+/// Begins if the environment asks for it.
+///
+/// # Safety
+/// `environment` is null, or a list of C strings that a null pointer ends, as the loader gives it to initialisers: they run
+/// before the C library has its own.
+pub(crate) unsafe fn start(environment: *const *const c_char) {
+    // SAFETY: see above.
+    let Some(options) = (unsafe { Options::of(environment) }) else { return };
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    // Signals are for the program's threads.
+    // SAFETY: both sets are plain memory that the calls fill.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
+        let thread = std::thread::Builder::new().name("talea-sample".into()).stack_size(OWN_STACK);
+        if thread.spawn(move || helper::run(&options)).is_err() {
+            PROCESS.store(0, Ordering::Relaxed);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+    }
+}
+
+/// The process ends: what there is gets written.
+pub(crate) fn finish() {
+    if !is_on() {
+        return;
+    }
+    let Ok(mut control) = CONTROL.lock() else { return };
+    control.stop = true;
+    wait(control);
+}
+
+/// What there is gets written, as the process may end without another word.
+pub(crate) fn flush() {
+    if !is_on() {
+        return;
+    }
+    if let Ok(control) = CONTROL.lock() {
+        wait(control);
+    }
+}
+
+fn wait(mut control: std::sync::MutexGuard<'_, Control>) {
+    control.wanted += 1;
+    let wanted = control.wanted;
+    CHANGED.notify_all();
+    let _ = CHANGED.wait_timeout_while(control, PATIENCE, |control| control.done < wanted);
+}
+
+/// MPI is initialised: who this process is.
+pub(crate) fn initialised(world: World) {
+    if is_on()
+        && let Ok(mut control) = CONTROL.lock()
+    {
+        control.world = Some(world);
+    }
+}
+
+impl Options {
+    /// # Safety
+    /// See [`start`].
+    unsafe fn of(environment: *const *const c_char) -> Option<Self> {
+        let value = |name: &str| {
+            let mut at = environment;
+            if at.is_null() {
+                return None;
+            }
+            loop {
+                // SAFETY: the list ends with a null pointer.
+                let word = unsafe { *at };
+                if word.is_null() {
+                    return None;
+                }
+                // SAFETY: entries are C strings that live as long as the process.
+                let bytes: &'static [u8] = unsafe { CStr::from_ptr(word) }.to_bytes();
+                let value = bytes.strip_prefix(name.as_bytes()).and_then(|b| b.strip_prefix(b"="));
+                if value.is_some() {
+                    return value;
+                }
+                // SAFETY: this was not the last.
+                at = unsafe { at.add(1) };
+            }
+        };
+        let text = |name: &str| value(name).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let (trigger, period) = text("TALEA_SAMPLE")?.rsplit_once('=')?;
+        let folder = std::ffi::OsStr::from_bytes(value("TALEA_SAMPLES")?);
+        let sets = text("TALEA_SAMPLE_COUNTERS").unwrap_or_default();
+        let names = |set: &str| set.split(',').map(str::to_owned).collect();
+        let rank = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"]
+            .iter()
+            .find_map(|name| text(name)?.parse().ok());
+        Some(Self {
+            folder: folder.into(),
+            request: Request {
+                trigger: trigger.to_owned(),
+                period: period.parse().ok()?,
+                sets: sets.split(';').filter(|set| !set.is_empty()).map(names).collect(),
+                stack: (text("TALEA_SAMPLE_UNWIND") != Some("fp")).then_some(STACK),
+            },
+            rank: rank.unwrap_or(0),
+        })
+    }
+}

@@ -1,0 +1,382 @@
+//! The helper thread: it looks for threads, empties buffers, and writes.
+//!
+//! Owns when that happens. New threads are looked for often while the process is young or has just got some; buffers are emptied ten times a
+//! second, more often where they fill. A file exists from the first sample on, so that programs too short for one leave nothing.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use talea_model::{GapKind, Nanos};
+use talea_run::samples::records::{Header, Record};
+use talea_run::samples::{Counter, Trigger, Unwinding, World, Writer};
+use talea_sampling::Root;
+use talea_sampling::threads::{OpenThreadError, Sampled, Selected, select};
+
+use super::file::SampleFile;
+use super::probes::ProbeThread;
+use super::stacks::Interned;
+use super::watched::Watched;
+use super::{CHANGED, CONTROL, Options, PROCESS};
+use crate::clock;
+use crate::process::host_name;
+
+/// Between two looks at buffers, at most and at least.
+const SLOW: Duration = Duration::from_millis(100);
+const FAST: Duration = Duration::from_millis(2);
+/// Between two looks for threads, when some have just come and otherwise.
+const EAGER: Duration = Duration::from_millis(10);
+const CALM: Duration = Duration::from_millis(50);
+/// How long looks stay eager after a thread has come.
+const EAGERNESS: u64 = 1_000_000_000;
+/// A set's turn.
+const TURN: u64 = 500_000_000;
+/// Threads that are sampled; each has a buffer of its own.
+const MOST_THREADS: usize = 4096;
+
+/// Works until the process ends.
+pub(super) fn run(options: &Options) {
+    // A bug here must cost the samples, not the program.
+    let whole = std::panic::AssertUnwindSafe(|| work(options));
+    if std::panic::catch_unwind(whole).is_err() {
+        PROCESS.store(0, Ordering::Relaxed);
+    }
+    if let Ok(mut control) = CONTROL.lock() {
+        control.done = u64::MAX;
+        CHANGED.notify_all();
+    }
+}
+
+struct Helper<'a> {
+    options: &'a Options,
+    selected: Option<Selected>,
+    threads: BTreeMap<u32, Watched>,
+    next: u32,
+    stacks: Interned,
+    file: Option<Writer<SampleFile>>,
+    modules_written: usize,
+    gaps: Vec<(GapKind, String)>,
+    world: Option<World>,
+    world_written: bool,
+    begin: u64,
+    /// When a thread came last.
+    came: u64,
+    turned: u64,
+    random: u64,
+    /// Two readings of both clocks.
+    pairs: [(u64, u64); 2],
+    waiting: Vec<&'static ProbeThread>,
+    failed: bool,
+}
+
+fn work(options: &Options) {
+    let begin = clock::monotonic();
+    let pair = clock::pair();
+    let mut helper = Helper {
+        options,
+        selected: None,
+        threads: BTreeMap::new(),
+        next: 0,
+        stacks: Interned::default(),
+        file: None,
+        modules_written: 0,
+        gaps: Vec::new(),
+        world: None,
+        world_written: false,
+        begin,
+        came: begin,
+        turned: begin,
+        random: begin ^ u64::from(std::process::id()) << 32 | 1,
+        pairs: [pair, pair],
+        waiting: Vec::new(),
+        failed: false,
+    };
+    match select(&Root::machine(), &options.request) {
+        Ok(selected) => {
+            for gap in selected.gaps.iter() {
+                helper.gaps.push((gap.kind, gap.detail.clone()));
+            }
+            helper.selected = Some(selected);
+        }
+        Err(reason) => {
+            helper.gaps.push((GapKind::Unsupported, format!("nothing is sampled: {reason}")));
+        }
+    }
+    helper.look_for_threads();
+    let mut pause = SLOW;
+    let mut drained = begin;
+    loop {
+        let now = clock::monotonic();
+        let look = if now - helper.came < EAGERNESS { EAGER } else { CALM };
+        let (stop, wanted) = wait(look.min(pause), &mut helper.world);
+        let now = clock::monotonic();
+        helper.look_for_threads();
+        if wanted.is_some() || now - drained >= pause.as_nanos() as u64 {
+            drained = now;
+            let full = helper.collect(now);
+            pause = match full {
+                full if full > 0.4 => (pause / 2).max(FAST),
+                full if full < 0.1 => (pause * 2).min(SLOW),
+                _ => pause,
+            };
+            helper.write(stop);
+        }
+        if let Some(wanted) = wanted
+            && let Ok(mut control) = CONTROL.lock()
+        {
+            control.done = wanted;
+            CHANGED.notify_all();
+        }
+        if stop {
+            return;
+        }
+    }
+}
+
+/// Sleeps; gives whether the process ends, and the number of a wish to write everything.
+fn wait(pause: Duration, world: &mut Option<World>) -> (bool, Option<u64>) {
+    let Ok(control) = CONTROL.lock() else { return (true, None) };
+    let idle = |control: &mut super::Control| control.done >= control.wanted;
+    let Ok((control, _)) = CHANGED.wait_timeout_while(control, pause, idle) else {
+        return (true, None);
+    };
+    *world = control.world;
+    (control.stop, (control.done < control.wanted).then_some(control.wanted))
+}
+
+impl Helper<'_> {
+    /// Opens events on threads that are new, and notes those that are gone.
+    fn look_for_threads(&mut self) {
+        let Some(selected) = &self.selected else { return };
+        let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return };
+        // SAFETY: the call has no precondition.
+        let own = unsafe { libc::gettid() } as u32;
+        let mut here: Vec<u32> = tasks
+            .flatten()
+            .filter_map(|task| task.file_name().to_str()?.parse().ok())
+            .filter(|&tid| tid != own)
+            .collect();
+        here.sort_unstable();
+        for (tid, watched) in &mut self.threads {
+            if !watched.ended && here.binary_search(tid).is_err() {
+                watched.drain(&mut self.stacks, nanos(self.pairs));
+                watched.close();
+            }
+        }
+        let first = self.options.rank as usize;
+        for tid in here {
+            // Numbers of threads come round again.
+            if self.threads.get(&tid).is_some_and(|watched| !watched.ended) {
+                continue;
+            }
+            if self.threads.contains_key(&tid) || self.threads.len() >= MOST_THREADS {
+                continue;
+            }
+            let events = match Sampled::open(selected, tid, first) {
+                Ok(events) => Some(events),
+                Err(OpenThreadError::Gone) => continue,
+                Err(OpenThreadError::Io(error)) => {
+                    let detail = format!("some threads are not sampled: {error}");
+                    let gap = (GapKind::Missing, detail);
+                    if !self.gaps.contains(&gap) {
+                        self.gaps.push(gap);
+                    }
+                    None
+                }
+            };
+            let watched = Watched::new(tid, self.next, name(tid), events);
+            self.next += 1;
+            self.threads.insert(tid, watched);
+            self.came = clock::monotonic();
+        }
+        self.waiting.extend(ProbeThread::new_ones());
+        self.waiting.retain(|probe| match self.threads.get_mut(&probe.tid) {
+            Some(watched) => {
+                watched.probed_by(probe);
+                false
+            }
+            None => true,
+        });
+    }
+
+    /// Takes everything that was collected; gives how full the fullest buffer was.
+    fn collect(&mut self, now: u64) -> f64 {
+        self.stacks.follow_modules();
+        self.pairs = [self.pairs[1], clock::pair()];
+        let to_nanos = nanos(self.pairs);
+        let sets = self.selected.as_ref().map_or(0, |selected| selected.sets.len());
+        let turn = sets > 1 && now - self.turned >= TURN;
+        if turn {
+            self.turned = now;
+        }
+        let mut full: f64 = 0.0;
+        for watched in self.threads.values_mut().filter(|watched| !watched.ended) {
+            full = full.max(watched.drain(&mut self.stacks, to_nanos));
+            if turn {
+                watched.rotate(sets, &mut self.stacks, to_nanos);
+            }
+            // xorshift64
+            self.random ^= self.random << 13;
+            self.random ^= self.random >> 7;
+            self.random ^= self.random << 17;
+            if let Some(selected) = &self.selected {
+                watched.jitter(selected, (self.random >> 11) as f64 / (1_u64 << 53) as f64);
+            }
+        }
+        full
+    }
+
+    /// Writes what is new.
+    fn write(&mut self, end: bool) {
+        if self.failed {
+            return;
+        }
+        let some = self.threads.values().any(|watched| !watched.samples.is_empty());
+        if self.file.is_none() && (some || self.world.is_some()) {
+            let Ok(file) = self.create() else {
+                self.failed = true;
+                return;
+            };
+            self.file = Some(file);
+        }
+        let Some(mut file) = self.file.take() else { return };
+        // Without room on the disk samples end here, which the missing end of the file tells.
+        if self.append(&mut file, end).and_then(|()| file.flush()).is_err() {
+            self.failed = true;
+            return;
+        }
+        self.file = Some(file);
+    }
+
+    fn create(&self) -> std::io::Result<Writer<SampleFile>> {
+        let (host, pid) = (host_name(), std::process::id());
+        let file = SampleFile::create(&self.options.folder, &host, pid)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+        let command = command.strip_suffix(b"\0").unwrap_or(&command);
+        let executable = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+        let request = &self.options.request;
+        let mut header = Header {
+            host,
+            pid,
+            command: command.split(|&byte| byte == 0).map(text).collect(),
+            executable: executable.to_string_lossy().into_owned(),
+            talea: env!("CARGO_PKG_VERSION").to_owned(),
+            trigger: Trigger { counter: request.trigger.clone(), period: request.period },
+            unwinding: match request.stack {
+                Some(_) => Unwinding::Dwarf,
+                None => Unwinding::FramePointers,
+            },
+            begin: Nanos(self.begin),
+            counters: Vec::new(),
+            sets: Vec::new(),
+        };
+        if let Some(selected) = &self.selected {
+            let counters = selected.counters.iter();
+            header.counters = counters
+                .map(|counter| Counter { name: counter.name.clone(), unit: counter.unit.clone() })
+                .collect();
+            let set = |set: &Vec<usize>| set.iter().map(|&counter| counter as u32).collect();
+            header.sets = selected.sets.iter().map(set).collect();
+            header.trigger =
+                Trigger { counter: selected.counters[0].name.clone(), period: selected.period };
+        }
+        Writer::new(file, header)
+    }
+
+    fn append(&mut self, file: &mut Writer<SampleFile>, end: bool) -> std::io::Result<()> {
+        for (kind, detail) in self.gaps.drain(..) {
+            file.append(&Record::Gap { kind, detail, count: 0 })?;
+        }
+        for reason in self.stacks.without_tables.drain(..) {
+            let detail = format!("stacks are walked by frame pointers in one module: {reason}");
+            file.append(&Record::Gap { kind: GapKind::Estimated, detail, count: 0 })?;
+        }
+        if let (Some(world), false) = (self.world, self.world_written) {
+            file.append(&Record::World(world))?;
+            self.world_written = true;
+        }
+        let first = self.modules_written;
+        if first < self.stacks.modules.len() {
+            let modules = self.stacks.modules[first..].to_vec();
+            self.modules_written = self.stacks.modules.len();
+            file.append(&Record::Modules { first: first as u32, modules })?;
+        }
+        if !self.stacks.new.is_empty() {
+            let first = self.stacks.first_new();
+            file.append(&Record::Nodes { first, nodes: std::mem::take(&mut self.stacks.new) })?;
+        }
+        let now = Nanos(clock::monotonic());
+        for watched in self.threads.values_mut() {
+            watched.rename(name(watched.tid));
+            tell(watched, file, Nanos(self.begin), now)?;
+        }
+        // A thread's number may come again.
+        self.threads.retain(|_, watched| !watched.ended);
+        if end {
+            if self.stacks.without_room > 0 {
+                let count = self.stacks.without_room;
+                let detail = format!("{count} samples have no call stack: there were too many");
+                file.append(&Record::Gap { kind: GapKind::MemoryBound, detail, count })?;
+            }
+            file.append(&Record::End { at: now })?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes what is new of a thread.
+fn tell(
+    watched: &mut Watched,
+    file: &mut Writer<SampleFile>,
+    begin: Nanos,
+    now: Nanos,
+) -> std::io::Result<()> {
+    let thread = watched.number;
+    if watched.told.is_none() || watched.renamed {
+        watched.renamed = false;
+        let (tid, name) = (watched.tid, watched.name.clone());
+        let begin = watched.begin.max(begin);
+        file.append(&Record::Thread { thread, tid, name, begin })?;
+    }
+    for (entries, stacks) in watched.samples.drain(..) {
+        file.append(&Record::Samples(entries, stacks))?;
+    }
+    for (entries, whats) in watched.probes.drain(..) {
+        file.append(&Record::Probes(entries, whats))?;
+    }
+    let state = (watched.recorded_as(), watched.lost_samples, watched.lost_probes());
+    if watched.ended
+        || (watched.told != Some(state) && (watched.told.is_some() || state.0.is_some()))
+    {
+        file.append(&Record::State {
+            thread,
+            number: state.0,
+            end: watched.ended.then_some(now),
+            lost_samples: state.1,
+            lost_probes: state.2,
+        })?;
+    }
+    watched.told = Some(state);
+    Ok(())
+}
+
+/// From ticks to `CLOCK_MONOTONIC`, by two readings of both.
+fn nanos([before, after]: [(u64, u64); 2]) -> impl Fn(u64) -> u64 + Copy {
+    move |ticks| {
+        let span = after.0.saturating_sub(before.0);
+        let back = i128::from(ticks) - i128::from(after.0);
+        if span == 0 {
+            let nanos = back * i128::from(clock::rate()) >> 32;
+            return (i128::from(after.1) + nanos).max(0) as u64;
+        }
+        let nanos = back * i128::from(after.1 - before.1) / i128::from(span);
+        (i128::from(after.1) + nanos).max(0) as u64
+    }
+}
+
+/// The name of a thread, which it may set later than it begins.
+fn name(tid: u32) -> String {
+    let name = std::fs::read(format!("/proc/self/task/{tid}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(&name).trim_end().to_owned()
+}

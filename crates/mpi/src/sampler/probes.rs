@@ -1,0 +1,265 @@
+//! Counters at the begin and end of calls: what a thread itself reads.
+//!
+//! Owns the only part of sampling that is on the event path, and only of threads that are sampled. A read by a system call is taken at most
+//! every 50 µs and for at most one part in 200 of the time, so that it costs half a percent at most; one without a system call every 10 µs.
+//! Rows go to the helper through a ring without locks; what finds no room is counted.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use talea_sampling::threads::Reader;
+
+use crate::clock;
+
+/// Between two system calls, in nanoseconds.
+const STEP: u64 = 50_000;
+/// Between two reads without one.
+const FAST_STEP: u64 = 10_000;
+/// Time between two reads, in costs of one.
+const SHARE: u64 = 200;
+/// Rows in the ring: a tenth of a second's, at the fastest.
+const ROWS: usize = 1 << 14;
+/// Words of a row before the counts: ticks, state, what.
+const HEAD: usize = 3;
+/// Most counts of a row.
+const WIDEST: usize = 64;
+
+/// What happened; see [`talea_run::samples::records::Record::Probes`].
+pub(crate) const NO_EVENT: u64 = 0;
+
+/// A thread that calls MPI.
+#[derive(Debug)]
+pub(crate) struct ProbeThread {
+    pub(super) tid: u32,
+    /// Its number in the recording.
+    pub(super) number: u32,
+    /// The next of those that the helper has not seen.
+    next: *mut ProbeThread,
+    open: AtomicPtr<Open>,
+    /// Turn and set that count now, see [`state_of`]; 0 for none.
+    pub(super) state: AtomicU64,
+    pub(super) lost: AtomicU64,
+    /// Ticks before which nothing is read; the thread's own.
+    due: AtomicU64,
+}
+
+/// What the helper made for the thread.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// For each set.
+    readers: Vec<Reader>,
+    ring: Ring,
+    /// Least ticks between two reads.
+    step: u64,
+    fast: bool,
+}
+
+static NEW: AtomicPtr<ProbeThread> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The state of a set's turn.
+pub(super) fn state_of(turn: u32, set: usize) -> u64 {
+    (u64::from(turn) << 16 | set as u64 & 0x7fff) + 1
+}
+
+/// Turn and set of a state.
+pub(super) fn turn_of(state: u64) -> (u32, usize) {
+    let state = state.saturating_sub(1);
+    ((state >> 16) as u32, (state & 0x7fff) as usize)
+}
+
+/// Counters at one moment.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    ticks: u64,
+    state: u64,
+    row: [u64; WIDEST],
+}
+
+impl ProbeThread {
+    /// Makes the calling thread known to the helper.
+    pub(crate) fn register(number: u32) -> &'static Self {
+        // SAFETY: the call has no precondition.
+        let tid = unsafe { libc::gettid() } as u32;
+        let made = Box::leak(Box::new(Self {
+            tid,
+            number,
+            next: std::ptr::null_mut(),
+            open: AtomicPtr::new(std::ptr::null_mut()),
+            state: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            due: AtomicU64::new(0),
+        }));
+        let made: *mut Self = made;
+        // SAFETY: nobody else knows of it before the exchange succeeds, after which it is only read.
+        unsafe {
+            let mut first = NEW.load(Ordering::Relaxed);
+            loop {
+                (*made).next = first;
+                match NEW.compare_exchange_weak(first, made, Ordering::Release, Ordering::Relaxed) {
+                    Ok(_) => return &*made,
+                    Err(now) => first = now,
+                }
+            }
+        }
+    }
+
+    /// Those that registered since the last call; for the helper.
+    pub(super) fn new_ones() -> Vec<&'static Self> {
+        let mut at = NEW.swap(std::ptr::null_mut(), Ordering::Acquire);
+        let mut all = Vec::new();
+        // SAFETY: registered threads are never freed.
+        while let Some(thread) = unsafe { at.as_ref() } {
+            all.push(thread);
+            at = thread.next;
+        }
+        all
+    }
+
+    /// Gives the thread what it reads by; for the helper, once.
+    pub(super) fn open(&self, readers: Vec<Reader>) {
+        let fast = readers.iter().any(Reader::is_fast);
+        let width = readers.iter().map(Reader::width).max().unwrap_or(0).min(WIDEST);
+        let step = if fast { FAST_STEP } else { STEP };
+        // Ticks of so many nanoseconds.
+        let step = ((u128::from(step) << 32) / u128::from(clock::rate().max(1))) as u64;
+        let open = Open { readers, ring: Ring::new(width), step, fast };
+        self.open.store(Box::into_raw(Box::new(open)), Ordering::Release);
+    }
+
+    /// Reads the counters now, if it is time to.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Taken> {
+        let ticks = clock::ticks();
+        if ticks < self.due.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.read(ticks)
+    }
+
+    fn read(&self, ticks: u64) -> Option<Taken> {
+        let state = self.state.load(Ordering::Acquire);
+        // SAFETY: what was opened is never freed.
+        let open = unsafe { self.open.load(Ordering::Acquire).as_ref() }.filter(|_| state != 0)?;
+        let reader = open.readers.get(turn_of(state).1)?;
+        let mut row = [talea_sampling::threads::ABSENT; WIDEST];
+        let counts = &mut row[..reader.width().min(WIDEST)];
+        let read = if open.fast && reader.is_fast() {
+            reader.read_fast(counts);
+            true
+        } else {
+            reader.read_into(counts)
+        };
+        let cost = clock::ticks().saturating_sub(ticks);
+        // A thread that was off its PU meanwhile has not paid for that.
+        let pause = open.step.max((cost * SHARE).min(open.step * 40));
+        self.due.store(ticks + pause, Ordering::Relaxed);
+        // Sets may have changed in between.
+        (read && self.state.load(Ordering::Acquire) == state).then_some(Taken { ticks, state, row })
+    }
+
+    /// Hands what was taken to the helper; `what` is told in [`talea_run::samples::records::Record::Probes`].
+    pub(crate) fn put(&self, taken: &Taken, what: u64) {
+        // SAFETY: what was opened is never freed.
+        if let Some(open) = unsafe { self.open.load(Ordering::Acquire).as_ref() }
+            && !open.ring.push([taken.ticks, taken.state, what], &taken.row)
+        {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives all rows since the last call: ticks, state, what, counts; for the helper.
+    pub(super) fn drain(&self, each: impl FnMut(&[u64])) {
+        // SAFETY: what was opened is never freed.
+        if let Some(open) = unsafe { self.open.load(Ordering::Acquire).as_ref() } {
+            open.ring.drain(each);
+        }
+    }
+}
+
+/// Rows from one thread to one other.
+#[derive(Debug)]
+struct Ring {
+    words: UnsafeCell<Box<[u64]>>,
+    stride: usize,
+    /// Rows written, by the thread.
+    head: AtomicUsize,
+    /// Rows read, by the helper.
+    tail: AtomicUsize,
+}
+
+// SAFETY: rows from tail to head belong to the reader, the others to the writer.
+unsafe impl Sync for Ring {}
+
+impl Ring {
+    fn new(width: usize) -> Self {
+        let stride = HEAD + width;
+        // Zero pages take no memory before they are written.
+        let words = UnsafeCell::new(vec![0; ROWS * stride].into_boxed_slice());
+        Self { words, stride, head: AtomicUsize::new(0), tail: AtomicUsize::new(0) }
+    }
+
+    fn push(&self, head: [u64; HEAD], row: &[u64]) -> bool {
+        let at = self.head.load(Ordering::Relaxed);
+        // Acquire pairs with the helper's store: it is done with the row.
+        if at.wrapping_sub(self.tail.load(Ordering::Acquire)) >= ROWS {
+            return false;
+        }
+        let from = at % ROWS * self.stride;
+        // SAFETY: the row is the writer's, see above; it lies inside the words.
+        unsafe {
+            let to = (*self.words.get()).as_mut_ptr().add(from);
+            std::ptr::copy_nonoverlapping(head.as_ptr(), to, HEAD);
+            let width = self.stride - HEAD;
+            std::ptr::copy_nonoverlapping(row.as_ptr(), to.add(HEAD), width.min(row.len()));
+        }
+        self.head.store(at.wrapping_add(1), Ordering::Release);
+        true
+    }
+
+    fn drain(&self, mut each: impl FnMut(&[u64])) {
+        let head = self.head.load(Ordering::Acquire);
+        let mut at = self.tail.load(Ordering::Relaxed);
+        while at != head {
+            let from = at % ROWS * self.stride;
+            // SAFETY: the row is the reader's, see above; it lies inside the words.
+            each(unsafe {
+                let words = (*self.words.get()).as_ptr().add(from);
+                std::slice::from_raw_parts(words, self.stride)
+            });
+            at = at.wrapping_add(1);
+        }
+        self.tail.store(at, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_out_as_they_went_in() {
+        let ring = Ring::new(2);
+        let mut next = 0;
+        for round in 0..5_u64 {
+            for i in 0..10_000 {
+                let number = round * 10_000 + i;
+                assert!(ring.push([number, 1, 2], &[number, number + 1, 7]));
+            }
+            ring.drain(|row| {
+                assert_eq!(row, [next, 1, 2, next, next + 1]);
+                next += 1;
+            });
+        }
+        assert_eq!(next, 50_000);
+        let pushed = (0..2 * ROWS).filter(|_| ring.push([0; 3], &[0; 2])).count();
+        assert_eq!(pushed, ROWS);
+    }
+
+    #[test]
+    fn states_come_back() {
+        for (turn, set) in [(0, 0), (7, 3), (u32::MAX, 0x7fff)] {
+            assert_eq!(turn_of(state_of(turn, set)), (turn, set));
+            assert_ne!(state_of(turn, set), 0);
+        }
+    }
+}

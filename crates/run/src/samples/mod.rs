@@ -1,0 +1,190 @@
+//! Samples of a process: where its threads were, and what their counters said, while it ran.
+//!
+//! Owns the form that a file of samples is read into, the bytes of that file ([`records`]), writing it ([`Writer`]), and finding
+//! all of a run ([`load`]). The file is a journal of kind `SMPL` ([`crate::journal`]), `RUN/samples/HOST-PID.samples`, that grows
+//! ten times a second, so that `kill -9` loses a tenth of a second. It refuses to take samples, to resolve symbols, and to say
+//! what a value means.
+//!
+//! All times are `CLOCK_MONOTONIC` of the process's host in nanoseconds, as is [`crate::recording::Started::monotonic`].
+
+mod read;
+pub mod records;
+mod series;
+mod stacks;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use talea_model::{Gap, GapKind, Gaps, Module, Nanos, Rank};
+
+pub use read::read;
+pub use series::{ProbeKind, Probes, Samples, Series, ThreadSamples};
+pub use stacks::{Node, Stacks};
+pub use write::Writer;
+
+use crate::container::{ReadError, Tag};
+use crate::directory::RunDirectory;
+
+/// The kind of these journals.
+pub const KIND: Tag = Tag(*b"SMPL");
+/// Version of the records in it.
+pub const VERSION: u64 = 1;
+/// Most counters of a process.
+pub const MOST_COUNTERS: usize = 256;
+/// Most frames of a call stack; of a longer one the innermost are kept.
+pub const MOST_FRAMES: usize = 512;
+
+/// What makes a sample be taken.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trigger {
+    /// The counter whose growth takes a sample: `task-clock` for a rate.
+    pub counter: String,
+    /// Mean growth from one sample of a thread to the next, in the counter's own unit (nanoseconds for clocks). Single
+    /// intervals differ at random by up to half of it.
+    pub period: u64,
+}
+
+/// How call stacks were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unwinding {
+    /// By the unwind tables of the modules (`.eh_frame`), on a copy of the stack.
+    #[default]
+    Dwarf,
+    /// By frame pointers, in the kernel.
+    FramePointers,
+}
+
+/// A counter that only grows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counter {
+    /// As the user called it: `instructions`, `page-faults`.
+    pub name: String,
+    /// Its unit: `ns` for clocks; empty for plain counts.
+    pub unit: String,
+}
+
+/// The process's place in MPI's world, known once MPI is initialised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct World {
+    /// Rank in that world.
+    pub rank: Rank,
+    /// Processes of that world.
+    pub size: u32,
+    /// A number that the processes of one world share and others do not.
+    pub id: u64,
+}
+
+/// Everything that was sampled of one process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProcessSamples {
+    /// Host name.
+    pub host: String,
+    /// Process id.
+    pub pid: u32,
+    /// Words of its command line; not UTF-8 is replaced.
+    pub command: Vec<String>,
+    /// Path of its executable.
+    pub executable: String,
+    /// Version of the talea that wrote it.
+    pub talea: String,
+    /// What makes a sample be taken.
+    pub trigger: Trigger,
+    /// How call stacks were found.
+    pub unwinding: Unwinding,
+    /// When sampling began.
+    pub begin: Nanos,
+    /// The last moment that the file tells of.
+    pub end: Nanos,
+    /// The process came to its ordinary end; otherwise it was killed, aborted, called `_exit`, or became another program.
+    pub complete: bool,
+    /// Its rank; none if MPI was not initialised.
+    pub world: Option<World>,
+    /// All counters.
+    pub counters: Vec<Counter>,
+    /// The sets that they are counted in, one set at a time: indices of `counters`, in the order of values.
+    pub sets: Vec<Vec<u32>>,
+    /// Modules that frames lie in.
+    pub modules: Vec<Module>,
+    /// Call stacks.
+    pub stacks: Stacks,
+    /// Its threads, in the order in which they were first seen.
+    pub threads: Vec<ThreadSamples>,
+    /// What is missing, and why.
+    pub gaps: Gaps,
+}
+
+impl ProcessSamples {
+    /// Samples of all threads.
+    pub fn samples(&self) -> usize {
+        self.threads.iter().map(|thread| thread.samples.series.times.len()).sum()
+    }
+}
+
+/// The samples of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunSamples {
+    /// Of its processes: those with a rank first, by world and rank, then by host and process id.
+    pub processes: Vec<ProcessSamples>,
+    /// What is missing, also of each process.
+    pub gaps: Gaps,
+}
+
+/// The folder of a run's files of samples.
+pub fn folder(run: &Path) -> PathBuf {
+    run.join("samples")
+}
+
+/// The file name of a process's samples; `number` is not 0 where the name is taken, as by the program that this process was
+/// before it executed another.
+pub fn file_name(host: &str, pid: u32, number: u32) -> String {
+    let host = crate::directory::plain_host(host);
+    match number {
+        0 => format!("{host}-{pid}.samples"),
+        _ => format!("{host}-{pid}.{number}.samples"),
+    }
+}
+
+/// The files of samples of a run, by name; none if it has none.
+pub fn files(run: &RunDirectory) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = match crate::directory::entries(&folder(run.path())) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    paths.retain(|path| path.extension().is_some_and(|e| e == "samples"));
+    Ok(paths)
+}
+
+/// Reads all samples of a run; what cannot be read is a gap. A run without samples has no processes and no gaps.
+pub fn load(run: &RunDirectory) -> RunSamples {
+    let mut all = RunSamples::default();
+    let damaged = |detail: String| Gap { kind: GapKind::Damaged, rank: None, detail, count: 0 };
+    let paths = files(run).unwrap_or_else(|error| {
+        let folder = folder(run.path());
+        all.gaps.note(damaged(format!("no samples can be read: {error}: `{}`", folder.display())));
+        Vec::new()
+    });
+    for path in paths {
+        let found = std::fs::read(&path).map_err(|error| format!("{error}: `{}`", path.display()));
+        match found.and_then(|bytes| read(&bytes, &path).map_err(|error| error.to_string())) {
+            Ok(process) => all.processes.push(process),
+            Err(error) => all.gaps.note(damaged(format!("samples of a process are lost: {error}"))),
+        }
+    }
+    all.processes.sort_by(|a, b| a.order().cmp(&b.order()));
+    for process in &all.processes {
+        all.gaps.merge(process.gaps.clone());
+    }
+    all
+}
+
+impl ProcessSamples {
+    fn order(&self) -> (bool, u64, Rank, &str, u32, Nanos) {
+        let world = self.world.unwrap_or(World { rank: Rank(0), size: 0, id: 0 });
+        (self.world.is_none(), world.id, world.rank, &self.host, self.pid, self.begin)
+    }
+}
+
+/// Why a file is none of samples.
+pub type SamplesError = ReadError;

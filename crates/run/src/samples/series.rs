@@ -1,0 +1,160 @@
+//! Samples and probes of a thread: columns of times, and of counters that were read at those times.
+//!
+//! Owns the columns and access to a value. Counters are counted in sets that take turns; each value is what the counter said in all
+//! turns of its set together, so that only values of one turn may be subtracted from each other.
+
+use talea_model::Nanos;
+
+/// Times, and the values of the counters that were counted then.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// `CLOCK_MONOTONIC` of the host in nanoseconds, ascending.
+    pub times: Vec<u64>,
+    /// Index of the set that was counted, in [`super::ProcessSamples::sets`].
+    pub sets: Vec<u32>,
+    /// How often sets had changed by then. A difference of two values means something only within one turn.
+    pub turns: Vec<u32>,
+    /// Values one after the other; of the entry `i` those from `starts[i]` on, in the order of its set.
+    pub values: Vec<f64>,
+    /// See `values`; one more than there are entries.
+    pub starts: Vec<usize>,
+}
+
+impl Series {
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// The values of an entry, in the order of its set; `NaN` where a counter did not count.
+    pub fn row(&self, entry: usize) -> &[f64] {
+        match (self.starts.get(entry), self.starts.get(entry + 1)) {
+            (Some(&from), Some(&to)) => self.values.get(from..to).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// What a counter said at an entry since the thread was first seen, in all turns of the entry's set together; `NaN` if
+    /// it is not in that set. `counter` is an index of [`super::ProcessSamples::counters`], `sets` are those of the process.
+    pub fn value(&self, entry: usize, counter: usize, sets: &[Vec<u32>]) -> f64 {
+        let set = self.sets.get(entry).and_then(|&set| sets.get(set as usize));
+        let place = set.and_then(|set| set.iter().position(|&c| c as usize == counter));
+        place.and_then(|place| self.row(entry).get(place)).copied().unwrap_or(f64::NAN)
+    }
+
+    /// [`Self::value`] at every entry.
+    pub fn column(&self, counter: usize, sets: &[Vec<u32>]) -> Vec<f64> {
+        let places: Vec<Option<usize>> =
+            sets.iter().map(|set| set.iter().position(|&c| c as usize == counter)).collect();
+        let value = |entry: usize| {
+            let place = *places.get(self.sets[entry] as usize)?;
+            self.row(entry).get(place?).copied()
+        };
+        (0..self.len()).map(|entry| value(entry).unwrap_or(f64::NAN)).collect()
+    }
+}
+
+impl Series {
+    /// The order of its entries by time, if they do not stand in it.
+    fn order(&self) -> Option<Vec<usize>> {
+        if self.times.is_sorted() {
+            return None;
+        }
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by_key(|&entry| self.times[entry]);
+        Some(order)
+    }
+
+    fn reordered(&self, order: &[usize]) -> Self {
+        let mut new = Self { starts: vec![0], ..Self::default() };
+        for &entry in order {
+            new.times.push(self.times[entry]);
+            new.sets.push(self.sets[entry]);
+            new.turns.push(self.turns[entry]);
+            new.values.extend_from_slice(self.row(entry));
+            new.starts.push(new.values.len());
+        }
+        new
+    }
+}
+
+/// Samples: one each time that the trigger's counter has grown by its period.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// When, and the counters then.
+    pub series: Series,
+    /// Where: nodes of [`super::ProcessSamples::stacks`], [`super::Stacks::UNKNOWN`] where no stack is known.
+    pub stacks: Vec<u32>,
+}
+
+impl Samples {
+    pub(super) fn put_in_order(&mut self) {
+        if let Some(order) = self.series.order() {
+            self.series = self.series.reordered(&order);
+            self.stacks = order.iter().map(|&entry| self.stacks[entry]).collect();
+        }
+    }
+}
+
+/// What happened when a probe was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// A call of MPI began.
+    #[default]
+    Begin,
+    /// A call of MPI ended.
+    End,
+}
+
+/// Probes: counters read at calls of MPI. Not every call has them where reading takes a system call; see `docs/sampling.md`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Probes {
+    /// When, and the counters then.
+    pub series: Series,
+    /// Whether the call began or ended.
+    pub kinds: Vec<ProbeKind>,
+    /// Number of the call's event in the thread's sequence, from 0; [`Probes::NO_EVENT`] where it is no event of its own (one of a
+    /// series of polls).
+    pub events: Vec<u64>,
+}
+
+impl Probes {
+    /// In `events`: the call is no event of its own.
+    pub const NO_EVENT: u64 = u64::MAX;
+
+    pub(super) fn put_in_order(&mut self) {
+        if let Some(order) = self.series.order() {
+            self.series = self.series.reordered(&order);
+            self.kinds = order.iter().map(|&entry| self.kinds[entry]).collect();
+            self.events = order.iter().map(|&entry| self.events[entry]).collect();
+        }
+    }
+}
+
+/// One thread.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreadSamples {
+    /// The operating system's number.
+    pub tid: u32,
+    /// Its name, as the program or a library set it.
+    pub name: String,
+    /// Its number in the recording of MPI calls, if it made any ([`talea_model::Location::thread`]).
+    pub number: Option<u32>,
+    /// When counting began on it.
+    pub begin: Nanos,
+    /// When it was found to have ended; none if it was there at the last look.
+    pub end: Option<Nanos>,
+    /// Its samples.
+    pub samples: Samples,
+    /// Its probes.
+    pub probes: Probes,
+    /// Samples that found no room in the kernel's buffer.
+    pub lost_samples: u64,
+    /// Probes that found no room.
+    pub lost_probes: u64,
+}

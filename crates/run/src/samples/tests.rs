@@ -1,0 +1,238 @@
+use std::path::Path;
+
+use proptest::prelude::*;
+use talea_model::{Frame, GapKind, Module, Nanos, Rank};
+
+use super::records::{ABSENT, Entries, Header, Record};
+use super::*;
+
+fn header() -> Header {
+    let counter = |name: &str, unit: &str| Counter { name: name.into(), unit: unit.into() };
+    Header {
+        host: "node1".into(),
+        pid: 77,
+        command: vec!["./app".into(), "-x".into()],
+        executable: "/home/me/app".into(),
+        talea: "0.1.0".into(),
+        trigger: Trigger { counter: "task-clock".into(), period: 10_000_000 },
+        unwinding: Unwinding::Dwarf,
+        begin: Nanos(1000),
+        counters: vec![counter("task-clock", "ns"), counter("page-faults", "")],
+        sets: vec![vec![0, 1], vec![1]],
+    }
+}
+
+fn file(records: &[Record]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, header()).unwrap();
+    for record in records {
+        writer.append(record).unwrap();
+    }
+    writer.flush().unwrap();
+    bytes
+}
+
+fn small_file() -> Vec<Record> {
+    let module = |path: &str| Module { path: path.into(), build_id: "ab".into() };
+    let node = |parent, offset| Node { parent, frame: Frame { module: 0, offset } };
+    vec![
+        Record::Modules { first: 0, modules: vec![module("/home/me/app")] },
+        Record::Nodes {
+            first: 0,
+            nodes: vec![node(Stacks::OUTERMOST, 0x100), node(0, 0x200), node(Stacks::CUT, 0x300)],
+        },
+        Record::Thread { thread: 0, tid: 77, name: "app".into(), begin: Nanos(1000) },
+        Record::Samples(
+            Entries {
+                times: vec![2000, 3000],
+                values: vec![10, 1, 20, ABSENT],
+                ..Entries::default()
+            },
+            vec![1, Stacks::UNKNOWN],
+        ),
+        Record::Samples(
+            Entries { set: 1, turn: 1, times: vec![4000], values: vec![5], ..Entries::default() },
+            vec![2],
+        ),
+        Record::Probes(
+            Entries { set: 1, turn: 1, times: vec![4100, 4200], values: vec![6, 7], thread: 0 },
+            vec![2, 1],
+        ),
+        Record::World(World { rank: Rank(3), size: 4, id: 99 }),
+        Record::State {
+            thread: 0,
+            number: Some(0),
+            end: Some(Nanos(5000)),
+            lost_samples: 2,
+            lost_probes: 0,
+        },
+        Record::Gap { kind: GapKind::Unsupported, detail: "no PMU".into(), count: 0 },
+        Record::End { at: Nanos(6000) },
+    ]
+}
+
+fn read_back(bytes: &[u8]) -> ProcessSamples {
+    read(bytes, Path::new("test")).unwrap()
+}
+
+#[test]
+fn a_file_says_what_was_written() {
+    let process = read_back(&file(&small_file()));
+    assert_eq!((process.host.as_str(), process.pid, process.complete), ("node1", 77, true));
+    assert_eq!((process.begin, process.end), (Nanos(1000), Nanos(6000)));
+    assert_eq!(process.world.unwrap().rank, Rank(3));
+    let thread = &process.threads[0];
+    assert_eq!((thread.tid, thread.number, thread.end), (77, Some(0), Some(Nanos(5000))));
+    let series = &thread.samples.series;
+    assert_eq!(series.times, [2000, 3000, 4000]);
+    assert_eq!(series.turns, [0, 0, 1]);
+    let faults = series.column(1, &process.sets);
+    assert_eq!((faults[0], faults[2]), (1.0, 5.0));
+    assert!(faults[1].is_nan() && series.value(2, 0, &process.sets).is_nan());
+    assert_eq!(series.column(0, &process.sets)[..2], [10.0, 20.0]);
+    assert_eq!(thread.probes.kinds, [ProbeKind::Begin, ProbeKind::End]);
+    assert_eq!(thread.probes.events, [0, Probes::NO_EVENT]);
+    let offsets = |stack| process.stacks.frames(stack).map(|f| f.offset).collect::<Vec<_>>();
+    assert_eq!(offsets(1), [0x200, 0x100]);
+    assert_eq!(offsets(2), [0x300]);
+    assert_eq!(offsets(Stacks::UNKNOWN), [0; 0]);
+    assert!(process.stacks.is_whole(1) && !process.stacks.is_whole(2));
+    let gaps: Vec<&str> = process.gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    assert_eq!(gaps, ["2 samples of process 77 found no room", "no PMU"]);
+}
+
+#[test]
+fn a_killed_writer_leaves_what_it_wrote() {
+    let bytes = file(&small_file());
+    let process = read_back(&bytes[..bytes.len() - 1]);
+    assert!(!process.complete);
+    assert_eq!(process.samples(), 3);
+}
+
+#[test]
+fn the_samples_of_a_run_stand_by_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDirectory::create(Some(&folder.path().join("run")), "").unwrap();
+    assert_eq!(load(&run), RunSamples::default());
+    std::fs::create_dir(super::folder(run.path())).unwrap();
+    for (pid, rank) in [(1, None), (2, Some(1)), (3, Some(0))] {
+        let world = rank.map(|rank| Record::World(World { rank: Rank(rank), size: 2, id: 5 }));
+        let path = super::folder(run.path()).join(file_name("a host", pid, 0));
+        std::fs::write(path, file(&world.into_iter().collect::<Vec<_>>())).unwrap();
+    }
+    std::fs::write(super::folder(run.path()).join("x.samples"), "nonsense").unwrap();
+    let all = load(&run);
+    let ranks: Vec<_> = all.processes.iter().map(|p| p.world.map(|w| w.rank.0)).collect();
+    assert_eq!(ranks, [Some(0), Some(1), None]);
+    assert_eq!(all.gaps.iter().count(), 1);
+    assert_eq!(file_name("a host", 3, 2), "a_host-3.2.samples");
+}
+
+fn entries() -> impl Strategy<Value = Entries> {
+    let value = prop_oneof![3 => 0..1_u64 << 62, 1 => Just(ABSENT)];
+    (any::<(u32, u32, u32)>(), 0..5_usize, 0..6_usize).prop_flat_map(move |(ids, width, count)| {
+        let times = prop::collection::vec(any::<u64>(), count);
+        let values = prop::collection::vec(value.clone(), count * width);
+        (times, values).prop_map(move |(times, values)| {
+            let (thread, set, turn) = ids;
+            Entries { thread, set, turn, times, values }
+        })
+    })
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let module =
+        ("\\PC{0,20}", "[0-9a-f]{0,8}").prop_map(|(path, build_id)| Module { path, build_id });
+    let parent = prop_oneof![Just(Stacks::OUTERMOST), Just(Stacks::CUT), 0..1000_u32];
+    let node = (parent, any::<(u32, u64)>())
+        .prop_map(|(parent, (module, offset))| Node { parent, frame: Frame { module, offset } });
+    let with = |entries: Entries| {
+        let count = entries.times.len();
+        (Just(entries), prop::collection::vec(any::<u32>(), count))
+    };
+    prop_oneof![
+        Just(Record::Header(Box::new(header()))),
+        (any::<u32>(), prop::collection::vec(module, 0..4))
+            .prop_map(|(first, modules)| Record::Modules { first, modules }),
+        (any::<u32>(), prop::collection::vec(node, 0..6))
+            .prop_map(|(first, nodes)| Record::Nodes { first, nodes }),
+        any::<(u32, u32, String, u64)>().prop_map(|(thread, tid, name, begin)| Record::Thread {
+            thread,
+            tid,
+            name,
+            begin: Nanos(begin)
+        }),
+        any::<(u32, Option<u32>, Option<u64>, u64, u64)>().prop_map(|r| Record::State {
+            thread: r.0,
+            number: r.1,
+            end: r.2.map(Nanos),
+            lost_samples: r.3,
+            lost_probes: r.4
+        }),
+        entries().prop_flat_map(with).prop_map(|(e, s)| Record::Samples(e, s)),
+        entries()
+            .prop_flat_map(with)
+            .prop_map(|(e, w)| { Record::Probes(e, w.into_iter().map(u64::from).collect()) }),
+        any::<(u32, u32, u64)>().prop_map(|(r, size, id)| Record::World(World {
+            rank: Rank(r),
+            size,
+            id
+        })),
+        any::<(String, u64)>().prop_map(|(detail, count)| Record::Gap {
+            kind: GapKind::Estimated,
+            detail,
+            count
+        }),
+        any::<u64>().prop_map(|at| Record::End { at: Nanos(at) }),
+    ]
+}
+
+/// Walks everything that a reader might.
+fn exercise(process: &ProcessSamples) {
+    for thread in &process.threads {
+        for series in [&thread.samples.series, &thread.probes.series] {
+            assert!(series.times.is_sorted());
+            assert_eq!((series.sets.len(), series.turns.len()), (series.len(), series.len()));
+            for counter in 0..=process.counters.len() {
+                assert_eq!(series.column(counter, &process.sets).len(), series.len());
+            }
+        }
+        assert_eq!(thread.samples.stacks.len(), thread.samples.series.len());
+        assert_eq!(thread.probes.events.len(), thread.probes.series.len());
+        for &stack in &thread.samples.stacks {
+            assert!(process.stacks.frames(stack).count() <= MOST_FRAMES);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn records_come_back(record in record()) {
+        let mut bytes = Vec::new();
+        record.put(&mut bytes);
+        prop_assert_eq!(Record::get(record.tag(), &bytes), Some(Some(record)));
+    }
+
+    #[test]
+    fn any_records_make_a_process(records in prop::collection::vec(record(), 0..12)) {
+        exercise(&read_back(&file(&records)));
+    }
+
+    #[test]
+    fn any_bytes_in_a_block_are_survived(tag in 0..10_usize, bytes: Vec<u8>) {
+        let tags = small_file();
+        let tag = tags[tag % tags.len()].tag();
+        let _ = Record::get(tag, &bytes);
+    }
+
+    #[test]
+    fn damage_is_a_gap(at in any::<prop::sample::Index>(), flip in 1..=255_u8) {
+        let mut bytes = file(&small_file());
+        let at = at.index(bytes.len());
+        bytes[at] ^= flip;
+        if let Ok(process) = read(&bytes, Path::new("test")) {
+            exercise(&process);
+            prop_assert!(!process.gaps.is_empty());
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The command line of `talea metrics`.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use talea_metric::Expression;
+use talea_metric::efficiency::Scaling;
+use talea_metric::measure::Part;
+use talea_model::Nanos;
+
+use super::values;
+use crate::metrics::{Format, Options, Own, Rows};
+
+/// Compute efficiency and derived metrics of a run or a trace
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+#[command(long_about = "\
+Compute efficiency and derived metrics of a run or a trace.
+
+Factors of parallel efficiency, as POP defines them, come from the time that each rank computes. Rates, ratios and the mix of \
+instructions come from the counters of the trace, of the time of computation alone; what cannot be computed says which counters it \
+needs. Several INPUTs are compared with the first.")]
+#[command(after_long_help = "\
+Examples:
+  talea metrics trace.prv.gz
+  talea metrics ranks1.prv ranks4.prv ranks16.prv           strong scaling, the first is the reference
+  talea metrics trace.prv --from 1.2s --to 1.4s --by rank
+  talea metrics trace.prv --expr 'stalls = RESOURCE_STALLS / PAPI_TOT_CYC'
+  talea metrics trace.prv --model /usr/share/likwid/perfgroups/skylakeX/L3.txt
+  talea metrics trace.prv --model perfmon/SPR/metrics/sapphirerapids_metrics.json --expr '#smt_on = 1'
+
+What is looked at: from the end of the last MPI_Init to the begin of the first MPI_Finalize, where the
+trace has them; --whole, --from and --to change that. Computation is the state Running, or time outside
+MPI in a trace without states. Rates are by the time of computation, summed over ranks: those of one
+rank on average. Counters that took turns are made whole by time.
+
+Models (--model) are files of Intel's perfmon (PROCESSOR/metrics/*.json), of Linux' pmu-events, or groups
+of LIKWID; a folder means all of them in it. Mistakes in them are said with their line, the rest is used.
+CPI stacks of POWER5, top-down analysis with perf's topdown events and the pipeline of Zen 4 are built
+in and shown where a trace has their counters.
+
+Expressions (--expr, and inside models): + - * / % min max abs sqrt log2, `a if c else b`, < > <= >= ==
+!= & | ^, d_ratio(a, b), has_event(c). Names are those of the trace's counters (PAPI_TOT_INS), with
+other names for the same (instructions, INST_RETIRED.ANY); \"...\" around names with other signs. Beside
+counters: duration_time (seconds of computation), total_time, bursts, #cache_line (64), and the names
+of other --expr.
+
+JSON: one object for one INPUT, an array of them for several, with the keys
+  input         as named
+  span_ns       {begin, end, chosen: between-init-and-finalize|whole|asked}
+  locations     how many threads are looked at
+  ranks         [{application, rank, threads}], in the order of by_rank
+  efficiency    global, parallel, load_balance, communication, serialisation, transfer, mpi_parallel,
+                mpi_load_balance, mpi_communication, thread_parallel, computation_scaling,
+                ipc_scaling, instruction_scaling, frequency_scaling: 1 is ideal, null if not known;
+                reasons: {key: why it is null}
+  metrics       [{category: performance|architecture|instruction-mix, key, name, unit, value, from,
+                reason, by_rank: [value or null]}]; from is the expression that gave the value
+  models        [{model, metrics: [{name, description, unit, value, reason, level, parent, depth,
+                exceeded, children_sum}], problems: [{line, what}]}]; values times the model's factor;
+                exceeded: whether the author's threshold is
+  counters      {name: value} of the time of computation, over all locations
+  gaps          [{kind, rank, detail, count}]
+
+CSV: input,key,name,unit,rank,value,reason; rank is empty for all of it; efficiency, metrics and models.")]
+pub(super) struct MetricsArgs {
+    /// Run directories, or traces: .prv, .prv.gz
+    #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    inputs: Vec<PathBuf>,
+    /// What the table has rows or columns for
+    #[arg(long, value_enum, default_value_t = By::Run)]
+    by: By,
+    /// File or folder of metrics: Intel's perfmon, Linux' pmu-events, LIKWID's groups
+    #[arg(long = "model", value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    models: Vec<PathBuf>,
+    /// A metric of your own: 'name = EXPRESSION'
+    #[arg(long = "expr", value_name = "NAME = EXPR", value_parser = own)]
+    expressions: Vec<Own>,
+    /// Look at what follows this time: 1.5s, 200ms, or nanoseconds since the start
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    from: Option<Nanos>,
+    /// Look at what precedes this time
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    to: Option<Nanos>,
+    /// Look at all of the trace, MPI_Init and MPI_Finalize included
+    #[arg(long, conflicts_with_all = ["from", "to", "skip_init"])]
+    whole: bool,
+    /// Leave out what precedes the end of MPI_Init and follows MPI_Finalize [default]
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    skip_init: bool,
+    /// The work of INPUTs grows with their ranks: computation scaling is by rank
+    #[arg(long)]
+    weak: bool,
+    /// JSON with stable keys instead of text
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Lines of comma-separated values instead of text
+    #[arg(long)]
+    csv: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// The whole run, with least, median and most of the ranks
+    Run,
+    /// Each rank
+    Rank,
+}
+
+/// `name = EXPRESSION`.
+fn own(text: &str) -> Result<Own, String> {
+    let (name, expression) = text
+        .split_once('=')
+        .ok_or("expected a name, `=` and an expression, such as 'ipc = instructions / cycles'")?;
+    let name = name.trim();
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err("expected a name before `=`".to_owned());
+    }
+    let read = Expression::parse(expression).map_err(|error| {
+        let before: String = expression.get(..error.span.start).unwrap_or("").trim().to_owned();
+        if before.is_empty() { error.to_string() } else { format!("{error}, after `{before}`") }
+    })?;
+    Ok(Own { name: name.to_owned(), expression: read })
+}
+
+impl From<MetricsArgs> for Options {
+    fn from(args: MetricsArgs) -> Self {
+        Self {
+            inputs: args.inputs,
+            rows: match args.by {
+                By::Run => Rows::Run,
+                By::Rank => Rows::Rank,
+            },
+            models: args.models,
+            expressions: args.expressions,
+            part: if args.whole {
+                Part::Whole
+            } else if args.from.is_some() || args.to.is_some() {
+                Part::Between(args.from, args.to)
+            } else {
+                Part::BetweenInitAndFinalize
+            },
+            scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
+            format: if args.json {
+                Format::Json
+            } else if args.csv {
+                Format::Csv
+            } else {
+                Format::Text
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_metrics() {
+        let read = own(" share = a / b == 1 ").unwrap();
+        assert_eq!(
+            (read.name.as_str(), read.expression.to_string().as_str()),
+            ("share", "a / b == 1")
+        );
+        assert_eq!(
+            own("x = a +").unwrap_err(),
+            "expected a number, a counter or `(`, found the end, after `a +`"
+        );
+        assert!(own("x").is_err() && own("= 1").is_err() && own("x =").is_err());
+    }
+}

@@ -1,0 +1,276 @@
+//! Samples and counters of a run as events of its trace.
+//!
+//! Owns which thread of the trace a sampled thread is, the numbers of counters, and the time axis: a probe stands at the end of the call that it
+//! belongs to, as that was recorded. Counters become what they grew by since the thread's last entry, as in every trace of Paraver; where
+//! the set of counters changed in between that is not known, and nothing stands there.
+
+use std::collections::{BTreeMap, HashMap};
+
+use talea_flow::iterations::TimedEvent;
+use talea_model::trace::{Labels, StateRecord, types};
+use talea_model::{Frame, Gap, GapKind, Nanos, ResolvedFrame, Trace};
+use talea_run::recording::Process;
+use talea_run::samples::{ProbeKind, ProcessSamples, RunSamples, Series, Stacks, ThreadSamples};
+
+use super::names::{self, Callers};
+use crate::samples::SampleSites;
+
+/// From `CLOCK_MONOTONIC` of a process's host to the time of the run.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    monotonic: u64,
+    at: u64,
+}
+
+impl Axis {
+    fn time(self, monotonic: u64) -> u64 {
+        self.at.saturating_add(monotonic).saturating_sub(self.monotonic)
+    }
+}
+
+/// Sampled threads of one process, and where they are put.
+pub(super) struct Sampled<'a> {
+    process: &'a ProcessSamples,
+    /// Place in [`RunSamples::processes`].
+    number: usize,
+    axis: Axis,
+    /// Threads that made no call of MPI.
+    others: Vec<&'a ThreadSamples>,
+}
+
+impl<'a> Sampled<'a> {
+    /// The samples of a recorded process; none if it was not sampled, or nobody knows when it started.
+    pub(super) fn of(samples: &'a RunSamples, process: &Process) -> Option<Self> {
+        let same = |one: &ProcessSamples| one.pid == process.pid && one.host == process.host;
+        let number = samples.processes.iter().position(same)?;
+        let axis = Axis { monotonic: process.started.monotonic.0, at: process.started.at.0 };
+        (axis.monotonic != 0).then(|| Self::new(&samples.processes[number], number, axis))
+    }
+
+    /// The samples of all processes of a program without MPI; time counts from the first of them on its host.
+    pub(super) fn alone(samples: &'a RunSamples) -> Vec<Self> {
+        let mut first: BTreeMap<&str, u64> = BTreeMap::new();
+        for process in &samples.processes {
+            let begin = first.entry(&process.host).or_insert(process.begin.0);
+            *begin = (*begin).min(process.begin.0);
+        }
+        let axis = |process: &ProcessSamples| Axis { monotonic: first[&*process.host], at: 0 };
+        (0..).zip(&samples.processes).map(|(at, one)| Self::new(one, at, axis(one))).collect()
+    }
+
+    fn new(process: &'a ProcessSamples, number: usize, axis: Axis) -> Self {
+        let others = process.threads.iter().filter(|thread| thread.number.is_none());
+        // A thread of which nothing is known takes no row.
+        let others = others.filter(|one| !one.samples.series.is_empty()).collect();
+        Self { process, number, axis, others }
+    }
+
+    /// Host of the process.
+    pub(super) fn host(&self) -> &'a str {
+        &self.process.host
+    }
+
+    /// Threads that need a location of their own.
+    pub(super) fn others(&self) -> u32 {
+        self.others.len() as u32
+    }
+
+    /// The end of the process on the time axis.
+    pub(super) fn end(&self) -> Nanos {
+        Nanos(self.axis.time(self.process.end.0))
+    }
+
+    /// Adds the threads that made no calls, at locations from `first` on: they compute all the time.
+    pub(super) fn add_others(
+        &self,
+        first: u32,
+        pictures: &mut Pictures<'_, '_>,
+        trace: &mut Trace,
+    ) {
+        for (location, thread) in (first..).zip(&self.others) {
+            let begin = self.axis.time(thread.begin.0);
+            let end = self.axis.time(thread.end.unwrap_or(self.process.end).0);
+            if end > begin {
+                let state = types::RUNNING;
+                trace.push_state(StateRecord { location, cpu: 0, begin, end, state });
+            }
+            self.add(thread, location, &[], pictures, trace);
+        }
+    }
+
+    /// Adds what was sampled of a thread that made calls.
+    pub(super) fn add_caller(
+        &self,
+        number: u32,
+        location: u32,
+        events: &[TimedEvent],
+        pictures: &mut Pictures<'_, '_>,
+        trace: &mut Trace,
+    ) {
+        let own = self.process.threads.iter().filter(|thread| thread.number == Some(number));
+        for thread in own {
+            self.add(thread, location, events, pictures, trace);
+        }
+    }
+
+    fn add(
+        &self,
+        thread: &ThreadSamples,
+        location: u32,
+        events: &[TimedEvent],
+        pictures: &mut Pictures<'_, '_>,
+        trace: &mut Trace,
+    ) {
+        let (samples, probes) = (&thread.samples, &thread.probes);
+        // Time, whether it is a probe, place in its series.
+        let mut entries: Vec<(u64, bool, usize)> = Vec::new();
+        entries.extend(samples.series.times.iter().zip(0..).map(|(&time, at)| (time, false, at)));
+        entries.extend(probes.series.times.iter().zip(0..).map(|(&time, at)| (time, true, at)));
+        entries.sort_unstable();
+        let mut before: Option<(&Series, usize)> = None;
+        let (mut kinds, mut values) = (Vec::new(), Vec::new());
+        for (time, probe, at) in entries {
+            kinds.clear();
+            values.clear();
+            let series = if probe { &probes.series } else { &samples.series };
+            let mut time = self.axis.time(time);
+            if probe {
+                let event = usize::try_from(probes.events[at]).ok().and_then(|at| events.get(at));
+                if let Some(event) = event {
+                    let begins = probes.kinds[at] == ProbeKind::Begin;
+                    time = if begins { event.begin.0 } else { event.end.0 };
+                }
+            } else {
+                let stack = pictures.stack(self.number, self.process, samples.stacks[at]);
+                kinds.extend(stack.iter().map(|pair| pair.0));
+                values.extend(stack.iter().map(|pair| pair.1));
+            }
+            self.growth(before, (series, at), pictures, (&mut kinds, &mut values));
+            before = Some((series, at));
+            if !kinds.is_empty() {
+                trace.push_event((location, 0), time, &kinds, &values);
+            }
+        }
+    }
+
+    /// What the counters of an entry's set grew by since the entry before.
+    fn growth(
+        &self,
+        before: Option<(&Series, usize)>,
+        (series, at): (&Series, usize),
+        pictures: &mut Pictures<'_, '_>,
+        (kinds, values): (&mut Vec<u32>, &mut Vec<i64>),
+    ) {
+        let turn = |(series, at): (&Series, usize)| (series.turns[at], series.sets[at]);
+        let set = series.sets[at];
+        let known = before.filter(|&before| turn(before) == turn((series, at)));
+        if known.is_none() && self.process.sets.len() > 1 {
+            kinds.push(types::COUNTER_SET);
+            values.push(i64::from(set) + 1);
+        }
+        let Some((earlier, from)) = known else { return };
+        let Some(counters) = self.process.sets.get(set as usize) else { return };
+        let rows = earlier.row(from).iter().zip(series.row(at));
+        for (&counter, (then, now)) in counters.iter().zip(rows) {
+            let growth = now - then;
+            let Some(counter) = self.process.counters.get(counter as usize) else { continue };
+            if growth.is_finite() {
+                kinds.push(pictures.counter(&counter.name, &counter.unit));
+                values.push(growth.round() as i64);
+            }
+        }
+    }
+}
+
+/// Stacks and counters in the numbers of the trace.
+pub(super) struct Pictures<'a, 'b> {
+    sites: &'a SampleSites,
+    callers: &'b mut Callers<'a>,
+    stacks: HashMap<(usize, u32), Vec<(u32, i64)>>,
+    /// Number and label of each counter.
+    counters: BTreeMap<String, (u32, String)>,
+    deepest: u32,
+}
+
+impl<'a, 'b> Pictures<'a, 'b> {
+    /// None yet.
+    pub(super) fn new(sites: &'a SampleSites, callers: &'b mut Callers<'a>) -> Self {
+        let (stacks, counters) = (HashMap::new(), BTreeMap::new());
+        Self { sites, callers, stacks, counters, deepest: 0 }
+    }
+
+    fn stack(&mut self, number: usize, process: &ProcessSamples, stack: u32) -> &[(u32, i64)] {
+        let (sites, callers, deepest) = (self.sites, &mut *self.callers, &mut self.deepest);
+        self.stacks.entry((number, stack)).or_insert_with(|| {
+            let first = *types::SAMPLE_CALLER.start();
+            if stack == Stacks::UNKNOWN {
+                return vec![(first, 1), (*types::SAMPLE_LINE.start(), 1)];
+            }
+            let frames: Vec<Frame> = process.stacks.frames(stack).collect();
+            let resolved: Vec<&ResolvedFrame> =
+                frames.iter().flat_map(|&frame| sites.frames(number, frame)).collect();
+            let own = resolved.into_iter().filter(|frame| !names::starts_programs(frame));
+            let mut pairs = Vec::new();
+            for (level, frame) in (0..types::SAMPLE_CALLER.count() as u32).zip(own) {
+                let (function, line) = callers.frame(frame);
+                pairs.push((first + level, function));
+                pairs.push((types::SAMPLE_LINE.start() + level, line));
+                *deepest = (*deepest).max(level + 1);
+            }
+            pairs
+        })
+    }
+
+    fn counter(&mut self, name: &str, unit: &str) -> u32 {
+        if let Some(known) = self.counters.get(name) {
+            return known.0;
+        }
+        let next = NATIVE + self.counters.len() as u32;
+        let known = PRESETS.iter().find(|(own, ..)| *own == name);
+        let entry = match known {
+            Some(&(_, number, preset)) => (number, format!("{preset} ({name})")),
+            None if unit.is_empty() => (next, name.to_owned()),
+            None => (next, format!("{name} ({unit})")),
+        };
+        self.counters.insert(name.to_owned(), entry.clone());
+        entry.0
+    }
+
+    /// Labels of counters; how many levels of stacks there are.
+    pub(super) fn label(self, labels: &mut Labels) -> u32 {
+        for (number, label) in self.counters.values() {
+            names::plain(labels, *number, label);
+        }
+        self.deepest
+    }
+}
+
+/// Counters that Extrae has no number for count from here, as its native ones do.
+const NATIVE: u32 = 44_000_000;
+
+/// Counters of perf events that are presets of PAPI, with their numbers in traces.
+const PRESETS: [(&str, u32, &str); 9] = [
+    ("instructions", 42_000_050, "PAPI_TOT_INS"),
+    ("cycles", 42_000_059, "PAPI_TOT_CYC"),
+    ("cpu-cycles", 42_000_059, "PAPI_TOT_CYC"),
+    ("ref-cycles", 42_000_107, "PAPI_REF_CYC"),
+    ("branch-instructions", 42_000_055, "PAPI_BR_INS"),
+    ("branches", 42_000_055, "PAPI_BR_INS"),
+    ("branch-misses", 42_000_046, "PAPI_BR_MSP"),
+    ("L1-dcache-load-misses", 42_000_000, "PAPI_L1_DCM"),
+    ("cache-misses", 42_000_008, "PAPI_L3_TCM"),
+];
+
+/// What is missing of the samples, beside what they say themselves.
+pub(super) fn note_unplaced(samples: &RunSamples, placed: usize, trace: &mut Trace) {
+    trace.gaps.merge(samples.gaps.clone());
+    let left = samples.processes.len().saturating_sub(placed);
+    if left > 0 {
+        trace.gaps.note(Gap {
+            kind: GapKind::Missing,
+            rank: None,
+            detail: format!("samples of {left} processes belong to no recorded rank"),
+            count: left as u64,
+        });
+    }
+}

@@ -1,0 +1,137 @@
+//! `talea metrics`: efficiency of a run, and metrics from its counters.
+//!
+//! Owns the way from inputs to tables: each input is read and measured ([`study`]), then all are printed together as text, JSON or CSV.
+//! What metrics mean is `talea_metric`'s; JSON keys are documented in the command's help and do not change.
+
+mod csv;
+mod figure;
+mod json;
+mod models;
+mod study;
+mod text;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use talea_metric::Expression;
+use talea_metric::efficiency::Scaling;
+use talea_metric::measure::{MeasureError, Part};
+
+use crate::exit::{Exit, Expected};
+use crate::input::{self, InputError};
+use crate::terminal::Progress;
+
+/// What to compute.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Runs and traces; the first is the reference.
+    pub(crate) inputs: Vec<PathBuf>,
+    /// What stands side by side.
+    pub(crate) rows: Rows,
+    /// Files and folders of metrics.
+    pub(crate) models: Vec<PathBuf>,
+    /// Metrics of the user.
+    pub(crate) expressions: Vec<Own>,
+    /// Part of each input.
+    pub(crate) part: Part,
+    /// How inputs compare.
+    pub(crate) scaling: Scaling,
+    /// How it is printed.
+    pub(crate) format: Format,
+}
+
+/// A metric that the user defines.
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    /// Its name.
+    pub(crate) name: String,
+    /// Over counters and other ones.
+    pub(crate) expression: Expression,
+}
+
+/// What the tables are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// Whole runs.
+    Run,
+    /// Ranks.
+    Rank,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For spreadsheets.
+    Csv,
+}
+
+/// Why there are no metrics.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MetricsError {
+    /// The input.
+    #[error("{0}")]
+    Input(#[from] InputError),
+    /// The input has nothing to measure.
+    #[error("{source}: `{}`", path.display())]
+    Measure {
+        /// What is wrong.
+        source: MeasureError,
+        /// The input.
+        path: PathBuf,
+    },
+    /// A file of metrics cannot be read.
+    #[error("cannot read the model: {source}: `{}`", path.display())]
+    Read {
+        /// What the system said.
+        source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that has no metrics.
+    #[error("{what}: `{}`", path.display())]
+    Model {
+        /// What was expected.
+        what: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Expected for MetricsError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Output(error) => Exit::of_output(error),
+            _ => Exit::Input,
+        }
+    }
+}
+
+/// Computes and prints.
+pub(crate) fn metrics(options: &Options) -> Result<(), MetricsError> {
+    let mut progress = Progress::new();
+    let models = models::load(options)?;
+    let mut studies = Vec::with_capacity(options.inputs.len());
+    for path in &options.inputs {
+        let input = input::load(path, &mut progress)?;
+        progress.step("measuring");
+        let study = study::Study::new(path, &input.trace, options.part, &models);
+        studies.push(study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?);
+    }
+    study::compare(&mut studies, options.scaling);
+    drop(progress);
+    let text = match options.format {
+        Format::Text => text::text(&studies, options.rows),
+        Format::Json => json::json(&studies),
+        Format::Csv => csv::csv(&studies),
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}

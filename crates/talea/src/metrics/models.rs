@@ -1,0 +1,108 @@
+//! Models that are evaluated: the user's expressions, files that the user names, and those built in.
+//!
+//! Owns reading the files. A folder of Linux' pmu-events is one model, as its files refer to each other; other files are one each.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use talea_formats::{models, pmu_events};
+use talea_metric::model::{Problem, builtin};
+use talea_metric::{Definition, Model};
+
+use super::{MetricsError, Options};
+
+/// Files of metrics are a few MB at most; whatever is larger is none.
+const LARGEST: u64 = 1 << 28;
+
+/// The models of a call.
+pub(super) struct Models {
+    /// The user's expressions: other models see their values by name.
+    pub(super) own: Model,
+    /// Shown whatever they have.
+    pub(super) named: Vec<Model>,
+    /// Shown where the input has their counters.
+    pub(super) builtin: &'static [Model],
+}
+
+pub(super) fn load(options: &Options) -> Result<Models, MetricsError> {
+    let own =
+        options.expressions.iter().map(|own| Definition::new(&own.name, own.expression.clone()));
+    let own = Model::new("--expr", own.collect(), Vec::new());
+    let mut named = Vec::new();
+    for path in &options.models {
+        let found = std::fs::metadata(path);
+        let folder =
+            found.map_err(|source| MetricsError::Read { source, path: path.clone() })?.is_dir();
+        if folder {
+            named.extend(read_folder(path)?);
+        } else {
+            named.push(read(path)?);
+        }
+    }
+    Ok(Models { own, named, builtin: builtin::all() })
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, MetricsError> {
+    let read = |source| MetricsError::Read { source, path: path.to_owned() };
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .map_err(read)?
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(read)?;
+    if bytes.len() as u64 > LARGEST {
+        let what = format!("expected a file of at most {LARGEST} bytes");
+        return Err(MetricsError::Model { what, path: path.to_owned() });
+    }
+    Ok(bytes)
+}
+
+fn read(path: &Path) -> Result<Model, MetricsError> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    models::read(&bytes(path)?, &name)
+        .map_err(|error| MetricsError::Model { what: error.to_string(), path: path.to_owned() })
+}
+
+/// All files of metrics in a folder, by name; those of other kinds are passed over.
+fn read_folder(path: &Path) -> Result<Vec<Model>, MetricsError> {
+    let read = |source| MetricsError::Read { source, path: path.to_owned() };
+    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+    for entry in std::fs::read_dir(path).map_err(read)? {
+        let file = entry.map_err(read)?.path();
+        if file.extension().is_some_and(|end| end == "json" || end == "txt") && file.is_file() {
+            files.insert(file);
+        }
+    }
+    let (mut found, mut metrics, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    for file in files {
+        let bytes = bytes(&file)?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let events = bytes.windows(12).any(|part| part == b"\"MetricExpr\"");
+        match (events, models::read(&bytes, &name)) {
+            (true, Ok(_)) => {
+                if let Ok((own, wrong)) = pmu_events::definitions(&bytes) {
+                    metrics.extend(own);
+                    problems.extend(wrong.into_iter().map(|one| Problem {
+                        what: format!("{}: {}", file.display(), one.what),
+                        ..one
+                    }));
+                }
+            }
+            (false, Ok(model)) => found.push(model),
+            (_, Err(models::ModelError::Unknown(_))) => {}
+            (_, Err(error)) => {
+                return Err(MetricsError::Model { what: error.to_string(), path: file });
+            }
+        }
+    }
+    if !metrics.is_empty() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        found.push(pmu_events::model(&name, metrics, problems));
+    }
+    if found.is_empty() {
+        let what = "expected files of metrics (`.json`, `.txt`) in the folder, found none";
+        return Err(MetricsError::Model { what: what.to_owned(), path: path.to_owned() });
+    }
+    Ok(found)
+}

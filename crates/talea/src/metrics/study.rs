@@ -1,0 +1,191 @@
+//! An input's numbers and everything that is computed from them.
+//!
+//! Owns the evaluation: the table for the whole and for each rank, models for the whole, factors against the first input.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use talea_metric::efficiency::{Factor, Run, Scaling, factors};
+use talea_metric::expression::Absent;
+use talea_metric::measure::{MeasureError, Measured, Numbers, Part, measure};
+use talea_metric::model::{Node, Problem, Split};
+use talea_metric::{Evaluated, Expression, Model, metrics_of};
+use talea_model::{Gap, GapKind, Gaps, Trace};
+
+use super::models::Models;
+
+/// One input.
+pub(super) struct Study {
+    /// As the user named it.
+    pub(super) path: PathBuf,
+    /// What was measured.
+    pub(super) numbers: Numbers,
+    /// Numbers by name, over all locations.
+    pub(super) values: BTreeMap<String, f64>,
+    /// The ranks, in the order of the trace.
+    pub(super) ranks: Vec<Rank>,
+    /// What factors are computed from.
+    run: Run,
+    /// Filled by [`compare`].
+    pub(super) factors: Vec<Factor>,
+    /// The table for all locations.
+    pub(super) table: Vec<Evaluated>,
+    /// Models with values.
+    pub(super) models: Vec<Outcome>,
+    /// Everything that is missing.
+    pub(super) gaps: Gaps,
+}
+
+/// A rank and its values of the table.
+pub(super) struct Rank {
+    /// From 1.
+    pub(super) application: u32,
+    /// From 0.
+    pub(super) number: u32,
+    /// How many of its threads are looked at.
+    pub(super) threads: usize,
+    /// In the order of the table; `NaN` where there is none.
+    pub(super) table: Vec<f64>,
+}
+
+/// A model with its values.
+pub(super) struct Outcome {
+    /// Its name.
+    pub(super) name: String,
+    /// In the order of the tree.
+    pub(super) lines: Vec<ModelLine>,
+    /// What is wrong with its file.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// A metric of a model.
+pub(super) struct ModelLine {
+    /// Its name.
+    pub(super) name: String,
+    /// Behind the value.
+    pub(super) unit: String,
+    /// What it is.
+    pub(super) description: String,
+    /// Times the model's factor.
+    pub(super) value: Result<f64, Absent>,
+    /// The author's.
+    pub(super) level: Option<u32>,
+    /// The metric that it is a part of.
+    pub(super) parent: Option<String>,
+    /// How deep it stands.
+    pub(super) depth: usize,
+    /// Whether the author's threshold is exceeded.
+    pub(super) exceeded: Option<bool>,
+    /// The sum of its parts, times the factor.
+    pub(super) children_sum: Option<f64>,
+}
+
+impl Study {
+    pub(super) fn new(
+        path: &Path,
+        trace: &Trace,
+        part: Part,
+        models: &Models,
+    ) -> Result<Self, MeasureError> {
+        let numbers = measure(trace, part)?;
+        let mut values = numbers.values(&numbers.locations);
+        let of_ranks = numbers.locations.chunk_by(|a, b| a.process == b.process);
+        let ranks = of_ranks.map(|threads| rank(&numbers, threads)).collect();
+        let table = metrics_of(&values);
+        let lookup = |values: &BTreeMap<String, f64>, name: &str| values.get(name).copied();
+        let own = models.own.evaluate(&|name| lookup(&values, name));
+        // Literals and counters that the user gives are there for models, and so is the table's own constant.
+        for (definition, value) in models.own.metrics.iter().zip(&own) {
+            if let Ok(value) = value {
+                values.entry(definition.name.clone()).or_insert(*value);
+            }
+        }
+        let table = if models.own.metrics.is_empty() { table } else { metrics_of(&values) };
+        let number = |name: &str| lookup(&values, name);
+        let mut shown = Vec::new();
+        if !models.own.metrics.is_empty() {
+            shown.push(evaluated(&models.own, &own, &number));
+        }
+        for model in &models.named {
+            shown.push(evaluated(model, &model.evaluate(&number), &number));
+        }
+        for model in models.builtin {
+            let result = evaluated(model, &model.evaluate(&number), &number);
+            // The first line alone needs no more than cycles and instructions.
+            if result.lines.iter().any(|line| line.depth > 0 && line.value.is_ok()) {
+                shown.push(result);
+            }
+        }
+        let mut gaps = trace.gaps.clone();
+        gaps.merge(numbers.gaps.clone());
+        let mut counters =
+            table.iter().filter_map(|one| one.from.as_ref()).flat_map(Expression::counters);
+        if counters.any(|name| name == "#cache_line") && !values.contains_key("#cache_line") {
+            let detail =
+                "a cache line is taken as 64 bytes: --expr '#cache_line = 128' says otherwise";
+            gaps.note(Gap {
+                kind: GapKind::Estimated,
+                rank: None,
+                detail: detail.to_owned(),
+                count: 0,
+            });
+        }
+        let run = numbers.run();
+        Ok(Self {
+            path: path.to_owned(),
+            numbers,
+            values,
+            ranks,
+            run,
+            factors: Vec::new(),
+            table,
+            models: shown,
+            gaps,
+        })
+    }
+}
+
+fn rank(numbers: &Numbers, threads: &[Measured]) -> Rank {
+    let values = numbers.values(threads);
+    let place = threads[0].place;
+    Rank {
+        application: place.application,
+        number: place.task - 1,
+        threads: threads.len(),
+        table: metrics_of(&values).into_iter().map(|one| one.value.unwrap_or(f64::NAN)).collect(),
+    }
+}
+
+/// Computes the factors of all inputs, those of scaling against the first.
+pub(super) fn compare(studies: &mut [Study], scaling: Scaling) {
+    let runs: Vec<Run> = studies.iter().map(|study| study.run.clone()).collect();
+    let reference = if runs.len() > 1 { runs.first() } else { None };
+    for (study, run) in studies.iter_mut().zip(&runs) {
+        study.factors = factors(run, reference, scaling);
+    }
+}
+
+fn evaluated(
+    model: &Model,
+    values: &[Result<f64, Absent>],
+    number: &dyn Fn(&str) -> Option<f64>,
+) -> Outcome {
+    let exceeded = model.exceeded(values, number);
+    let sums: BTreeMap<usize, Split> =
+        model.splits(values).into_iter().map(|split| (split.metric, split)).collect();
+    let lines = model.tree().into_iter().map(|Node { metric, depth, parent }| {
+        let definition = &model.metrics[metric];
+        ModelLine {
+            name: definition.name.clone(),
+            unit: definition.unit.clone(),
+            description: definition.description.clone(),
+            value: values[metric].clone().map(|value| value * definition.scale),
+            level: definition.level,
+            parent: parent.map(|parent| model.metrics[parent].name.clone()),
+            depth,
+            exceeded: exceeded[metric],
+            children_sum: sums.get(&metric).map(|split| split.parts * definition.scale),
+        }
+    });
+    Outcome { name: model.name.clone(), lines: lines.collect(), problems: model.problems.clone() }
+}

@@ -1,0 +1,355 @@
+//! Results for people, in at most 100 columns.
+//!
+//! Owns the layout: what was looked at, factors of efficiency of all inputs side by side, the table by category, models as trees, and
+//! behind everything what could not be computed, once for each reason.
+
+use std::collections::BTreeMap;
+
+use talea_metric::measure::Chosen;
+
+use super::Rows;
+use super::figure::{figure, spread};
+use super::study::{ModelLine, Outcome, Study};
+use crate::table::{Column, Table};
+use crate::terminal::{WIDTH, clean, wrapped};
+
+/// Inputs that stand side by side; more follow below.
+const BESIDE: usize = 5;
+/// Parts may leave so much of their whole before it is said.
+const TOLERATED: f64 = 0.05;
+const GAPS: usize = 8;
+const PROBLEMS: usize = 10;
+
+pub(super) fn text(studies: &[Study], rows: Rows) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for study in studies {
+        lines.extend(looked_at(study));
+    }
+    for some in studies.chunks(BESIDE) {
+        lines.push(String::new());
+        lines.extend(efficiency(some));
+    }
+    match (rows, studies) {
+        (Rows::Rank, _) => {
+            for study in studies {
+                lines.extend(by_rank(study, studies.len()));
+            }
+        }
+        (Rows::Run, [one]) => lines.extend(table(one)),
+        (Rows::Run, _) => {
+            for some in studies.chunks(BESIDE) {
+                lines.extend(compared(some));
+            }
+        }
+    }
+    for study in studies {
+        for outcome in &study.models {
+            lines.push(String::new());
+            lines.extend(model(outcome, study, studies.len()));
+        }
+    }
+    let lacking: Vec<Vec<String>> = studies.iter().map(absent).collect();
+    if lacking.windows(2).all(|two| two[0] == two[1]) {
+        lines.extend(
+            lacking
+                .into_iter()
+                .next()
+                .and_then(|lacking| under("Without a value", lacking))
+                .into_iter()
+                .flatten(),
+        );
+    } else {
+        for (study, lacking) in studies.iter().zip(lacking) {
+            let title = format!("Without a value of {}", head(study));
+            lines.extend(under(&title, lacking).into_iter().flatten());
+        }
+    }
+    for study in studies {
+        lines.extend(gaps(study, studies.len()));
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn looked_at(study: &Study) -> Vec<String> {
+    let span = study.numbers.span;
+    let how = match span.chosen {
+        Chosen::BetweenInitAndFinalize => "from the end of MPI_Init to the begin of MPI_Finalize",
+        Chosen::Whole => "all of the trace",
+        Chosen::Asked => "as asked for",
+    };
+    let threads = study.numbers.locations.len();
+    let ranks = study.ranks.len();
+    let threads = if threads == ranks { String::new() } else { format!(", {threads} threads") };
+    vec![
+        clean(&study.path.display().to_string(), WIDTH),
+        format!(
+            "  {} of {ranks} {}{threads}: {} to {}, {how}",
+            span.length(),
+            if ranks == 1 { "rank" } else { "ranks" },
+            span.begin,
+            span.end
+        ),
+    ]
+}
+
+/// The head of an input's column.
+fn head(study: &Study) -> String {
+    let name = study.path.file_name().unwrap_or_default().to_string_lossy();
+    let short = name.split('.').next().unwrap_or_default();
+    clean(short, 13)
+}
+
+/// Columns for a name and some inputs.
+fn columns(title: &str, heads: &[String]) -> Vec<(String, Column)> {
+    let mut columns = vec![(title.to_owned(), Column::Yields)];
+    columns.extend(heads.iter().map(|head| (head.clone(), Column::Right)));
+    columns
+}
+
+fn aligned(title: &str, heads: &[String], rows: Vec<(String, Vec<String>)>) -> Vec<String> {
+    let columns = columns(title, heads);
+    let names: Vec<(&str, Column)> =
+        columns.iter().map(|(name, column)| (name.as_str(), *column)).collect();
+    let mut table = Table::new(&names);
+    for (name, cells) in rows {
+        let mut row = vec![name];
+        row.extend(cells);
+        table.row_of(row);
+    }
+    table.lines()
+}
+
+fn efficiency(studies: &[Study]) -> Vec<String> {
+    let heads: Vec<String> = studies.iter().map(head).collect();
+    let Some(first) = studies.first() else { return Vec::new() };
+    // A factor that no input has, and that is no part of the basic ones, says its reason at the end only.
+    let shown = |at: usize| studies.iter().any(|study| study.factors[at].value.is_ok());
+    let rows = first.factors.iter().enumerate().filter(|(at, _)| shown(*at)).map(|(at, factor)| {
+        let cells = studies.iter().map(|study| match study.factors[at].value {
+            Ok(value) => format!("{:.1} %", value * 100.0),
+            Err(_) => "-".to_owned(),
+        });
+        (format!("{}{}", "  ".repeat(factor.depth), factor.name), cells.collect())
+    });
+    aligned("Efficiency", &heads, rows.collect())
+}
+
+/// Values of one input with their spread over ranks.
+fn table(study: &Study) -> Vec<String> {
+    let heads = ["all", "least", "median", "most"].map(str::to_owned);
+    let mut lines = Vec::new();
+    for group in study.table.chunk_by(|a, b| a.category == b.category) {
+        let place = |key: &str| study.table.iter().position(|one| one.key == key);
+        let rows = group.iter().filter_map(|one| {
+            let value = *one.value.as_ref().ok()?;
+            let at = place(one.key)?;
+            let mut cells = vec![figure(value, one.unit)];
+            if study.ranks.len() > 1 {
+                let ranks = spread(study.ranks.iter().map(|rank| rank.table[at]));
+                let shown = ranks.map_or([const { String::new() }; 3], |values| {
+                    values.map(|value| figure(value, one.unit))
+                });
+                cells.extend(shown);
+            }
+            Some((one.name.to_owned(), cells))
+        });
+        let rows: Vec<_> = rows.collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let heads = if study.ranks.len() > 1 { &heads[..] } else { &heads[..1] };
+        lines.push(String::new());
+        lines.extend(aligned(group[0].category.title(), heads, rows));
+    }
+    lines
+}
+
+/// Values of several inputs side by side.
+fn compared(studies: &[Study]) -> Vec<String> {
+    let heads: Vec<String> = studies.iter().map(head).collect();
+    let Some(first) = studies.first() else { return Vec::new() };
+    let mut lines = Vec::new();
+    let numbered: Vec<(usize, &talea_metric::Evaluated)> = first.table.iter().enumerate().collect();
+    for group in numbered.chunk_by(|a, b| a.1.category == b.1.category) {
+        let rows = group.iter().filter_map(|&(at, one)| {
+            let values = studies.iter().map(|study| study.table[at].value.as_ref().ok());
+            values.clone().any(|value| value.is_some()).then(|| {
+                let cells = values
+                    .map(|value| value.map_or("-".to_owned(), |&value| figure(value, one.unit)));
+                (one.name.to_owned(), cells.collect())
+            })
+        });
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            lines.push(String::new());
+            lines.extend(aligned(group[0].1.category.title(), &heads, rows));
+        }
+    }
+    lines
+}
+
+/// Each metric with its value on every rank.
+fn by_rank(study: &Study, inputs: usize) -> Vec<String> {
+    let mut lines = titled(study, inputs);
+    let applications = study.ranks.iter().any(|rank| rank.application > 1);
+    for (at, one) in study.table.iter().enumerate() {
+        if one.value.is_err() {
+            continue;
+        }
+        let each = study.ranks.iter().map(|rank| {
+            let name = if applications {
+                format!("{}.{}", rank.application, rank.number)
+            } else {
+                rank.number.to_string()
+            };
+            let value = rank.table[at];
+            let value = if value.is_finite() { figure(value, one.unit) } else { "-".to_owned() };
+            // What belongs together is not broken.
+            format!("{name}:{value}").replace(' ', "\u{a0}")
+        });
+        let text = each.collect::<Vec<_>>().join(" ");
+        lines.push(String::new());
+        lines.push(one.name.to_owned());
+        let broken = text.split(' ').fold(Vec::<String>::new(), |mut lines, word| {
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + word.chars().count() + 2 < WIDTH - 2 => {
+                    line.push_str("  ");
+                    line.push_str(word);
+                }
+                _ => lines.push(word.to_owned()),
+            }
+            lines
+        });
+        lines.extend(broken.into_iter().map(|line| format!("  {}", line.replace('\u{a0}', " "))));
+    }
+    lines
+}
+
+/// Whose what follows is, where there are several.
+fn titled(study: &Study, inputs: usize) -> Vec<String> {
+    if inputs > 1 {
+        vec![String::new(), clean(&study.path.display().to_string(), WIDTH)]
+    } else {
+        Vec::new()
+    }
+}
+
+fn model(outcome: &Outcome, study: &Study, inputs: usize) -> Vec<String> {
+    let of = if inputs > 1 { format!(", {}", head(study)) } else { String::new() };
+    let rows = outcome.lines.iter().filter_map(|line| {
+        let value = figure(*line.value.as_ref().ok()?, &line.unit);
+        let mark = if line.exceeded == Some(true) { " !" } else { "" };
+        Some((format!("{}{}{mark}", "  ".repeat(line.depth.min(12)), line.name), vec![value]))
+    });
+    let rows: Vec<_> = rows.collect();
+    let mut lines = Vec::new();
+    let title = clean(&format!("Model {}{of}", outcome.name), WIDTH - 20);
+    if rows.is_empty() {
+        lines.push(format!("{title}: none of its {} metrics has a value", outcome.lines.len()));
+    } else {
+        if outcome.lines.iter().any(|line| line.exceeded == Some(true)) {
+            lines.push("(! above the threshold of the model's author)".to_owned());
+        }
+        lines.extend(aligned(&title, &["value".to_owned()], rows));
+        lines.extend(outcome.lines.iter().filter_map(split));
+    }
+    let absent = outcome
+        .lines
+        .iter()
+        .filter_map(|line| Some((line.value.as_ref().err()?.to_string(), line.name.clone())));
+    lines.extend(reasons(absent, "  without value: "));
+    for problem in outcome.problems.iter().take(PROBLEMS) {
+        let text = wrapped(&format!("problem: {problem}"), WIDTH - 4);
+        lines.extend(text.into_iter().map(|line| format!("  {line}")));
+    }
+    if outcome.problems.len() > PROBLEMS {
+        lines
+            .push(format!("  and {} more problems, see --json", outcome.problems.len() - PROBLEMS));
+    }
+    lines
+}
+
+/// Where the parts of a metric do not add up to it. Deeper than the second level parts overlap by their authors' intent.
+fn split(line: &ModelLine) -> Option<String> {
+    let (whole, parts) = (*line.value.as_ref().ok()?, line.children_sum?);
+    let rest = (whole - parts) / whole;
+    (line.depth < 2 && rest.abs() > TOLERATED && rest.is_finite()).then(|| {
+        clean(
+            &format!(
+                "  the parts of {} add up to {} of its {}",
+                line.name,
+                figure(parts, &line.unit),
+                figure(whole, &line.unit)
+            ),
+            WIDTH,
+        )
+    })
+}
+
+/// Lines under a title, if there are any.
+fn under(title: &str, lines: Vec<String>) -> Option<Vec<String>> {
+    if lines.is_empty() {
+        return None;
+    }
+    Some([vec![String::new(), title.to_owned()], lines].concat())
+}
+
+/// What could not be computed, once for each reason; what lacks several things stands at each of them.
+fn absent(study: &Study) -> Vec<String> {
+    let factors = study
+        .factors
+        .iter()
+        .filter_map(|factor| Some((factor.value.as_ref().err()?.clone(), factor.name.to_owned())));
+    let table = study.table.iter().filter_map(|one| {
+        let reasons = one.value.as_ref().err()?.split("; ");
+        Some(reasons.map(|reason| (reason.to_owned(), one.name.to_owned())).collect::<Vec<_>>())
+    });
+    reasons(factors.chain(table.flatten()), "")
+}
+
+/// Names by their reasons, in the order in which reasons first come.
+fn reasons(absent: impl Iterator<Item = (String, String)>, before: &str) -> Vec<String> {
+    const NAMES: usize = 12;
+    const REASONS: usize = 40;
+    let mut order: Vec<String> = Vec::new();
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (reason, name) in absent {
+        let of = names.entry(reason.clone()).or_default();
+        if of.is_empty() {
+            order.push(reason);
+        }
+        of.push(name);
+    }
+    let mut lines = Vec::new();
+    for reason in order.iter().take(REASONS) {
+        let names = &names[reason];
+        let mut list = names.iter().take(NAMES).cloned().collect::<Vec<_>>().join(", ");
+        if names.len() > NAMES {
+            list = format!("{list} and {} more", names.len() - NAMES);
+        }
+        for (at, line) in
+            wrapped(&format!("{before}{list}: {reason}"), WIDTH - 6).into_iter().enumerate()
+        {
+            lines.push(format!("{}{line}", if at == 0 { "  " } else { "    " }));
+        }
+    }
+    if order.len() > REASONS {
+        lines.push(format!("  and {} more reasons, see --json", order.len() - REASONS));
+    }
+    lines
+}
+
+fn gaps(study: &Study, inputs: usize) -> Vec<String> {
+    let of = if inputs > 1 { format!("{}: ", head(study)) } else { String::new() };
+    let mut lines: Vec<String> = study
+        .gaps
+        .iter()
+        .take(GAPS)
+        .map(|gap| clean(&format!("gap: {of}{}", gap.detail), WIDTH))
+        .collect();
+    let more = study.gaps.iter().count().saturating_sub(GAPS);
+    if more > 0 {
+        lines.push(format!("gap: {of}and {more} more, see --json"));
+    }
+    lines
+}

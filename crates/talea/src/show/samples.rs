@@ -1,0 +1,254 @@
+//! `talea show RUN samples`: functions and lines where threads spent their time.
+//!
+//! Owns the counting and the public keys of its JSON. A sample counts for the function that it is in, inlined or not, and once for each of
+//! the functions that led there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Value, json as object};
+use talea_model::{Frame, Rank, ResolvedFrame};
+use talea_run::samples::{self, ProcessSamples, Stacks, Unwinding};
+use talea_run::{Resolver, RunDirectory};
+
+use super::{Format, ShowError, joined, json};
+use crate::load::LoadError;
+use crate::table::{Column, Table};
+use crate::terminal::{WIDTH, clean};
+
+/// Rows of a table in text.
+const SHOWN: usize = 20;
+
+#[derive(Debug, Default, Serialize)]
+struct Function {
+    function: String,
+    #[serde(rename = "self")]
+    own: u64,
+    self_share: f64,
+    total: u64,
+    total_share: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    function: String,
+    file: Option<String>,
+    line: Option<u32>,
+    samples: u64,
+    share: f64,
+}
+
+/// Where a process was.
+#[derive(Debug, Default)]
+struct Places {
+    functions: Vec<Function>,
+    lines: Vec<Line>,
+}
+
+/// The view's text.
+pub(super) fn show(run: &Path, rank: Option<Rank>, format: Format) -> Result<String, ShowError> {
+    let directory = RunDirectory::open(run).map_err(LoadError::from)?;
+    let all = samples::load(&directory);
+    if all.processes.is_empty() && all.gaps.is_empty() {
+        return Err(ShowError::NoSamples(run.to_owned()));
+    }
+    let mut processes = all.processes;
+    if let Some(rank) = rank {
+        let ranks = processes.iter().filter_map(|process| Some(process.world?.rank.0));
+        let known = crate::analysis::classes::ranges(ranks.collect::<BTreeSet<_>>().into_iter());
+        processes.retain(|process| process.world.is_some_and(|world| world.rank == rank));
+        if processes.is_empty() {
+            return Err(ShowError::Rank { rank, known, path: run.to_owned() });
+        }
+    }
+    let mut resolver = Resolver::new();
+    let places: Vec<Places> = processes.iter().map(|p| places(p, &mut resolver)).collect();
+    if format == Format::Json {
+        let rows =
+            processes.iter().zip(&places).map(|(process, places)| described(process, places));
+        return Ok(json(&rows.collect::<Vec<Value>>()));
+    }
+    let mut lines = Vec::new();
+    for (process, places) in processes.iter().zip(&places) {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        text(process, places, &mut lines);
+    }
+    let gaps = all.gaps.iter().map(|gap| clean(&format!("gap: {}", gap.detail), WIDTH));
+    lines.extend(gaps);
+    Ok(joined(lines))
+}
+
+/// Counts samples by function and by line.
+fn places(process: &ProcessSamples, resolver: &mut Resolver) -> Places {
+    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    for thread in &process.threads {
+        for &stack in &thread.samples.stacks {
+            *counts.entry(stack).or_default() += 1;
+        }
+    }
+    let mut known: BTreeMap<Frame, Vec<ResolvedFrame>> = BTreeMap::new();
+    let mut functions: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let mut lines: BTreeMap<(String, Option<String>, Option<u32>), u64> = BTreeMap::new();
+    for (&stack, &count) in &counts {
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        if stack == Stacks::UNKNOWN {
+            functions.entry("(unknown)".to_owned()).or_default().0 += count;
+            seen.insert("(unknown)".to_owned());
+        }
+        for (depth, frame) in process.stacks.frames(stack).enumerate() {
+            let frames = known.entry(frame).or_insert_with(|| resolve(process, frame, resolver));
+            for (inline, place) in frames.iter().enumerate() {
+                let name = place.function.clone().unwrap_or_else(|| place.address.clone());
+                if depth == 0 && inline == 0 {
+                    functions.entry(name.clone()).or_default().0 += count;
+                    let key = (name.clone(), place.file.clone(), place.line);
+                    *lines.entry(key).or_default() += count;
+                }
+                seen.insert(name);
+            }
+        }
+        for name in seen {
+            functions.entry(name).or_default().1 += count;
+        }
+    }
+    let all = process.samples().max(1) as f64;
+    let mut functions: Vec<Function> = functions
+        .into_iter()
+        .map(|(function, (own, total))| Function {
+            function,
+            own,
+            self_share: own as f64 / all,
+            total,
+            total_share: total as f64 / all,
+        })
+        .collect();
+    functions.sort_by(|a, b| (b.own, b.total).cmp(&(a.own, a.total)));
+    let mut lines: Vec<Line> = lines
+        .into_iter()
+        .map(|((function, file, line), samples)| Line {
+            function,
+            file,
+            line,
+            samples,
+            share: samples as f64 / all,
+        })
+        .collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.samples));
+    Places { functions, lines }
+}
+
+fn resolve(process: &ProcessSamples, frame: Frame, resolver: &mut Resolver) -> Vec<ResolvedFrame> {
+    match process.modules.get(frame.module as usize) {
+        Some(module) => resolver.resolve(module, frame.offset),
+        None => {
+            let address = format!("{:#x}", frame.offset.saturating_sub(1));
+            vec![ResolvedFrame { address, ..ResolvedFrame::default() }]
+        }
+    }
+}
+
+fn described(process: &ProcessSamples, places: &Places) -> Value {
+    let counters: Vec<&str> = process.counters.iter().map(|c| c.name.as_str()).collect();
+    let threads: Vec<Value> = process
+        .threads
+        .iter()
+        .map(|thread| {
+            object!({
+                "tid": thread.tid,
+                "name": thread.name,
+                "number": thread.number,
+                "samples": thread.samples.series.len(),
+                "probes": thread.probes.series.len(),
+                "lost_samples": thread.lost_samples,
+                "lost_probes": thread.lost_probes,
+            })
+        })
+        .collect();
+    let sum = |of: fn(&samples::ThreadSamples) -> u64| process.threads.iter().map(of).sum::<u64>();
+    object!({
+        "rank": process.world.map(|world| world.rank.0),
+        "world": process.world.map(|world| world.id),
+        "host": process.host,
+        "pid": process.pid,
+        "command": process.command,
+        "trigger": process.trigger.counter,
+        "period": process.trigger.period,
+        "unwinding": unwinding(process),
+        "seconds": (process.end - process.begin).seconds(),
+        "complete": process.complete,
+        "counters": counters,
+        "sets": process.sets,
+        "samples": process.samples(),
+        "lost_samples": sum(|thread| thread.lost_samples),
+        "probes": sum(|thread| thread.probes.series.len() as u64),
+        "lost_probes": sum(|thread| thread.lost_probes),
+        "threads": threads,
+        "functions": places.functions,
+        "lines": places.lines,
+        "gaps": process.gaps,
+    })
+}
+
+fn unwinding(process: &ProcessSamples) -> &'static str {
+    match process.unwinding {
+        Unwinding::Dwarf => "dwarf",
+        Unwinding::FramePointers => "fp",
+    }
+}
+
+fn text(process: &ProcessSamples, places: &Places, lines: &mut Vec<String>) {
+    let who = match process.world {
+        Some(world) => format!("rank {}", world.rank),
+        None => process.command.first().cloned().unwrap_or_default(),
+    };
+    let with = process.threads.iter().filter(|thread| !thread.samples.series.is_empty()).count();
+    let trigger = &process.trigger;
+    let clock = trigger.counter == "task-clock";
+    let every = if clock {
+        format!("every {} of a thread's time", talea_model::Nanos(trigger.period))
+    } else {
+        format!("every {} {}", trigger.period, trigger.counter)
+    };
+    let (host, pid, samples) = (&process.host, process.pid, process.samples());
+    let s = if with == 1 { "" } else { "s" };
+    let line = format!("{who} ({host}, pid {pid}): {samples} samples of {with} thread{s}, {every}");
+    lines.push(clean(&line, WIDTH));
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let mut table = Table::new(&[
+        ("self", Column::Right),
+        ("with calls", Column::Right),
+        ("samples", Column::Right),
+        ("function", Column::Yields),
+    ]);
+    for function in places.functions.iter().take(SHOWN) {
+        table.row([
+            percent(function.self_share),
+            percent(function.total_share),
+            function.own.to_string(),
+            function.function.clone(),
+        ]);
+    }
+    lines.extend(table.lines());
+    lines.push(String::new());
+    let mut table = Table::new(&[
+        ("share", Column::Right),
+        ("samples", Column::Right),
+        ("line", Column::Left),
+        ("function", Column::Yields),
+    ]);
+    for line in places.lines.iter().filter(|line| line.file.is_some()).take(SHOWN) {
+        let file = line.file.as_deref().unwrap_or_default();
+        let file = file.rsplit('/').next().unwrap_or(file);
+        let number = line.line.map_or_else(|| "?".to_owned(), |line| line.to_string());
+        table.row([
+            percent(line.share),
+            line.samples.to_string(),
+            format!("{file}:{number}"),
+            line.function.clone(),
+        ]);
+    }
+    lines.extend(table.lines());
+}
