@@ -102,7 +102,10 @@ fn namd_is_foretold_within_the_stated_errors() {
     let change = after["mean_total"].as_f64().unwrap() / before["mean_total"].as_f64().unwrap();
     assert!((change - 1.0).abs() < 1e-3, "{change}");
     let labels = read("f.pcf");
-    assert!(labels.contains("600000001    Folded group") && labels.contains("folded main"), "{labels}");
+    assert!(
+        labels.contains("600000001    Folded group") && labels.contains("folded main"),
+        "{labels}"
+    );
 }
 
 #[test]
@@ -125,10 +128,15 @@ fn lulesh_has_iterations_that_nobody_marked() {
     assert!((2.0..3.5).contains(&ipc["mean"].as_f64().unwrap()), "{ipc}");
     assert!(gaps(&folded).contains("no sample lies between"), "{}", gaps(&folded));
     let said = text(&[&lulesh, "--rank", "3", "--without-mpi"]);
-    assert!(said.starts_with("4 instances of MPI_Allreduce to MPI_Allreduce without MPI"), "{said}");
+    assert!(
+        said.starts_with("4 instances of MPI_Allreduce to MPI_Allreduce without MPI"),
+        "{said}"
+    );
     assert!(said.lines().all(|line| line.chars().count() <= 100), "{said}");
     assert!(refused(&[&lulesh, "--rank", "77"]).contains("the trace has 0-7"));
-    assert!(refused(&[&lulesh, "--region", "MPI_Alreduce"]).contains("the nearest is `MPI_Allreduce`"));
+    assert!(
+        refused(&[&lulesh, "--region", "MPI_Alreduce"]).contains("the nearest is `MPI_Allreduce`")
+    );
     let listed = text(&[&lulesh, "--list"]);
     assert!(listed.contains("between:50000002=10"), "{listed}");
 }
@@ -176,7 +184,11 @@ fn instances(count: u64, places: impl Fn(u64) -> Vec<u64>) -> String {
         event(&mut out, begin, &[(60_000_019, 5), (C, 1)]);
         let mut last = 0;
         for place in places(at) {
-            event(&mut out, begin + place, &[(C, (10 * (place - last)) as i64), (30_000_000, 7), (30_000_100, 9)]);
+            event(
+                &mut out,
+                begin + place,
+                &[(C, (10 * (place - last)) as i64), (30_000_000, 7), (30_000_100, 9)],
+            );
             last = place;
         }
         event(&mut out, begin + 1_000, &[(60_000_019, 0), (C, (10 * (1_000 - last)) as i64)]);
@@ -197,7 +209,10 @@ fn an_even_rate_is_told_as_such() {
     let model = json(&[&made.trace(), "--model", "twice = 2 * PAPI_TOT_INS"]);
     assert_eq!(model["models"][0]["name"], "twice");
     assert!((model["models"][0]["mean"].as_f64().unwrap() / 2e10 - 1.0).abs() < 1e-6);
-    assert!(refused(&[&made.trace(), "--model", "x = PAPI_TOT_IN"]).contains("the nearest is `PAPI_TOT_INS`"));
+    assert!(
+        refused(&[&made.trace(), "--model", "x = PAPI_TOT_IN"])
+            .contains("the nearest is `PAPI_TOT_INS`")
+    );
     assert!(refused(&[&made.trace(), "--model", "x = ("]).contains("at character 2"));
     assert!(refused(&[&made.trace(), "--counter", "PAPI_TOT_CYC"]).contains("expected a counter"));
     assert!(refused(&[&made.trace(), "--region", "solv"]).contains("the nearest is `solve`"));
@@ -222,7 +237,11 @@ fn traces_that_lack_something_give_a_result_with_its_gap() {
     event(&mut records, 50_500, &[(42_000_050, -7)]);
     event(&mut records, 51_000, &[(60_000_019, 0), (42_000_050, 9)]);
     let fell = json(&[&Made::new(&records).trace()]);
-    assert!(gaps(&fell).contains("PAPI_TOT_INS: 1 instances have a counter that fell"), "{}", gaps(&fell));
+    assert!(
+        gaps(&fell).contains("PAPI_TOT_INS: 1 instances have a counter that fell"),
+        "{}",
+        gaps(&fell)
+    );
     assert_eq!(counter(&fell, "PAPI_TOT_INS")["instances"], 6);
     // An instance of length zero, and one that never ends.
     let mut records = instances(6, even);
@@ -250,7 +269,10 @@ fn traces_that_cannot_be_folded_are_refused_with_a_reason() {
     let none = refused(&[&Made::new(&plain).trace()]);
     assert!(none.contains("expected readings of counters, or samples with call stacks"), "{none}");
     let made = Made::new(&plain);
-    assert!(refused(&[&made.trace(), "--region", "99999999"]).contains("expected a region of the trace"));
+    assert!(
+        refused(&[&made.trace(), "--region", "99999999"])
+            .contains("expected a region of the trace")
+    );
     assert!(refused(&[&made.trace(), "--outliers", "some"]).contains("expected mad"));
     std::fs::write(made.path("e.prv"), "").unwrap();
     assert!(refused(&[&made.path("e.prv")]).contains("no Paraver trace"));
