@@ -4,6 +4,7 @@
 //! documentation are printed by these commands.
 
 pub(crate) mod flow;
+pub(crate) mod fold;
 pub(crate) mod mpi;
 mod programs;
 pub(crate) mod topo;
