@@ -4,6 +4,7 @@
 //! number says everything. Cases run in batches in a process of their own with little memory and a time limit: an
 //! endless loop, an overflow of the stack and a lack of memory are found like a panic.
 
+mod bursts;
 #[path = "../../crates/run/tests/hostile/exercise.rs"]
 mod exercise;
 mod models;
@@ -32,7 +33,7 @@ const PROGRAMS: &str = "apps/bin";
 const OBJECTS: &str = "crates/topology/tests/samples";
 /// Files of metrics.
 const MODELS: &str = "crates/formats/tests/samples";
-const TARGETS: [&str; 14] = [
+const TARGETS: [&str; 16] = [
     "live",
     "structure",
     "container",
@@ -47,6 +48,8 @@ const TARGETS: [&str; 14] = [
     "perfmon",
     "pmu-events",
     "likwid",
+    "tables",
+    "bursts",
 ];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
@@ -107,6 +110,8 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
         "recording" => node::recordings(&folder, "node.talea")?,
         "trace" => node::recordings(&folder, "node.trace")?,
         "monitors" => node::monitors(),
+        "tables" => bursts::tables(),
+        "bursts" => bursts::traces(),
         _ => seeds(target)?,
     };
     for case in first..first + count {
@@ -211,6 +216,14 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "perfmon" | "pmu-events" | "likwid" => {
             mutate(random, &mut bytes, other);
             models::model(target, &bytes)?;
+        }
+        "tables" => {
+            mutate(random, &mut bytes, other);
+            bursts::table(&bytes)?;
+        }
+        "bursts" => {
+            mutate(random, &mut bytes, other);
+            bursts::trace(&bytes)?;
         }
         "symbols" => symbols(random, bytes, other, folder)?,
         _ => return Err(format!("no target `{target}`, expected one of {}", TARGETS.join(", "))),

@@ -7,8 +7,11 @@
 //! "The slides" are those of Labarta, "Obtaining Extremely Detailed Information at Scale".
 
 pub mod agreement;
+pub mod auto;
+pub mod bursts;
 pub mod classify;
 pub mod dbscan;
+pub mod dimension;
 mod geometry;
 pub mod knee;
 pub mod label;

@@ -10,3 +10,4 @@ pub mod paraver;
 pub mod perfmon;
 pub mod pmu_events;
 pub mod profile;
+pub mod table;

@@ -72,6 +72,11 @@ impl Group {
         let mut words = line.split_whitespace();
         match (words.next(), words.next(), words.next()) {
             (Some(register), Some(event), None) => {
+                // As it will be called, with the register in its name.
+                let name = Expression::checked_counter(&format!("{event}:{register}"));
+                if let Err(wrong) = name {
+                    return self.problem(number, format!("`{}`: {wrong}", short(event)));
+                }
                 if self.events.iter().any(|(known, _)| known == register) {
                     self.problem(number, format!("`{register}` is there twice, the first counts"));
                 } else {

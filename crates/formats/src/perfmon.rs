@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
-use talea_metric::expression::Expression;
+use talea_metric::expression::{Expression, Wrong};
 use talea_metric::model::Problem;
 use talea_metric::{Definition, Model};
 
@@ -133,16 +133,19 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
 fn unaliased(formula: &Expression, item: &Item) -> Result<Expression, String> {
     let mut aliases: HashMap<&str, Expression> = HashMap::new();
     for event in &item.events {
-        aliases.insert(&event.alias, Expression::counter(&event.name));
+        let counter =
+            Expression::checked_counter(&event.name).map_err(|wrong| wrong.to_string())?;
+        aliases.insert(&event.alias, counter);
     }
     for constant in &item.constants {
-        aliases.insert(&constant.alias, literal(&constant.name));
+        let value = literal(&constant.name).map_err(|wrong| wrong.to_string())?;
+        aliases.insert(&constant.alias, value);
     }
     let own: HashMap<&str, Expression> = formula
         .counters()
         .iter()
         .filter(|name| !aliases.contains_key(name.as_str()))
-        .map(|name| (name.as_str(), literal(name)))
+        .filter_map(|name| Some((name.as_str(), literal(name).ok()?)))
         .collect();
     let unknown = own.iter().filter(|(name, read)| read.as_counter() == Some(**name));
     if let Some((name, _)) = unknown.min_by_key(|(name, _)| **name) {
@@ -156,7 +159,7 @@ fn unaliased(formula: &Expression, item: &Item) -> Result<Expression, String> {
 }
 
 /// What a constant stands for: a number, or what Linux calls it.
-fn literal(name: &str) -> Expression {
+fn literal(name: &str) -> Result<Expression, Wrong> {
     let plain = name.trim().trim_start_matches('#').to_ascii_uppercase();
     let text = match plain.as_str() {
         "HYPERTHREADING_ON" | "SMT_ON" => "#smt_on",
@@ -169,9 +172,9 @@ fn literal(name: &str) -> Expression {
         "DURATIONTIMEINMILLISECONDS" => "duration_time * 1000",
         _ if plain.parse::<f64>().is_ok_and(f64::is_finite) => plain.as_str(),
         _ if name.starts_with('#') => name,
-        _ => return Expression::counter(name),
+        _ => return Expression::checked_counter(name),
     };
-    Expression::parse(text).unwrap_or_else(|_| Expression::counter(name))
+    Expression::parse(text).or_else(|_| Expression::checked_counter(name))
 }
 
 /// The text of a threshold over names of metrics.

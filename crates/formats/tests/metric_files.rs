@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use talea_formats::{likwid, models};
+use proptest::prelude::*;
+use talea_formats::{likwid, models, perfmon, pmu_events};
 use talea_metric::Expression;
 
 /// Skips with a reason where something is not installed, and fails in CI.
@@ -110,5 +111,55 @@ fn expressions_compiled_into_perf_are_read() {
         if let Ok(expression) = Expression::parse(text) {
             assert_eq!(Expression::parse(&expression.to_string()), Ok(expression), "{text}");
         }
+    }
+}
+
+/// Pieces of all three kinds of files.
+const PIECES: [&str; 24] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "\"",
+    "\n",
+    " ",
+    "EVENTSET\n",
+    "METRICS\n",
+    "LONG\n",
+    "SHORT x\n",
+    "PMC0 E\n",
+    "a PMC0/PMC1\n",
+    "\"Metrics\":",
+    "\"MetricName\":\"m\"",
+    "\"MetricExpr\":\"m if a else m_group\"",
+    "\"MetricGroup\":\"m_group;\"",
+    "\"Formula\":\"a / b\"",
+    "\"Events\":[{\"Name\":\"\\\"\",\"Alias\":\"a\"}]",
+    "\"Threshold\":\"> 5 & P\"",
+    "\"Threshold\":{\"Formula\":\"((m) > 3\"}",
+    "\"ScaleUnit\":\"1e9%\"",
+];
+
+proptest! {
+    #[test]
+    fn any_pieces_are_read_or_refused(pieces in prop::collection::vec(prop::sample::select(PIECES.as_slice()), 0..60)) {
+        let text = pieces.concat();
+        let bytes = text.as_bytes();
+        let found = [models::read(bytes, "any").ok(), perfmon::read(bytes, "any").ok(), pmu_events::read(bytes, "any").ok()];
+        for model in found.into_iter().flatten().chain([likwid::read(bytes, "any")]) {
+            let values = model.evaluate(&|_| Some(1.0));
+            prop_assert_eq!(values.len(), model.metrics.len());
+            prop_assert_eq!(model.tree().len(), model.metrics.len());
+            let lines = text.lines().count() as u64;
+            prop_assert!(model.problems.iter().all(|problem| problem.line <= lines.max(1)));
+        }
+    }
+
+    #[test]
+    fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = models::read(&bytes, "any");
+        let _ = likwid::read(&bytes, "any");
     }
 }

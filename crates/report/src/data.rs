@@ -6,6 +6,7 @@
 //! Ids ([`LoopId`], [`SiteId`], [`ClassId`], those of tree nodes) are each unique in one report, across all classes.
 //! Text may hold anything a program can put into a path or an argument: drawing makes it harmless.
 
+pub mod clusters;
 pub mod folded;
 mod graph;
 mod study;

@@ -8,6 +8,10 @@
 //! building this crate needs no JavaScript tools (`npm run build` renews it, `npm run check-dist` compares).
 //! `cargo run -p talea-report --example samples -- DIR` writes reports of made-up runs to look at.
 
+mod cluster_marks;
+mod cluster_page;
+mod cluster_svg;
+mod cluster_timeline_svg;
 pub mod data;
 mod document;
 mod fold_page;
@@ -22,10 +26,15 @@ mod page;
 mod plot;
 mod text;
 pub mod topo_page;
+mod track_svg;
 
+pub use cluster_page::{cluster_html, track_html};
+pub use cluster_svg::cluster_svg;
+pub use cluster_timeline_svg::cluster_timeline_svg;
 pub use data::{GraphData, ReportData};
 pub use fold_page::fold_html;
 pub use fold_svg::fold_svg;
 pub use graph_dot::graph_dot;
 pub use graph_svg::graph_svg;
 pub use page::html;
+pub use track_svg::track_svg;

@@ -7,6 +7,7 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
+mod cluster;
 mod convert;
 mod fold;
 mod metrics;
@@ -49,6 +50,7 @@ Examples:
   talea show talea-app structure          its loops, as a tree with times
   talea events talea-app --rank 0         every call of rank 0 with its arguments
   talea metrics talea-app                 efficiency, and metrics from counters
+  talea cluster trace.prv                 which stretches of computation are alike, in a run or a trace
   talea topo                              this node's caches and cores with live values on them
   talea doctor                            what works on this machine, and how to get the rest
 
@@ -67,9 +69,16 @@ enum Command {
     Report(ReportArgs),
     Show(show::ShowArgs),
     Events(EventsArgs),
+    Cluster(Box<cluster::ClusterArgs>),
+    Track(Box<cluster::TrackArgs>),
     Convert(convert::ConvertArgs),
+<<<<<<< HEAD
     Fold(Box<fold::FoldArgs>),
     Metrics(metrics::MetricsArgs),
+=======
+    Metrics(metrics::MetricsArgs),
+    Fold(Box<fold::FoldArgs>),
+>>>>>>> main
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

@@ -12,6 +12,7 @@ mod compare;
 mod cli {
     mod agrees;
     mod bench;
+    mod cluster;
     mod convert;
     mod fold;
     mod full;

@@ -175,6 +175,17 @@ impl Expression {
         Self { steps: vec![Step::Counter(0)], counters: vec![name.to_owned()], depth: 1 }
     }
 
+    /// The counter itself, whose name comes from outside: one that could not be written between quotes is refused.
+    pub fn checked_counter(name: &str) -> Result<Self, Wrong> {
+        if !(1..=LONGEST_NAME).contains(&name.len()) {
+            return Err(Wrong::NameLength(name.len()));
+        }
+        match name.chars().find(|&c| c == '"' || c.is_control()) {
+            Some(wrong) => Err(Wrong::Character(wrong)),
+            None => Ok(Self::counter(name)),
+        }
+    }
+
     /// Counters in the order of first use; numbers are given in this order.
     pub fn counters(&self) -> &[String] {
         &self.counters

@@ -404,6 +404,16 @@ fn what_is_too_much_is_refused() {
 }
 
 #[test]
+fn names_from_outside_can_be_written() {
+    let name = |name: &str| Expression::checked_counter(name);
+    assert_eq!(name("any name (1)").unwrap().to_string(), "\"any name (1)\"");
+    assert_eq!(name("a\"b"), Err(Wrong::Character('"')));
+    assert_eq!(name("a\nb"), Err(Wrong::Character('\n')));
+    assert_eq!(name(""), Err(Wrong::NameLength(0)));
+    assert_eq!(name(&"é".repeat(129)), Err(Wrong::NameLength(258)));
+}
+
+#[test]
 fn units_follow_the_arithmetic() {
     use crate::catalogue::{Unit, spec};
     let unit =

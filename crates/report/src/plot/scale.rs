@@ -22,9 +22,16 @@ pub(crate) struct Scale {
     low: f64,
     high: f64,
     spacing: Spacing,
+    plain: bool,
 }
 
 impl Scale {
+    /// The same axis with numbers as they are, without prefixes: for ratios.
+    #[must_use]
+    pub(crate) fn plain(self) -> Self {
+        Self { plain: true, ..self }
+    }
+
     /// An axis over a range. A logarithmic one whose range is not above zero becomes linear.
     pub(crate) fn new(name: &str, unit: &str, [low, high]: [f64; 2], spacing: Spacing) -> Self {
         let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
@@ -34,7 +41,7 @@ impl Scale {
             let room = if low == 0.0 { 1.0 } else { 0.05 * low.abs() };
             (low, high) = (low - room, high + room);
         }
-        Self { name: name.to_owned(), unit: unit.to_owned(), low, high, spacing }
+        Self { name: name.to_owned(), unit: unit.to_owned(), low, high, spacing, plain: false }
     }
 
     /// An axis that holds all finite values, with some room at both ends.
@@ -91,7 +98,11 @@ impl Scale {
     /// Round values inside the range with their texts; about `most` of them.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let most = most.clamp(2, 12);
-        let text = |value: f64| (value, si(value, &self.unit));
+        let text = |value: f64| {
+            let text =
+                if self.plain { format!("{:.2}", value + 0.0) } else { si(value, &self.unit) };
+            (value, text)
+        };
         match self.spacing {
             Spacing::Logarithmic if self.high / self.low >= 10.0 => {
                 let first = self.low.log10().ceil() as i32;
@@ -106,9 +117,32 @@ impl Scale {
                 let step = round_step((self.high - self.low) / most as f64);
                 let first = (self.low / step).ceil() as i64;
                 let last = (self.high / step).floor() as i64;
-                (first..=last.min(first + 24)).map(|n| text(n as f64 * step)).collect()
+                let values: Vec<f64> =
+                    (first..=last.min(first + 24)).map(|n| n as f64 * step).collect();
+                let ticks: Vec<(f64, String)> = values.iter().map(|&value| text(value)).collect();
+                if ticks.windows(2).any(|pair| pair[0].1 == pair[1].1) {
+                    return self.finer(&values, step);
+                }
+                ticks
             }
         }
+    }
+}
+
+impl Scale {
+    /// Texts with as many digits as tell values apart that are a step from each other.
+    fn finer(&self, values: &[f64], step: f64) -> Vec<(f64, String)> {
+        let most = values.iter().copied().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let text = if self.plain { format!("{most:.2}") } else { si(most, &self.unit) };
+        let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+        // What one of the unit is: a power of a thousand.
+        let ratio = (most / number.parse::<f64>().unwrap_or(1.0)).log10() / 3.0;
+        let one = if ratio.is_finite() { 1000_f64.powi(ratio.round() as i32) } else { 1.0 };
+        let digits = (-(step / one).log10().floor()).clamp(0.0, 12.0) as usize;
+        let shown = |&value: &f64| {
+            (value, format!("{:.digits$} {unit}", value / one).trim_end().to_owned())
+        };
+        values.iter().map(shown).collect()
     }
 }
 
@@ -135,6 +169,10 @@ mod tests {
         assert_eq!(texts(&linear, 4), ["0 s", "5.00 ms", "10.0 ms"]);
         let logarithmic = Scale::new("n", "", [3.0, 3e6], Spacing::Logarithmic);
         assert_eq!(texts(&logarithmic, 3), ["100", "10.0 k", "1.00 M"]);
+        let close = Scale::new("d", "ns", [14.62e9, 14.7e9], Spacing::Logarithmic);
+        assert_eq!(texts(&close, 4), ["14.62 s", "14.64 s", "14.66 s", "14.68 s", "14.70 s"]);
+        let ratio = Scale::new("r", "", [1.001, 1.004], Spacing::Linear).plain();
+        assert_eq!(texts(&ratio, 3), ["1.001", "1.002", "1.003", "1.004"]);
         let narrow = Scale::new("n", "", [3.0, 6.0], Spacing::Logarithmic);
         assert_eq!(texts(&narrow, 3), ["3.00", "4.00", "5.00", "6.00"]);
     }

@@ -3,7 +3,7 @@
 //! Owns telling them apart and reading them into one form, [`Trace`]. Damaged lines and missing side files are gaps, not errors.
 
 pub(crate) mod paraver;
-mod run;
+pub(crate) mod run;
 
 use std::path::{Path, PathBuf};
 

@@ -37,7 +37,7 @@ impl Places {
 }
 
 /// Everything that was recorded, as columns.
-pub(super) fn trace(analysis: &Analysis<'_>) -> Trace {
+pub(crate) fn trace(analysis: &Analysis<'_>) -> Trace {
     let recording = &analysis.run.recording;
     let run_samples = talea_run::samples::load(&analysis.run.directory);
     let sites = SampleSites::load(&analysis.run.directory, &run_samples);
@@ -325,6 +325,11 @@ fn iterations(
             }
         }
     }
+}
+
+/// How the event type of a loop's iterations is called.
+pub(crate) fn label(analysis: &Analysis<'_>, thread: &Thread, flow: &Flow, index: u32) -> String {
+    format!("Loop {}", name(analysis, thread, flow, index))
 }
 
 /// Where the calls of a loop, those of loops inside it included, come together.

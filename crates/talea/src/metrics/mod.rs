@@ -9,6 +9,7 @@ mod json;
 mod models;
 mod study;
 mod text;
+mod tree;
 
 use std::io::{self, Write};
 use std::path::PathBuf;

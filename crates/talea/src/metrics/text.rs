@@ -3,22 +3,17 @@
 //! Owns the layout: what was looked at, factors of efficiency of all inputs side by side, the table by category, models as trees, and
 //! behind everything what could not be computed, once for each reason.
 
-use std::collections::BTreeMap;
-
 use talea_metric::measure::Chosen;
 
-use super::Rows;
 use super::figure::{figure, spread};
-use super::study::{ModelLine, Outcome, Study};
+use super::study::Study;
+use super::{Rows, tree};
 use crate::table::{Column, Table};
-use crate::terminal::{WIDTH, clean, wrapped};
+use crate::terminal::{WIDTH, clean};
 
 /// Inputs that stand side by side; more follow below.
 const BESIDE: usize = 5;
-/// Parts may leave so much of their whole before it is said.
-const TOLERATED: f64 = 0.05;
 const GAPS: usize = 8;
-const PROBLEMS: usize = 10;
 
 pub(super) fn text(studies: &[Study], rows: Rows) -> String {
     let mut lines: Vec<String> = Vec::new();
@@ -45,7 +40,7 @@ pub(super) fn text(studies: &[Study], rows: Rows) -> String {
     for study in studies {
         for outcome in &study.models {
             lines.push(String::new());
-            lines.extend(model(outcome, study, studies.len()));
+            lines.extend(tree::model(outcome, study, studies.len()));
         }
     }
     let lacking: Vec<Vec<String>> = studies.iter().map(absent).collect();
@@ -93,7 +88,7 @@ fn looked_at(study: &Study) -> Vec<String> {
 }
 
 /// The head of an input's column.
-fn head(study: &Study) -> String {
+pub(super) fn head(study: &Study) -> String {
     let name = study.path.file_name().unwrap_or_default().to_string_lossy();
     let short = name.split('.').next().unwrap_or_default();
     clean(short, 13)
@@ -106,7 +101,11 @@ fn columns(title: &str, heads: &[String]) -> Vec<(String, Column)> {
     columns
 }
 
-fn aligned(title: &str, heads: &[String], rows: Vec<(String, Vec<String>)>) -> Vec<String> {
+pub(super) fn aligned(
+    title: &str,
+    heads: &[String],
+    rows: Vec<(String, Vec<String>)>,
+) -> Vec<String> {
     let columns = columns(title, heads);
     let names: Vec<(&str, Column)> =
         columns.iter().map(|(name, column)| (name.as_str(), *column)).collect();
@@ -234,58 +233,6 @@ fn titled(study: &Study, inputs: usize) -> Vec<String> {
     }
 }
 
-fn model(outcome: &Outcome, study: &Study, inputs: usize) -> Vec<String> {
-    let of = if inputs > 1 { format!(", {}", head(study)) } else { String::new() };
-    let rows = outcome.lines.iter().filter_map(|line| {
-        let value = figure(*line.value.as_ref().ok()?, &line.unit);
-        let mark = if line.exceeded == Some(true) { " !" } else { "" };
-        Some((format!("{}{}{mark}", "  ".repeat(line.depth.min(12)), line.name), vec![value]))
-    });
-    let rows: Vec<_> = rows.collect();
-    let mut lines = Vec::new();
-    let title = clean(&format!("Model {}{of}", outcome.name), WIDTH - 20);
-    if rows.is_empty() {
-        lines.push(format!("{title}: none of its {} metrics has a value", outcome.lines.len()));
-    } else {
-        if outcome.lines.iter().any(|line| line.exceeded == Some(true)) {
-            lines.push("(! above the threshold of the model's author)".to_owned());
-        }
-        lines.extend(aligned(&title, &["value".to_owned()], rows));
-        lines.extend(outcome.lines.iter().filter_map(split));
-    }
-    let absent = outcome
-        .lines
-        .iter()
-        .filter_map(|line| Some((line.value.as_ref().err()?.to_string(), line.name.clone())));
-    lines.extend(reasons(absent, "  without value: "));
-    for problem in outcome.problems.iter().take(PROBLEMS) {
-        let text = wrapped(&format!("problem: {problem}"), WIDTH - 4);
-        lines.extend(text.into_iter().map(|line| format!("  {line}")));
-    }
-    if outcome.problems.len() > PROBLEMS {
-        lines
-            .push(format!("  and {} more problems, see --json", outcome.problems.len() - PROBLEMS));
-    }
-    lines
-}
-
-/// Where the parts of a metric do not add up to it. Deeper than the second level parts overlap by their authors' intent.
-fn split(line: &ModelLine) -> Option<String> {
-    let (whole, parts) = (*line.value.as_ref().ok()?, line.children_sum?);
-    let rest = (whole - parts) / whole;
-    (line.depth < 2 && rest.abs() > TOLERATED && rest.is_finite()).then(|| {
-        clean(
-            &format!(
-                "  the parts of {} add up to {} of its {}",
-                line.name,
-                figure(parts, &line.unit),
-                figure(whole, &line.unit)
-            ),
-            WIDTH,
-        )
-    })
-}
-
 /// Lines under a title, if there are any.
 fn under(title: &str, lines: Vec<String>) -> Option<Vec<String>> {
     if lines.is_empty() {
@@ -304,39 +251,7 @@ fn absent(study: &Study) -> Vec<String> {
         let reasons = one.value.as_ref().err()?.split("; ");
         Some(reasons.map(|reason| (reason.to_owned(), one.name.to_owned())).collect::<Vec<_>>())
     });
-    reasons(factors.chain(table.flatten()), "")
-}
-
-/// Names by their reasons, in the order in which reasons first come.
-fn reasons(absent: impl Iterator<Item = (String, String)>, before: &str) -> Vec<String> {
-    const NAMES: usize = 12;
-    const REASONS: usize = 40;
-    let mut order: Vec<String> = Vec::new();
-    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (reason, name) in absent {
-        let of = names.entry(reason.clone()).or_default();
-        if of.is_empty() {
-            order.push(reason);
-        }
-        of.push(name);
-    }
-    let mut lines = Vec::new();
-    for reason in order.iter().take(REASONS) {
-        let names = &names[reason];
-        let mut list = names.iter().take(NAMES).cloned().collect::<Vec<_>>().join(", ");
-        if names.len() > NAMES {
-            list = format!("{list} and {} more", names.len() - NAMES);
-        }
-        for (at, line) in
-            wrapped(&format!("{before}{list}: {reason}"), WIDTH - 6).into_iter().enumerate()
-        {
-            lines.push(format!("{}{line}", if at == 0 { "  " } else { "    " }));
-        }
-    }
-    if order.len() > REASONS {
-        lines.push(format!("  and {} more reasons, see --json", order.len() - REASONS));
-    }
-    lines
+    tree::reasons(factors.chain(table.flatten()), "")
 }
 
 fn gaps(study: &Study, inputs: usize) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! time is [`time`]'s. Every view that has a `--json` takes its keys from here, so that they agree with the report.
 
 mod hosts;
+mod studies;
 pub(crate) mod time;
 
 pub(crate) use hosts::host_rows;
@@ -103,7 +104,7 @@ pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
         timelines: time::timelines(analysis),
         iterations: time::series(analysis),
         hosts: host_rows(analysis),
-        studies: Vec::new(),
+        studies: studies::studies(analysis),
         matrices: if analysis.matrix.is_empty() { Vec::new() } else { vec![matrix(analysis)] },
     }
 }

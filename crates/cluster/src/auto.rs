@@ -1,0 +1,227 @@
+//! What is sensible where nobody says it: how short a burst may be, how many points make a core, and which radius.
+//!
+//! Owns the choices, which are ours. Bursts that together hold a hundredth of the time are left out, the shortest first. What every
+//! rank does once must be able to be a cluster. Of some radii the smallest is taken whose clusters hold nearly as much time, in nearly as
+//! equal sequences of the ranks, as those of any: larger ones only merge what is apart.
+
+use talea_model::Rank;
+
+use crate::dbscan::{Dbscan, DbscanError, dbscan};
+use crate::knee;
+use crate::label::Clustering;
+use crate::points::Points;
+use crate::prepare::{Scale, Spacing};
+use crate::sequence::{Spmdiness, WINDOW, align, sequences, spmdiness};
+
+/// The share of the time that the shortest bursts, which are left out, may hold.
+pub const SHORT: f64 = 0.01;
+/// Radii that are tried, smallest and largest, for points in [0, 1].
+const RADII: (f64, f64, usize) = (0.005, 0.1, 10);
+/// What is nearly as good: this much less of the product of time held and score.
+const NEARLY: f64 = 0.03;
+/// Values that differ by this share of themselves are alike.
+const ALIKE: f64 = 0.05;
+/// Of more points than these the knee alone decides: trying would take minutes.
+const MOST_TRIED: usize = 300_000;
+
+/// What one radius made of the points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tried {
+    /// The radius.
+    pub eps: f64,
+    /// Clusters.
+    pub clusters: usize,
+    /// Points in none.
+    pub noise: usize,
+    /// Share of the weight in clusters, 0 to 1; nothing without weight.
+    pub held: Option<f64>,
+    /// Score of the sequences, 0 to 1; nothing without clusters.
+    pub score: Option<f64>,
+}
+
+/// A clustering, and the radii that were tried for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// With the radius that was chosen.
+    pub clustering: Clustering,
+    /// That radius.
+    pub eps: f64,
+    /// From small to large; empty where the knee decided, one where the points are nearly all alike.
+    pub tried: Vec<Tried>,
+}
+
+/// The duration below which bursts are left out: those hold at most `share` of the time. 0 without durations.
+pub fn shortest(durations: &[f64], share: f64) -> f64 {
+    let mut sorted: Vec<f64> =
+        durations.iter().copied().filter(|d| *d > 0.0 && d.is_finite()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let all: f64 = sorted.iter().sum();
+    let mut held = 0.0;
+    let kept = sorted.iter().find(|&&duration| {
+        held += duration;
+        held > share * all
+    });
+    kept.copied().unwrap_or(0.0)
+}
+
+/// As many points as there are ranks, 3 to 10: the reference's 10 where there are many.
+pub fn min_points(rank_of: &[Rank]) -> usize {
+    let ranks: std::collections::BTreeSet<Rank> = rank_of.iter().copied().collect();
+    ranks.len().clamp(3, 10)
+}
+
+/// Radii to try, from small to large. Points on `scales` lie in [0, 1] or so; others have no extent that could be known, and
+/// the knee says where to look. Empty without points.
+pub fn radii(points: &Points, scales: Option<&[Scale]>, min_points: usize) -> Vec<f64> {
+    let Some(scales) = scales else { return knee::eps_steps(points, min_points, RADII.2) };
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let (low, high, steps) = RADII;
+    let factor = scales.iter().map(|scale| scale.factor).fold(0.0, f64::max);
+    let factor = if factor > 0.0 { factor } else { 1.0 };
+    let alike = alike(scales);
+    let ratio = (high / low).powf(1.0 / (steps - 1) as f64);
+    let even = (0..steps).map(|step| low * ratio.powi(step as i32) * factor);
+    let mut radii: Vec<f64> = even.map(|eps| eps.max(alike)).collect();
+    radii.dedup();
+    radii
+}
+
+/// The radius of what is alike in the dimension that spreads most for its size: where all values are nearly the same, scaling
+/// them to [0, 1] would make differences of what is none.
+fn alike(scales: &[Scale]) -> f64 {
+    let of = |scale: &Scale| {
+        let width = scale.high - scale.low;
+        let step = match scale.spacing {
+            Spacing::Linear => ALIKE * scale.low.abs().max(scale.high.abs()),
+            Spacing::Logarithmic => ALIKE.ln_1p(),
+        };
+        (width > 0.0).then(|| step / width * scale.factor)
+    };
+    let least = scales.iter().filter_map(of).fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 0.0 }
+}
+
+/// The score of a clustering's sequences.
+pub fn score(clustering: &Clustering, rank_of: &[Rank]) -> Spmdiness {
+    let sequences = sequences(&clustering.labels, rank_of);
+    spmdiness(&align(&sequences, WINDOW), sequences.len(), &clustering.clusters)
+}
+
+/// Clusters with each of `radii`, which rise, and keeps one; see the top of this file. Points of each rank are in the order
+/// of time. Without radii all is noise at radius 0, or one cluster where the points are all in one place.
+pub fn choose(
+    points: &Points,
+    weights: Option<&[f64]>,
+    rank_of: &[Rank],
+    radii: &[f64],
+    min_points: usize,
+) -> Result<Chosen, DbscanError> {
+    let cluster = |eps| dbscan(points, weights, &Dbscan { eps, min_points });
+    if points.len() > MOST_TRIED || radii.is_empty() {
+        let eps = match radii {
+            [] => 0.0,
+            [one] => *one,
+            [first, .., last] => {
+                knee::eps(points, min_points).unwrap_or(*first).clamp(*first, *last)
+            }
+        };
+        return Ok(Chosen { clustering: cluster(eps)?, eps, tried: Vec::new() });
+    }
+    let all: f64 = weights.map_or(points.len() as f64, |weights| weights.iter().sum());
+    let mut found = Vec::with_capacity(radii.len());
+    for &eps in radii {
+        let clustering = cluster(eps)?;
+        let held: f64 = clustering.clusters.iter().map(|one| one.weight).sum();
+        let tried = Tried {
+            eps,
+            clusters: clustering.clusters.len(),
+            noise: clustering.noise(),
+            held: (all > 0.0).then(|| held / all),
+            score: score(&clustering, rank_of).global,
+        };
+        found.push((tried, clustering));
+    }
+    let worth = |tried: &Tried| tried.held.unwrap_or(0.0) * tried.score.unwrap_or(0.0);
+    let best = found.iter().map(|(tried, _)| worth(tried)).fold(0.0, f64::max);
+    let place = found.iter().position(|(tried, _)| worth(tried) >= best - NEARLY).unwrap_or(0);
+    let tried = found.iter().map(|(tried, _)| *tried).collect();
+    let (Tried { eps, .. }, clustering) = found.swap_remove(place);
+    Ok(Chosen { clustering, eps, tried })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_are_left_out() {
+        assert_eq!(shortest(&[1.0, 1.0, 98.0], 0.01), 1.0);
+        assert_eq!(shortest(&[1.0, 1.0, 98.0], 0.02), 98.0);
+        assert_eq!(shortest(&[1.0, f64::NAN, 0.0, -1.0], 0.0), 1.0);
+        assert_eq!(shortest(&[], 0.01), 0.0);
+    }
+
+    #[test]
+    fn a_core_is_what_all_ranks_do_once() {
+        let ranks = |count| (0..count).map(Rank).collect::<Vec<_>>();
+        assert_eq!([0, 1, 5, 64].map(|count| min_points(&ranks(count))), [3, 3, 5, 10]);
+    }
+
+    #[test]
+    fn kinds_that_all_ranks_have_are_found() {
+        // Two kinds .04 apart, each wide enough that small radii break it, on 8 ranks.
+        let mut random = crate::random::Random::new(3);
+        let (mut rows, mut ranks) = (Vec::new(), Vec::new());
+        for rank in 0..8 {
+            for _ in 0..50 {
+                for center in [0.0, 0.3, 1.0] {
+                    rows.push(center + 0.01 * random.normal());
+                    ranks.push(Rank(rank));
+                }
+            }
+        }
+        let points = Points::new(1, rows).unwrap();
+        let scale = Scale { spacing: Spacing::Logarithmic, low: 0.0, high: 10.0, factor: 1.0 };
+        let radii = radii(&points, Some(&[scale]), 8);
+        assert_eq!(radii.len(), 10);
+        let chosen = choose(&points, None, &ranks, &radii, 8).unwrap();
+        assert_eq!((chosen.clustering.clusters.len(), chosen.tried.len()), (3, 10), "{chosen:?}");
+        assert!(chosen.eps < 0.05 && chosen.clustering.noise() < 20);
+    }
+
+    #[test]
+    fn what_is_nearly_the_same_is_one() {
+        // Durations of 14.60 to 14.66 s: after scaling they lie in [0, 1] like anything else.
+        let values: Vec<f64> = (0..24).map(|i| f64::from(i) / 23.0).collect();
+        let points = Points::new(1, values).unwrap();
+        let scale = Scale {
+            spacing: Spacing::Logarithmic,
+            low: 14.60_f64.ln(),
+            high: 14.66_f64.ln(),
+            factor: 1.0,
+        };
+        let ranks = vec![Rank(0); 24];
+        let radii = radii(&points, Some(&[scale]), 3);
+        let chosen = choose(&points, None, &ranks, &radii, 3).unwrap();
+        assert_eq!(
+            (radii.len(), chosen.clustering.clusters.len(), chosen.clustering.noise()),
+            (1, 1, 0)
+        );
+        // All in one place, and none at all.
+        let same = Points::new(1, vec![0.0; 5]).unwrap();
+        let flat = Scale { low: 2.0, high: 2.0, ..scale };
+        let found =
+            choose(&same, None, &ranks[..5], &super::radii(&same, Some(&[flat]), 3), 3).unwrap();
+        assert_eq!(found.clustering.clusters.len(), 1);
+        let none = Points::new(1, Vec::new()).unwrap();
+        assert!(
+            choose(&none, None, &[], &super::radii(&none, Some(&[flat]), 3), 3)
+                .unwrap()
+                .clustering
+                .clusters
+                .is_empty()
+        );
+    }
+}

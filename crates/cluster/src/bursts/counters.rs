@@ -1,0 +1,169 @@
+//! What counters counted in each burst, and which function ended it.
+//!
+//! Owns the walk over probes beside spans: each probe belongs to one burst at most, so that the work is one pass. A counter is
+//! there if the probe at the burst's end has it, and if no other set became active on the way.
+
+use std::collections::BTreeMap;
+
+use talea_model::GapKind;
+use talea_model::trace::types::{CALLER, CALLER_LINE, COUNTER_SET, is_counter};
+use talea_model::trace::{ByLocation, EventRecord, Trace};
+
+use super::names::counter_name;
+use super::{Bursts, Counter, MOST_COUNTERS, Source};
+
+/// Cells of the table of counters that are believed whatever the trace has.
+const FREE_CELLS: usize = 1 << 22;
+/// Cells more for each value of a counter that the trace has.
+const CELLS_A_VALUE: usize = 16;
+
+/// One counter while a burst is summed.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    value: f64,
+    at_end: bool,
+    negative: bool,
+}
+
+struct Walk<'a> {
+    column_of: &'a BTreeMap<u32, usize>,
+    sums: Vec<Sum>,
+    /// The active set, and whether it changed inside the burst.
+    set: i64,
+    changed: bool,
+    /// Level and value of the innermost caller and line at the end.
+    caller: Option<(u32, i64)>,
+    line: Option<(u32, i64)>,
+}
+
+/// Fills columns of counters, callers and sets.
+pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
+    let types = types(trace, bursts);
+    let column_of: BTreeMap<u32, usize> = types.iter().copied().zip(0..).collect();
+    let mut columns = vec![Vec::with_capacity(bursts.len()); types.len()];
+    let mut sets = Vec::with_capacity(bursts.len());
+    let (mut negative, mut changed) = (0_u64, 0_u64);
+    let mut place = 0;
+    for location in 0..events.len() as u32 {
+        let mut walk = Walk {
+            column_of: &column_of,
+            sums: vec![Sum::default(); types.len()],
+            set: 0,
+            changed: false,
+            caller: None,
+            line: None,
+        };
+        let mut ahead = events
+            .rows(location)
+            .iter()
+            .filter_map(|&row| trace.events.get(row as usize))
+            .peekable();
+        while place < bursts.len() && bursts.rank[place].0 == location {
+            let (begin, end) = (bursts.begin[place], bursts.end[place]);
+            while let Some(event) = ahead.next_if(|event| event.time <= begin) {
+                walk.set_of(&event);
+            }
+            walk.sums.fill(Sum::default());
+            (walk.changed, walk.caller, walk.line) = (false, None, None);
+            let mut set = walk.set;
+            while let Some(event) = ahead.next_if(|event| event.time <= end) {
+                walk.probe(&event, event.time == end);
+                if event.time < end {
+                    set = walk.set;
+                }
+            }
+            sets.push(set);
+            changed += u64::from(walk.changed);
+            for (column, sum) in columns.iter_mut().zip(&walk.sums) {
+                negative += u64::from(sum.negative);
+                let is_there = sum.at_end && !sum.negative && !walk.changed;
+                column.push(if is_there { sum.value } else { f64::NAN });
+            }
+            // Instances know their function already.
+            if bursts.source != Source::Regions && bursts.caller[place] == 0 {
+                bursts.caller[place] = walk.caller.map_or(0, |(_, value)| value);
+                bursts.line[place] = walk.line.map_or(0, |(_, value)| value);
+            }
+            place += 1;
+        }
+    }
+    bursts.set = sets;
+    let named = types.into_iter().zip(columns).map(|(event_type, values)| Counter {
+        event_type,
+        name: counter_name(&trace.labels, event_type),
+        values,
+    });
+    bursts.counters = named.collect();
+    if negative > 0 {
+        let detail = format!("{negative} counter values below zero were left out");
+        bursts.gap(GapKind::Damaged, negative, detail);
+    }
+    if changed > 0 {
+        let detail =
+            format!("{changed} bursts have no counters: another set became active inside them");
+        bursts.gap(GapKind::Missing, changed, detail);
+    }
+}
+
+/// Event types of counters, rising: those with most values where they are too many.
+fn types(trace: &Trace, bursts: &mut Bursts) -> Vec<u32> {
+    let mut counts = BTreeMap::<u32, usize>::new();
+    for &one in trace.events.types.iter().filter(|&&one| is_counter(one)) {
+        *counts.entry(one).or_insert(0) += 1;
+    }
+    let mut found: Vec<(u32, usize)> = counts.into_iter().collect();
+    // The sort is stable: equal ones stay in the order of their numbers.
+    found.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let values: usize = found.iter().map(|(_, count)| count).sum();
+    let cells = values.saturating_mul(CELLS_A_VALUE).saturating_add(FREE_CELLS);
+    let most = MOST_COUNTERS.min(cells / bursts.len().max(1));
+    if found.len() > most {
+        let left = found.len() - most;
+        let detail =
+            format!("{left} of {} counters were left out, those with fewest values", found.len());
+        bursts.gap(GapKind::MemoryBound, left as u64, detail);
+        found.truncate(most);
+    }
+    let mut types: Vec<u32> = found.into_iter().map(|(one, _)| one).collect();
+    types.sort_unstable();
+    types
+}
+
+impl Walk<'_> {
+    fn set_of(&mut self, event: &EventRecord<'_>) -> bool {
+        match event.value(COUNTER_SET) {
+            Some(set) => {
+                self.set = set;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn probe(&mut self, event: &EventRecord<'_>, at_end: bool) {
+        let changes = self.set_of(event);
+        self.changed |= changes && !at_end;
+        for (&one, &value) in event.types.iter().zip(event.values) {
+            // A change of sets brings zeros for the counters of the new one: they counted nothing yet.
+            if let Some(&column) = self.column_of.get(&one)
+                && !(changes && value == 0)
+                && let Some(sum) = self.sums.get_mut(column)
+            {
+                sum.value += value as f64;
+                sum.negative |= value < 0;
+                sum.at_end |= at_end;
+            } else if at_end && value != 0 {
+                let innermost = |kept: &mut Option<(u32, i64)>| {
+                    if kept.is_none_or(|(level, _)| one < level) {
+                        *kept = Some((one, value));
+                    }
+                };
+                if CALLER.contains(&one) {
+                    innermost(&mut self.caller);
+                } else if CALLER_LINE.contains(&one) {
+                    innermost(&mut self.line);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Bursts of a trace: stretches of computation, with what counters counted in each, and where they end.
+//!
+//! Owns what a burst is: one state `Running`; where states do not repeat, one instance of an instrumented function; where there
+//! are no states, the time between two MPI calls. Counters of a trace are what they grew by since the thread's last probe, so
+//! that those of a burst are summed over the probes after its begin up to its end, where one must stand. What a burst did
+//! not count is not a number. It refuses records without end and values below zero: they are gaps.
+//!
+//! Follows what the BSC `ClusteringSuite` reads, which takes the probe at the end alone: the same where nothing samples.
+
+mod counters;
+mod names;
+mod spans;
+#[cfg(test)]
+mod tests;
+
+use talea_model::trace::Trace;
+use talea_model::{Gap, GapKind, Gaps, Rank};
+
+pub use names::{counter_name, well_known};
+
+/// Most counters that are kept; of more, those with most values.
+pub const MOST_COUNTERS: usize = 64;
+
+/// What bursts were taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// States `Running`.
+    #[default]
+    States,
+    /// Time between calls of MPI.
+    Calls,
+    /// Instances of functions that were instrumented.
+    Regions,
+    /// Rows of a table.
+    Table,
+}
+
+/// One counter of all bursts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counter {
+    /// Its event type; 0 where it has none.
+    pub event_type: u32,
+    /// Its short name, such as `PAPI_TOT_INS`; the number where nothing names it.
+    pub name: String,
+    /// What it counted in each burst, `NaN` where it did not.
+    pub values: Vec<f64>,
+}
+
+/// Bursts in columns of the same length, by location and then time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bursts {
+    /// What they were taken from.
+    pub source: Source,
+    /// Location, as [`talea_model::trace::Locations`] numbers them; also the row of a timeline.
+    pub rank: Vec<Rank>,
+    /// Nanoseconds since the start of the trace.
+    pub begin: Vec<u64>,
+    /// Nanoseconds since the start of the trace.
+    pub end: Vec<u64>,
+    /// Nanoseconds; `NaN` where a table does not say it.
+    pub duration: Vec<f64>,
+    /// Counters, by event type.
+    pub counters: Vec<Counter>,
+    /// Value of the innermost function that called what ended the burst, or whose instance it is; 0 where it is not known.
+    pub caller: Vec<i64>,
+    /// Value of that function's line; 0 where it is not known.
+    pub line: Vec<i64>,
+    /// The counter set that was active; 0 where there is only one.
+    pub set: Vec<i64>,
+    /// Event types that name [`Self::caller`] and [`Self::line`].
+    pub site_types: [u32; 2],
+    /// What is missing.
+    pub gaps: Gaps,
+}
+
+impl Bursts {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.duration.len()
+    }
+
+    /// True without any.
+    pub fn is_empty(&self) -> bool {
+        self.duration.is_empty()
+    }
+
+    /// A counter by its name, or by the digits of its event type.
+    pub fn counter(&self, name: &str) -> Option<&Counter> {
+        let number = name.parse::<u32>().ok().filter(|&number| number > 0);
+        let named = self.counters.iter().find(|counter| counter.name == name);
+        named.or_else(|| self.counters.iter().find(|counter| Some(counter.event_type) == number))
+    }
+
+    /// Notes a gap.
+    pub fn gap(&mut self, kind: GapKind, count: u64, detail: String) {
+        self.gaps.note(Gap { kind, rank: None, detail, count });
+    }
+
+    /// The bursts at `places`, in that order; places beyond the last are passed over.
+    #[must_use]
+    pub fn select(&self, places: &[u32]) -> Self {
+        fn of<T: Copy>(column: &[T], places: &[u32]) -> Vec<T> {
+            places.iter().filter_map(|&place| column.get(place as usize).copied()).collect()
+        }
+        Self {
+            source: self.source,
+            rank: of(&self.rank, places),
+            begin: of(&self.begin, places),
+            end: of(&self.end, places),
+            duration: of(&self.duration, places),
+            counters: self
+                .counters
+                .iter()
+                .map(|one| Counter { values: of(&one.values, places), ..one.named() })
+                .collect(),
+            caller: of(&self.caller, places),
+            line: of(&self.line, places),
+            set: of(&self.set, places),
+            site_types: self.site_types,
+            gaps: self.gaps.clone(),
+        }
+    }
+}
+
+impl Counter {
+    /// The same counter without values.
+    fn named(&self) -> Self {
+        Self { event_type: self.event_type, name: self.name.clone(), values: Vec::new() }
+    }
+}
+
+/// The bursts of a trace. One without any gives none, with a gap that says why.
+pub fn bursts(trace: &Trace) -> Bursts {
+    let events = trace.events_by_location();
+    let mut bursts = Bursts::default();
+    let found = spans::find(trace, &events, &mut bursts);
+    bursts.source = found;
+    counters::fill(trace, &events, &mut bursts);
+    let with: std::collections::BTreeSet<Rank> = bursts.rank.iter().copied().collect();
+    let without = trace.locations.len().saturating_sub(with.len());
+    if bursts.is_empty() {
+        let detail = "no burst: the trace has neither states `Running`, nor instances of functions, nor calls of MPI";
+        bursts.gap(GapKind::Missing, 0, detail.into());
+    } else if without > 0 {
+        let detail = format!("{without} of {} threads have no burst", trace.locations.len());
+        bursts.gap(GapKind::Missing, without as u64, detail);
+    }
+    bursts
+}

@@ -1,0 +1,154 @@
+//! What pictures show of clusters: points of two dimensions, and bursts over time.
+//!
+//! Owns thinning: many points at one place become one mark that says how many, many short bursts one stretch of the cluster that
+//! has most of it, many ranks one row. A picture says so.
+
+use std::collections::BTreeMap;
+
+use talea_cluster::Label;
+use talea_cluster::prepare::Spacing;
+use talea_report::data::clusters::{
+    ClusterRowTimeline, ClusterSpan, ClusterTimeline, ScatterData, ScatterMark,
+};
+
+use super::{Names, Study};
+
+/// More points than these are put together where they lie close.
+const MOST_MARKS: usize = 3_000;
+/// Places of marks to the right and up.
+const GRID: (f64, f64) = (220.0, 130.0);
+/// Rows of a timeline.
+const MOST_ROWS: usize = 64;
+/// Stretches of a row that are drawn as they are; beyond, one a pixel.
+const MOST_SPANS: usize = 400;
+/// Places of a row.
+const PIXELS: u64 = 1_000;
+
+/// Marks of the first two dimensions.
+pub(super) fn scatter(study: &Study) -> ScatterData {
+    let axes: Vec<usize> = (0..study.dimensions.len().min(2)).collect();
+    let points = &study.prepared.bursts;
+    let value = |axis: usize, burst: u32| match axes[..] {
+        [x, y] => study.values(if axis == 0 { x } else { y })[burst as usize],
+        // One dimension is drawn over time.
+        [y] if axis == 1 => study.values(y)[burst as usize],
+        _ => study.bursts.begin.get(burst as usize).map_or(f64::from(burst), |&begin| begin as f64),
+    };
+    let marks = points.iter().zip(&study.clustering.labels).map(|(&burst, label)| ScatterMark {
+        x: value(0, burst),
+        y: value(1, burst),
+        points: 1,
+        cluster: label.0,
+    });
+    let marks: Vec<ScatterMark> = marks.collect();
+    let count = marks.len() as u64;
+    let marks = if marks.len() > MOST_MARKS { together(study, &marks) } else { marks };
+    ScatterData { axes, marks, points: count }
+}
+
+/// One mark for each cluster at each place of a grid, in the middle of what it stands for.
+fn together(study: &Study, marks: &[ScatterMark]) -> Vec<ScatterMark> {
+    let logarithmic = |axis: usize| {
+        let dimension = if study.dimensions.len() < 2 { axis.checked_sub(1) } else { Some(axis) };
+        let one = dimension.and_then(|at| study.dimensions.get(at));
+        one.is_some_and(|one| one.spacing == Spacing::Logarithmic)
+    };
+    let at = |value: f64, axis: usize| if logarithmic(axis) { value.ln() } else { value };
+    let ends = |axis: usize, of: fn(&ScatterMark) -> f64| {
+        let values = marks.iter().map(|mark| at(of(mark), axis));
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+    };
+    let (x, y) = (ends(0, |mark| mark.x), ends(1, |mark| mark.y));
+    let cell = |value: f64, (low, high): (f64, f64), cells: f64| {
+        if high > low { ((value - low) / (high - low) * (cells - 1.0)).round() as u32 } else { 0 }
+    };
+    let mut cells = BTreeMap::<(u32, u32, u32), (u64, f64, f64)>::new();
+    for mark in marks {
+        let place = (cell(at(mark.x, 0), x, GRID.0), cell(at(mark.y, 1), y, GRID.1), mark.cluster);
+        let sum = cells.entry(place).or_insert((0, 0.0, 0.0));
+        *sum = (sum.0 + 1, sum.1 + mark.x, sum.2 + mark.y);
+    }
+    let mark = |((_, _, cluster), (points, x, y)): ((u32, u32, u32), (u64, f64, f64))| {
+        ScatterMark { x: x / points as f64, y: y / points as f64, points, cluster }
+    };
+    cells.into_iter().map(mark).collect()
+}
+
+/// Bursts of each rank over time; of neighbouring ranks, where they are many, those of the first.
+pub(super) fn timeline(study: &Study, names: &Names<'_>) -> ClusterTimeline {
+    let bursts = &study.bursts;
+    if bursts.begin.len() != bursts.len() {
+        return ClusterTimeline::default();
+    }
+    let mut rows = BTreeMap::<u32, Vec<ClusterSpan>>::new();
+    let points = study.prepared.bursts.iter().zip(&study.clustering.labels);
+    for (&burst, label) in points {
+        let at = burst as usize;
+        let (begin, end) = (bursts.begin[at], bursts.end[at]);
+        let span = ClusterSpan { begin, end, cluster: label.0, bursts: 1 };
+        rows.entry(bursts.rank[at].0).or_default().push(span);
+    }
+    let spans = || rows.values().flatten();
+    let from = spans().map(|span| span.begin).min().unwrap_or_default();
+    let to = spans().map(|span| span.end).max().unwrap_or_default();
+    let ranks: Vec<u32> = rows.keys().copied().collect();
+    let each = ranks.len().div_ceil(MOST_ROWS).max(1);
+    let rows = ranks.chunks(each).map(|group| {
+        let name = match group {
+            [one] => names.rank(*one),
+            [first, .., last] => format!("{}\u{2013}{}", names.rank(*first), names.rank(*last)),
+            [] => String::new(),
+        };
+        let spans = group.first().and_then(|first| rows.get(first)).map_or(&[][..], Vec::as_slice);
+        ClusterRowTimeline { name, spans: shortened(spans, from, to) }
+    });
+    ClusterTimeline { from, to, rows: rows.collect(), ranks: ranks.len() as u64 }
+}
+
+/// Stretches of a row such that no pixel has more than one: that of the cluster with most of its time.
+fn shortened(spans: &[ClusterSpan], from: u64, to: u64) -> Vec<ClusterSpan> {
+    if spans.len() <= MOST_SPANS {
+        return spans.to_vec();
+    }
+    let width = ((to - from) / PIXELS).max(1);
+    let mut pixels = BTreeMap::<u64, BTreeMap<u32, (u64, u32)>>::new();
+    for span in spans {
+        let mut begin = span.begin;
+        while begin < span.end {
+            let pixel = (begin - from) / width;
+            let end = span.end.min(from + (pixel + 1) * width);
+            let sum = pixels.entry(pixel).or_default().entry(span.cluster).or_insert((0, 0));
+            *sum = (sum.0 + (end - begin), sum.1 + u32::from(begin == span.begin));
+            begin = end;
+        }
+    }
+    let mut out: Vec<ClusterSpan> = Vec::new();
+    for (pixel, clusters) in pixels {
+        let most = clusters
+            .iter()
+            .max_by_key(|(cluster, (time, _))| (*time, std::cmp::Reverse(**cluster)));
+        let Some((&cluster, _)) = most else { continue };
+        let time: u64 = clusters.values().map(|(time, _)| time).sum();
+        let bursts: u32 = clusters.values().map(|(_, bursts)| bursts).sum();
+        let begin = from + pixel * width;
+        match out.last_mut() {
+            Some(last) if last.end == begin && last.cluster == cluster => {
+                last.end = begin + width;
+                last.bursts += bursts;
+            }
+            // Of what is mostly something else, only as much is drawn as there is.
+            _ => out.push(ClusterSpan {
+                begin,
+                end: begin + if time * 2 < width { time } else { width },
+                cluster,
+                bursts,
+            }),
+        }
+    }
+    out
+}
+
+/// The label as a number for events and tables.
+pub(super) fn number(label: Label) -> u32 {
+    label.0
+}

@@ -1,0 +1,165 @@
+//! What matters about clusters, in sentences with figures.
+//!
+//! Owns the sentences and their order. They say nothing that the data do not have.
+
+use talea_model::units::si;
+use talea_report::data::clusters::{ClusterData, ClusterRow};
+
+/// A share as people read it.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 9.95 || percent == 0.0 {
+        format!("{percent:.0} %")
+    } else if percent >= 0.095 {
+        format!("{percent:.1} %")
+    } else {
+        "< 0.1 %".to_owned()
+    }
+}
+
+/// A count with separators.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The place in the source as people name it.
+pub(crate) fn place(row: &ClusterRow) -> Option<String> {
+    let site = row.site.as_ref()?;
+    Some(if site.line.is_empty() {
+        site.function.clone()
+    } else {
+        format!("{}, {}", site.line, site.function)
+    })
+}
+
+/// The findings of some clusters, most important first.
+pub(super) fn findings(data: &ClusterData) -> Vec<String> {
+    let mut out = Vec::new();
+    let clusters = &data.clusters;
+    let share =
+        |row: &ClusterRow| row.time_share.unwrap_or(row.points as f64 / data.points.max(1) as f64);
+    let of = if data.time_ns.is_some() { "computing time" } else { "points" };
+    if clusters.is_empty() {
+        out.push(format!(
+            "No cluster: all {} points are noise with eps {} and {} points to a core.",
+            count(data.points),
+            data.eps.unwrap_or_default(),
+            data.min_points
+        ));
+        return out;
+    }
+    let mut most = 0;
+    let mut held = 0.0;
+    for row in clusters {
+        if most > 0 && (held >= 0.9 || share(row) < 0.02) {
+            break;
+        }
+        held += share(row);
+        most += 1;
+    }
+    let all = clusters.len();
+    let noise = match data.noise {
+        0 => "no point is noise".to_owned(),
+        n => format!("{} of {} points are noise", count(n), count(data.points)),
+    };
+    let whole = if most == all { String::new() } else { format!(" of {all}") };
+    let noun = if all == 1 { "cluster" } else { "clusters" };
+    let verb = if most == 1 { "holds" } else { "hold" };
+    out.push(format!(
+        "{most}{whole} {noun} {verb} {} of the {of} that was clustered; {noise}.",
+        percent(held)
+    ));
+    for row in clusters.iter().take(2) {
+        let time = row
+            .mean_duration_ns
+            .map_or_else(String::new, |mean| format!(" of {} on average", si(mean, "ns")));
+        let ipc =
+            row.ipc.map_or_else(String::new, |ipc| format!(", {ipc:.2} instructions per cycle"));
+        let place =
+            place(row).map_or_else(String::new, |place| format!(", before the call at {place}"));
+        let place = if data.source == "regions" {
+            place.replace("before the call at", "in")
+        } else {
+            place
+        };
+        out.push(format!(
+            "Cluster {} takes {} of the {of}: {} bursts{time}{ipc}{place}.",
+            row.id,
+            percent(share(row)),
+            count(row.points)
+        ));
+    }
+    let slow = clusters
+        .iter()
+        .skip(1)
+        .filter(|row| share(row) >= 0.02)
+        .filter_map(|row| Some((row, row.ipc?)));
+    if let (Some(first), Some((row, ipc))) =
+        (clusters[0].ipc, slow.min_by(|a, b| a.1.total_cmp(&b.1)))
+        && ipc < 0.7 * first
+    {
+        out.push(format!(
+            "Cluster {} runs at {ipc:.2} instructions per cycle, {} of Cluster 1's {first:.2}.",
+            row.id,
+            percent(ipc / first)
+        ));
+    }
+    if data.ranks > 1 {
+        let some =
+            clusters.iter().filter(|row| share(row) >= 0.01).find(|row| row.ranks < data.ranks);
+        if let Some(row) = some {
+            out.push(format!(
+                "Cluster {} ({} of the {of}) is done by {} of {} ranks only.",
+                row.id,
+                percent(share(row)),
+                row.ranks,
+                data.ranks
+            ));
+        }
+        if let Some(score) = data.spmd_score {
+            let what = if score >= 0.95 {
+                "nearly always do the same at the same place of their sequences"
+            } else if score >= 0.7 {
+                "mostly do the same at the same place of their sequences"
+            } else {
+                "often do something else at the same place of their sequences"
+            };
+            out.push(format!("The ranks {what} (SPMD score {score:.2})."));
+        }
+    }
+    if let Some(check) = &data.check {
+        let index =
+            check.adjusted_rand.map_or_else(|| "unknown".to_owned(), |index| format!("{index:.4}"));
+        out.push(format!(
+            "Beside clustering all points: adjusted Rand index {index}, {} of {} clusters lost.",
+            check.lost,
+            check.clusters.len()
+        ));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(
+            [0, 999, 1_000, 30_712, 1_234_567].map(count),
+            ["0", "999", "1,000", "30,712", "1,234,567"]
+        );
+        assert_eq!(
+            [0.0, 0.00001, 0.004, 0.0994, 0.0996, 1.0].map(percent),
+            ["0 %", "< 0.1 %", "0.4 %", "9.9 %", "10 %", "100 %"]
+        );
+    }
+}

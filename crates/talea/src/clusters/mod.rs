@@ -1,0 +1,141 @@
+//! `talea cluster`: which stretches of computation are alike.
+//!
+//! Owns the way from an input to clusters, and what is written of them. [`source`] finds bursts, [`study`] clusters them, [`fill`] makes
+//! the data that text, JSON, pictures and pages show; the report calls [`data`].
+
+mod drawn;
+mod fill;
+mod findings;
+mod labelled;
+mod options;
+mod outputs;
+pub(crate) mod source;
+pub(crate) mod study;
+mod text;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use talea_model::Trace;
+use talea_report::data::clusters::ClusterData;
+
+use crate::convert::paraver::SaveError;
+use crate::exit::{Exit, Expected};
+use crate::input::InputError;
+use crate::terminal::Progress;
+
+pub(crate) use fill::{Names, place as site_of};
+pub(crate) use findings::{count, percent};
+pub(crate) use options::{Analysis, Eps, SubsetRule, subset};
+pub(crate) use outputs::write_file;
+pub(crate) use source::Source;
+pub(crate) use study::{Study, StudyError};
+pub(crate) use text::compared;
+
+/// What to do.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// A trace, a run, or a table.
+    pub(crate) input: PathBuf,
+    /// How to cluster.
+    pub(crate) analysis: Analysis,
+    /// What to write.
+    pub(crate) out: Out,
+}
+
+/// Files to write; without any, text on standard output.
+#[derive(Debug, Default)]
+pub(crate) struct Out {
+    pub(crate) prv: Option<PathBuf>,
+    pub(crate) svg: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
+    pub(crate) timeline: Option<PathBuf>,
+    pub(crate) csv: Option<PathBuf>,
+    pub(crate) labels: Option<PathBuf>,
+    pub(crate) json: bool,
+}
+
+/// Why there are no clusters.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClusterError {
+    /// The input.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A table.
+    #[error("{source}: `{}`", path.display())]
+    Table {
+        /// What is wrong with it.
+        source: talea_formats::table::TableError,
+        /// The file.
+        path: PathBuf,
+    },
+    /// What was asked for does not fit the input.
+    #[error("{source}: `{}`", path.display())]
+    Study {
+        /// What is wrong.
+        source: StudyError,
+        /// The input.
+        path: PathBuf,
+    },
+    /// Options that another kind of input has.
+    #[error("{option} needs a trace or a run, the input is a table: `{}`", path.display())]
+    NoTrace {
+        /// The option.
+        option: &'static str,
+        /// The input.
+        path: PathBuf,
+    },
+    /// A file.
+    #[error("cannot write: {source}: `{}`", path.display())]
+    Write {
+        /// What the system said.
+        source: std::io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A labelled trace.
+    #[error(transparent)]
+    Save(#[from] SaveError),
+    /// Standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl Expected for ClusterError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Output(error) => Exit::of_output(error),
+            Self::Input(error) => error.exit(),
+            _ => Exit::Input,
+        }
+    }
+}
+
+/// Reads, clusters, writes.
+pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
+    let mut progress = Progress::new();
+    let begin = Instant::now();
+    let source = source::load(&options.input, &options.analysis, &mut progress)?;
+    let read = begin.elapsed().as_secs_f64() - source.seconds;
+    progress.step("clustering");
+    let study = study::study(source.bursts, &options.analysis)
+        .map_err(|source| ClusterError::Study { source, path: options.input.clone() })?;
+    let path = options.input.display().to_string();
+    let names = Names::of(source.trace.as_ref());
+    let mut data = fill::data(&study, &names, &path);
+    if let Some(trace) = &source.trace {
+        data.gaps.merge(trace.gaps.clone());
+        data.findings = findings::findings(&data);
+    }
+    data.seconds.read = read;
+    data.seconds.bursts = source.seconds;
+    progress.step("writing");
+    outputs::write(options, source.trace, &study, &data, progress)
+}
+
+/// The clusters of a trace, without options: what a report shows. Nothing where there is nothing to cluster.
+pub(crate) fn data(trace: &Trace, name: &str) -> Option<ClusterData> {
+    let bursts = talea_cluster::bursts::bursts(trace);
+    let study = study::study(bursts, &Analysis::default()).ok()?;
+    Some(fill::data(&study, &Names::of(Some(trace)), name))
+}

@@ -1,0 +1,122 @@
+//! Files and standard output.
+//!
+//! Owns which of them are written, and the table of bursts. Files take their name when they are whole.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use talea_formats::table::{cell, quoted};
+use talea_model::Trace;
+use talea_report::data::clusters::ClusterData;
+
+use super::{ClusterError, Options, Study, drawn, labelled, text};
+use crate::convert::paraver;
+use crate::terminal::{Palette, Progress, say};
+
+/// Writes a file, or standard output for `-`.
+pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), ClusterError> {
+    if path == Path::new("-") {
+        return Ok(std::io::stdout().lock().write_all(content.as_bytes())?);
+    }
+    talea_run::directory::replace(path, content.as_bytes()).map_err(|error| {
+        ClusterError::Write {
+            source: std::io::Error::other(error.to_string()),
+            path: path.to_owned(),
+        }
+    })?;
+    say(&format!("wrote `{}`", path.display()));
+    Ok(())
+}
+
+/// Everything that was asked for.
+pub(super) fn write(
+    options: &Options,
+    trace: Option<Trace>,
+    study: &Study,
+    data: &ClusterData,
+    progress: Progress,
+) -> Result<(), ClusterError> {
+    let out = &options.out;
+    drop(progress);
+    let no_trace = |option| ClusterError::NoTrace { option, path: options.input.clone() };
+    if let Some(path) = &out.svg {
+        write_file(path, &talea_report::cluster_svg(data))?;
+    }
+    if let Some(path) = &out.timeline {
+        if data.timeline.rows.is_empty() {
+            return Err(no_trace("--timeline"));
+        }
+        write_file(path, &talea_report::cluster_timeline_svg(data))?;
+    }
+    if let Some(path) = &out.html {
+        write_file(path, &talea_report::cluster_html(data))?;
+    }
+    if let Some(path) = &out.csv {
+        write_file(path, &csv(study))?;
+    }
+    if let Some(path) = &out.labels {
+        let labels = study.labels();
+        let mut lines = String::with_capacity(labels.len() * 3);
+        for label in labels {
+            let _ = writeln!(lines, "{}", drawn::number(label));
+        }
+        write_file(path, &lines)?;
+    }
+    if let Some(path) = &out.prv {
+        let trace = trace.ok_or_else(|| no_trace("--out-prv"))?;
+        paraver::save(&labelled::labelled(trace, study), path)?;
+        say(&format!("wrote `{}` with events 90000001, and the files beside it", path.display()));
+    }
+    let shown = if out.json {
+        // Keys are texts, and what is not finite becomes null: nothing can fail.
+        serde_json::to_string_pretty(data).unwrap_or_default() + "\n"
+    } else {
+        text::lines(data, Palette::stdout())
+            .into_iter()
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect()
+    };
+    let mut to = std::io::stdout().lock();
+    to.write_all(shown.as_bytes())?;
+    Ok(to.flush()?)
+}
+
+/// One row a burst: where and when, the cluster, dimensions and counters. `talea cluster` reads it again.
+fn csv(study: &Study) -> String {
+    let bursts = &study.bursts;
+    let labels = study.labels();
+    let mut left: Vec<bool> = vec![true; bursts.len()];
+    study.prepared.bursts.iter().for_each(|&burst| left[burst as usize] = false);
+    let timed = bursts.begin.len() == bursts.len();
+    let mut out = String::from("rank");
+    if timed {
+        out.push_str(",begin,end");
+    }
+    out.push_str(",duration,cluster");
+    let computed: Vec<usize> =
+        (0..study.dimensions.len()).filter(|&at| study.computed[at].is_some()).collect();
+    for &at in &computed {
+        let _ = write!(out, ",{}", quoted(&study.dimensions[at].name));
+    }
+    for counter in &bursts.counters {
+        let _ = write!(out, ",{}", quoted(&counter.name));
+    }
+    out.push('\n');
+    for at in 0..bursts.len() {
+        let _ = write!(out, "{}", bursts.rank[at]);
+        if timed {
+            let _ = write!(out, ",{},{}", bursts.begin[at], bursts.end[at]);
+        }
+        let cluster = if left[at] { String::new() } else { labels[at].0.to_string() };
+        let _ = write!(out, ",{},{cluster}", cell(bursts.duration[at]));
+        for &dimension in &computed {
+            let _ = write!(out, ",{}", cell(study.values(dimension)[at]));
+        }
+        for counter in &bursts.counters {
+            let _ = write!(out, ",{}", cell(counter.values[at]));
+        }
+        out.push('\n');
+    }
+    out
+}

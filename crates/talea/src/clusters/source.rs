@@ -1,0 +1,130 @@
+//! Where bursts come from: a trace, a run, or a table.
+//!
+//! Owns telling them apart, and what the columns of a table are: `rank`, `begin`, `end`, `duration` have a meaning (times in
+//! nanoseconds), all others are counters. A table takes 8 bytes a value twice while it is read.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::time::Instant;
+
+use flate2::read::MultiGzDecoder;
+use talea_cluster::bursts::{self, Bursts, Counter};
+use talea_formats::table::{self, Table};
+use talea_model::{Rank, Trace};
+
+use super::{Analysis, ClusterError};
+use crate::input;
+use crate::terminal::Progress;
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// The trace; absent for a table.
+    pub(crate) trace: Option<Trace>,
+    /// Its bursts.
+    pub(crate) bursts: Bursts,
+    /// Seconds that finding them took.
+    pub(crate) seconds: f64,
+}
+
+/// Reads bursts of what the user named.
+pub(crate) fn load(
+    path: &Path,
+    how: &Analysis,
+    progress: &mut Progress,
+) -> Result<Source, ClusterError> {
+    if is_table(path) {
+        progress.step("reading");
+        let failed = |source| ClusterError::Table { source, path: path.to_owned() };
+        let file = File::open(path).map_err(|error| failed(error.into()))?;
+        let packed = path.extension().is_some_and(|end| end == "gz");
+        let raw: Box<dyn Read> =
+            if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+        let wanted = how
+            .columns
+            .as_ref()
+            .map(|columns| columns.iter().chain(&how.weight).cloned().collect::<Vec<String>>());
+        let table = table::read(BufReader::with_capacity(1 << 18, raw), wanted.as_deref())
+            .map_err(failed)?;
+        let bursts = of_table(table, how).map_err(failed)?;
+        return Ok(Source { trace: None, bursts, seconds: 0.0 });
+    }
+    let trace = input::load(path, progress)?.trace;
+    progress.step("finding bursts");
+    let begin = Instant::now();
+    let bursts = bursts::bursts(&trace);
+    Ok(Source { trace: Some(trace), bursts, seconds: begin.elapsed().as_secs_f64() })
+}
+
+/// A file by its name, which is neither a trace's nor in a run.
+fn is_table(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase());
+    let endings = [".csv", ".tsv", ".csv.gz", ".tsv.gz"];
+    name.is_some_and(|name| endings.iter().any(|end| name.ends_with(end))) && !path.is_dir()
+}
+
+fn of_table(mut table: Table, how: &Analysis) -> Result<Bursts, table::TableError> {
+    let rows = table.rows;
+    let mut bursts = Bursts { source: bursts::Source::Table, ..Bursts::default() };
+    let column = |name: &str| table.column(name);
+    let numbers = |name: &str| -> Option<Vec<u64>> {
+        Some(
+            column(name)?
+                .into_iter()
+                .map(|value| if value >= 0.0 { value as u64 } else { 0 })
+                .collect(),
+        )
+    };
+    let plain = how.columns.is_some();
+    if !plain {
+        bursts.rank = column("rank")
+            .map(|ranks| ranks.into_iter().map(|rank| Rank(rank.max(0.0) as u32)).collect())
+            .unwrap_or_default();
+        if let Some((begin, end)) = numbers("begin").zip(numbers("end")) {
+            (bursts.begin, bursts.end) = (begin, end);
+        }
+    }
+    let duration = match &how.weight {
+        Some(name) => Some(column(name).ok_or_else(|| table::TableError::Unknown {
+            name: name.clone(),
+            there: table.names.join(", ").chars().take(200).collect(),
+        })?),
+        None if plain => None,
+        None => column("duration").or_else(|| {
+            let spans = bursts.begin.iter().zip(&bursts.end);
+            (!bursts.begin.is_empty())
+                .then(|| spans.map(|(&begin, &end)| end.saturating_sub(begin) as f64).collect())
+        }),
+    };
+    bursts.duration = duration.unwrap_or_else(|| vec![f64::NAN; rows]);
+    let known = |name: &String| {
+        how.weight.as_ref() == Some(name)
+            || !plain && ["rank", "begin", "end", "duration"].contains(&name.as_str())
+    };
+    let names: Vec<String> = table.names.iter().filter(|name| !known(name)).cloned().collect();
+    // One column is kept as it is, without a copy.
+    if table.names.len() == 1 && names.len() == 1 {
+        let values = std::mem::take(&mut table.values);
+        bursts.counters = vec![Counter { event_type: 0, name: names[0].clone(), values }];
+    } else {
+        let counters = names.into_iter().map(|name| {
+            let values = table.column(&name).unwrap_or_default();
+            Counter { event_type: 0, name, values }
+        });
+        bursts.counters = counters.collect();
+    }
+    bursts.rank.resize(rows, Rank(0));
+    check_order(&mut bursts);
+    Ok(bursts)
+}
+
+/// Tables whose rows do not come by rank and time have no sequences: that is said.
+fn check_order(bursts: &mut Bursts) {
+    let key = |at: usize| (bursts.rank[at], bursts.begin.get(at).copied().unwrap_or_default());
+    if !(1..bursts.len()).all(|at| key(at - 1) <= key(at)) {
+        let detail =
+            "rows are not in the order of rank and time, so that sequence scores say nothing";
+        bursts.gap(talea_model::GapKind::Unsupported, 0, detail.into());
+    }
+}

@@ -1,0 +1,218 @@
+//! What the report shows of the time between calls: loops folded, kinds of computation, and how these change over the run.
+//!
+//! Owns which loops are folded, and the way from each analysis to sentences, pictures and a table. The analyses are those of `talea fold`,
+//! `talea cluster` and `talea track`.
+
+use talea_model::trace::types;
+use talea_model::{Gaps, Nanos, Trace};
+use talea_report::data::clusters::{ClusterData, TrackData};
+use talea_report::data::folded::FoldedData;
+use talea_report::data::{LoopId, Picture, Study, StudyColumn, StudyKind, StudyValue};
+use talea_report::{cluster_svg, cluster_timeline_svg, fold_svg, track_svg};
+
+use crate::analysis::Analysis;
+use crate::analysis::rank::Flow;
+use crate::analysis::tree::{graph_loop, numbers};
+use crate::analysis::walk::walk;
+use crate::input::run;
+use crate::{clusters, folding, tracks};
+
+/// Events of a run up to which it is studied without being asked.
+const MOST_EVENTS: u64 = 5_000_000;
+/// Loops that are folded, those with most time first.
+const MOST_LOOPS: usize = 4;
+/// Executions that a loop's iterations must have to be folded.
+const LEAST_ITERATIONS: usize = 8;
+/// A change over the run is looked for in so many windows.
+const WINDOWS: u64 = 8;
+/// Each of which should have so many bursts.
+const LEAST_BURSTS: u64 = 100;
+
+/// All studies of a run; none where calls have no times.
+pub(crate) fn studies(analysis: &Analysis<'_>) -> Vec<Study> {
+    if analysis.run.recording.events() > MOST_EVENTS {
+        return Vec::new();
+    }
+    let trace = run::trace(analysis);
+    let sampled = trace.events.types.iter().any(|kind| types::SAMPLE_CALLER.contains(kind));
+    let mut studies = Vec::new();
+    if sampled {
+        studies.extend(inside(analysis, &trace));
+    }
+    let known = &analysis.run.recording.gaps;
+    if let Some(data) = clusters::data(&trace, "").filter(|data| data.clusters.len() > 1) {
+        let enough = data.points > WINDOWS * LEAST_BURSTS;
+        studies.push(kinds(&data, known));
+        let drift = if enough { tracks::data(&trace, WINDOWS) } else { None };
+        studies
+            .extend(drift.filter(|data| !data.objects.is_empty()).map(|data| drifts(&data, known)));
+    }
+    studies
+}
+
+/// Loops of the largest class by time: their number on the page, and how the trace names their iterations.
+fn loops(analysis: &Analysis<'_>, trace: &Trace) -> Vec<(LoopId, u32)> {
+    let Some(class) = analysis.classes.first() else { return Vec::new() };
+    let process = analysis.process(class.representative);
+    let Some(thread) = process.threads.first() else { return Vec::new() };
+    let walked = walk(&analysis.run.recording, process, thread);
+    let flow = Flow::new(thread, &walked);
+    let mut found: Vec<_> = flow
+        .timeline
+        .loops
+        .iter()
+        .filter(|one| one.iterations.len() >= LEAST_ITERATIONS)
+        .filter_map(|one| {
+            let label = run::label(analysis, thread, &flow, one.index);
+            let named = trace.labels.event_types.iter();
+            let number = named.clone().find(|kind| kind.label == label)?.number;
+            Some((one.total, graph_loop(numbers(0), one.index), number))
+        })
+        .collect();
+    found.sort_by_key(|one| std::cmp::Reverse(one.0));
+    found.into_iter().map(|(_, id, number)| (id, number)).take(MOST_LOOPS).collect()
+}
+
+fn inside(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Study> {
+    let named = [(String::new(), trace)];
+    let fold = |region: Option<String>| {
+        let what = folding::What { region, ..folding::What::default() };
+        folding::analyse(&named, &what).ok()
+    };
+    let mut studies: Vec<Study> = loops(analysis, trace)
+        .into_iter()
+        .filter_map(|(id, number)| {
+            let folded = fold(Some(number.to_string()))?;
+            Some(folded_study(&folded.data, Some(id), &analysis.run.recording.gaps))
+        })
+        .collect();
+    if studies.is_empty() {
+        let folded = fold(None);
+        studies
+            .extend(folded.map(|one| folded_study(&one.data, None, &analysis.run.recording.gaps)));
+    }
+    studies
+}
+
+fn columns<const N: usize>(columns: [(&str, &str); N]) -> Vec<StudyColumn> {
+    let column =
+        |(head, unit): (&str, &str)| StudyColumn { head: head.to_owned(), unit: unit.to_owned() };
+    columns.map(column).into()
+}
+
+/// What is missing here beside what the page says of the run.
+fn gaps(own: &Gaps, known: &Gaps) -> Vec<String> {
+    let new = own.iter().filter(|gap| !known.iter().any(|one| one == *gap));
+    new.map(|gap| gap.detail.clone()).collect()
+}
+
+fn folded_study(data: &FoldedData, loop_id: Option<LoopId>, known: &Gaps) -> Study {
+    let group = &data.all;
+    let row = |counter: &talea_report::data::folded::FoldedCounter| {
+        vec![
+            counter.name.clone().into(),
+            (counter.samples as f64).into(),
+            (counter.instances as f64).into(),
+            counter.mean_rate.into(),
+            counter.error_held_out.into(),
+            counter.error_estimated.into(),
+            (counter.jumps.len() as f64).into(),
+        ]
+    };
+    Study {
+        kind: StudyKind::Inside,
+        loop_id,
+        title: format!(
+            "{}: {} of {} executions folded, {} each",
+            data.region.of, group.folded, group.found, group.mean_ns
+        ),
+        findings: data.findings.clone(),
+        pictures: vec![Picture {
+            caption:
+                "rates of counters over the iteration with 95 % bands, and the routines that run"
+                    .to_owned(),
+            svg: fold_svg(data),
+        }],
+        columns: columns([
+            ("counter", ""),
+            ("samples", ""),
+            ("executions", ""),
+            ("mean rate", "1/s"),
+            ("error held out", "%"),
+            ("band ±", "%"),
+            ("jumps", ""),
+        ]),
+        rows: group.counters.iter().map(row).collect(),
+        gaps: gaps(&data.gaps, known),
+    }
+}
+
+fn kinds(data: &ClusterData, known: &Gaps) -> Study {
+    let row = |row: &talea_report::data::clusters::ClusterRow| -> Vec<StudyValue> {
+        let mut cells = vec![
+            f64::from(row.id).into(),
+            (row.points as f64).into(),
+            row.time_share.into(),
+            row.mean_duration_ns.map(|mean| mean / 1e9).into(),
+        ];
+        cells.extend(row.centroid.iter().zip(&data.dimensions).map(|(&value, dimension)| {
+            StudyValue::from(if dimension.unit == "ns" { value / 1e9 } else { value })
+        }));
+        cells.push((row.ranks as f64).into());
+        cells.push(row.spmd_score.into());
+        let site = row.site.as_ref();
+        cells.push(site.map_or(StudyValue::Absent, |site| {
+            StudyValue::Text(format!("{} {}", site.function, site.line).trim().to_owned())
+        }));
+        cells
+    };
+    let mut heads = columns([("cluster", ""), ("bursts", ""), ("time", "%"), ("mean", "s")]);
+    heads.extend(data.dimensions.iter().map(|dimension| StudyColumn {
+        head: dimension.name.clone(),
+        unit: if dimension.unit == "ns" { "s".to_owned() } else { dimension.unit.clone() },
+    }));
+    heads.extend(columns([("ranks", ""), ("SPMD score", ""), ("before the call at", "")]));
+    Study {
+        kind: StudyKind::Kinds,
+        loop_id: None,
+        title: format!("{} clusters of {} bursts of computation", data.clusters.len(), data.points),
+        findings: data.findings.clone(),
+        pictures: vec![
+            Picture {
+                caption:
+                    "bursts by what they are compared by, a colour and a mark for each cluster"
+                        .to_owned(),
+                svg: cluster_svg(data),
+            },
+            Picture {
+                caption: "the same over time, a row for each rank".to_owned(),
+                svg: cluster_timeline_svg(data),
+            },
+        ],
+        columns: heads,
+        rows: data.clusters.iter().map(row).collect(),
+        gaps: gaps(&data.gaps, known),
+    }
+}
+
+fn drifts(data: &TrackData, known: &Gaps) -> Study {
+    let begin = data.frames.first().map_or(0, |frame| frame.begin_ns);
+    let end = data.frames.last().map_or(0, |frame| frame.end_ns);
+    Study {
+        kind: StudyKind::Drift,
+        loop_id: None,
+        title: format!(
+            "{} kinds of computation followed through {} windows of {}",
+            data.objects.len(),
+            data.frames.len(),
+            Nanos(end.saturating_sub(begin) / (data.frames.len() as u64).max(1))
+        ),
+        findings: data.findings.clone(),
+        pictures: vec![Picture {
+            caption: "each kind of computation from window to window".to_owned(),
+            svg: track_svg(data),
+        }],
+        gaps: gaps(&data.gaps, known),
+        ..Study::default()
+    }
+}

@@ -1,0 +1,296 @@
+//! From what was followed to the data that is shown.
+//!
+//! Owns figures of each object in each frame, and the sentences. Objects are numbered by their share of the time in all frames.
+
+use std::collections::BTreeMap;
+
+use talea_cluster::dimension::find;
+use talea_cluster::prepare::Spacing;
+use talea_report::data::clusters::{
+    ClusterSite, DimensionData, FrameData, ObjectData, ObjectFrame, TrackData,
+};
+
+use super::Options;
+use super::follow::Followed;
+use super::frames::Frame;
+use crate::clusters::{Names, percent, site_of};
+
+/// All that is shown.
+pub(super) fn data(frames: &[Frame<'_>], followed: &Followed, options: &Options) -> TrackData {
+    let mut objects = BTreeMap::<u32, ObjectData>::new();
+    let mut best = BTreeMap::<u32, (f64, Option<ClusterSite>)>::new();
+    for at in 0..frames.len() {
+        for (number, clusters) in clusters_of(followed, at) {
+            let (one, site) = figures(frames, followed, at, clusters);
+            let kept = best.entry(number).or_insert((f64::NEG_INFINITY, None));
+            if one.time_share.unwrap_or(0.0) > kept.0 || kept.1.is_none() {
+                *kept = (one.time_share.unwrap_or(0.0), site);
+            }
+            let object = objects.entry(number).or_insert_with(|| ObjectData {
+                frames: vec![None; frames.len()],
+                ..ObjectData::default()
+            });
+            object.frames[at] = Some(one);
+        }
+    }
+    for (number, (_, site)) in best {
+        if let Some(object) = objects.get_mut(&number) {
+            object.site = site;
+        }
+    }
+    let share = |one: &ObjectData| -> f64 {
+        one.frames.iter().flatten().filter_map(|f| f.time_share).sum()
+    };
+    let mut objects: Vec<ObjectData> = objects.into_values().collect();
+    objects.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    (1..).zip(&mut objects).for_each(|(id, object)| object.id = id);
+    let mut data = TrackData {
+        of: if options.windows.is_some() { "windows" } else { "runs" }.to_owned(),
+        per_task: followed.per_task,
+        dimensions: dimensions(followed),
+        frames: frames
+            .iter()
+            .enumerate()
+            .map(|(at, frame)| frame_data(frame, followed, at))
+            .collect(),
+        objects,
+        ..TrackData::default()
+    };
+    for frame in frames {
+        let named = |gap: &talea_model::Gap| talea_model::Gap {
+            detail: if options.windows.is_some() {
+                gap.detail.clone()
+            } else {
+                format!("{}: {}", frame.name, gap.detail)
+            },
+            ..gap.clone()
+        };
+        frame.bursts.gaps.iter().for_each(|gap| data.gaps.note(named(gap)));
+    }
+    data.findings = findings(&data);
+    data
+}
+
+/// Clusters of a frame by object.
+fn clusters_of(followed: &Followed, frame: usize) -> BTreeMap<u32, Vec<u32>> {
+    let mut of = BTreeMap::<u32, Vec<u32>>::new();
+    for (label, &object) in (1..).zip(&followed.steps[frame].objects) {
+        of.entry(object).or_default().push(label);
+    }
+    of
+}
+
+fn dimensions(followed: &Followed) -> Vec<DimensionData> {
+    let scales = followed.prepared.scales.iter();
+    let one =
+        |(one, scale): (&talea_cluster::dimension::Dimension, &talea_cluster::prepare::Scale)| {
+            let logarithmic = one.spacing == Spacing::Logarithmic;
+            let back =
+                |at: f64| Some(if logarithmic { at.exp() } else { at }).filter(|v| v.is_finite());
+            let counts = one.expression.as_counter().is_some() && one.unit().is_empty();
+            DimensionData {
+                name: if followed.per_task && counts {
+                    format!("{} x ranks", one.name)
+                } else {
+                    one.name.clone()
+                },
+                expression: one.expression.to_string(),
+                unit: one.unit().to_owned(),
+                logarithmic,
+                factor: scale.factor,
+                low: back(scale.low),
+                high: back(scale.high),
+            }
+        };
+    followed.dimensions.iter().zip(scales).map(one).collect()
+}
+
+fn frame_data(frame: &Frame<'_>, followed: &Followed, at: usize) -> FrameData {
+    let (clustered, step, how) =
+        (&followed.frames[at], &followed.steps[at], &followed.requisites[at]);
+    let time = clustered.bursts.iter().map(|&burst| frame.bursts.duration[burst as usize]);
+    let ranks: std::collections::BTreeSet<u32> =
+        frame.bursts.rank.iter().map(|rank| rank.0).collect();
+    FrameData {
+        name: frame.name.clone(),
+        ranks: ranks.len() as u64,
+        begin_ns: frame.begin,
+        end_ns: frame.end,
+        bursts: frame.bursts.len() as u64,
+        points: clustered.bursts.len() as u64,
+        eps: clustered.eps,
+        min_points: clustered.min_points as u64,
+        clusters: clustered.clustering.clusters.len() as u64,
+        noise: clustered.clustering.noise() as u64,
+        time_ns: time.filter(|time| time.is_finite()).sum(),
+        spmd_score: clustered.score.global,
+        matched: step.comparison.as_ref().map(|one| one.shares),
+        is_equivalent: step.comparison.as_ref().map(|one| one.is_equivalent),
+        in_a_row: step.in_a_row as u64,
+        is_stable: step.is_stable,
+        lowered: step.lowered as u64,
+        requisites: [how.margin, how.share, how.likeness],
+    }
+}
+
+/// The figures of some clusters of a frame together, and where they are.
+fn figures(
+    frames: &[Frame<'_>],
+    followed: &Followed,
+    at: usize,
+    clusters: Vec<u32>,
+) -> (ObjectFrame, Option<ClusterSite>) {
+    let (frame, clustered) = (&frames[at], &followed.frames[at]);
+    let bursts = &frame.bursts;
+    let labelled = clustered.bursts.iter().zip(&clustered.clustering.labels);
+    let own: Vec<u32> = labelled
+        .filter(|(_, label)| clusters.contains(&label.0))
+        .map(|(&burst, _)| burst)
+        .collect();
+    let duration = |of: &[u32]| -> f64 {
+        of.iter().map(|&burst| bursts.duration[burst as usize]).filter(|d| d.is_finite()).sum()
+    };
+    let (time, all) = (duration(&own), duration(&clustered.bursts));
+    let count = own.len() as f64;
+    let column =
+        |name: &str| find(bursts, name).map(|place| bursts.counters[place].values.as_slice());
+    let (ins, cyc) = (column("PAPI_TOT_INS"), column("PAPI_TOT_CYC"));
+    let sums = ins.zip(cyc).map(|(ins, cyc)| {
+        let both = own.iter().map(|&burst| (ins[burst as usize], cyc[burst as usize]));
+        both.filter(|(a, b)| a.is_finite() && b.is_finite())
+            .fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    });
+    let instructions = ins.and_then(|ins| {
+        let values: Vec<f64> =
+            own.iter().map(|&burst| ins[burst as usize]).filter(|v| v.is_finite()).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64 * count)
+    });
+    let offset = followed.offsets[at];
+    let centroid = followed.dimensions.iter().zip(&followed.columns).map(|(one, column)| {
+        let logarithmic = one.spacing == Spacing::Logarithmic;
+        let value = |&burst: &u32| {
+            let value = column[offset + burst as usize];
+            if logarithmic { value.ln() } else { value }
+        };
+        let mean = own.iter().map(value).sum::<f64>() / count;
+        if logarithmic { mean.exp() } else { mean }
+    });
+    let scores = clusters.iter().filter_map(|&label| {
+        let place = label as usize - 1;
+        Some((
+            (*clustered.score.clusters.get(place)?)?,
+            clustered.clustering.clusters.get(place)?.weight,
+        ))
+    });
+    let (score, weight) =
+        scores.fold((0.0, 0.0), |sum, (score, weight)| (sum.0 + score * weight, sum.1 + weight));
+    let timed = all > 0.0;
+    let one = ObjectFrame {
+        points: own.len() as u64,
+        time_ns: time,
+        time_share: timed.then(|| time / all),
+        mean_duration_ns: (timed && count > 0.0).then(|| time / count),
+        centroid: centroid.collect(),
+        ipc: sums.filter(|sums| sums.1 > 0.0).map(|(ins, cyc)| ins / cyc),
+        instructions,
+        spmd_score: (weight > 0.0).then(|| score / weight),
+        clusters,
+    };
+    let site = site_of(bursts, &Names::of(frame.trace), &own);
+    (one, site)
+}
+
+/// Where an object is, if not everywhere.
+fn presence(object: &ObjectData, data: &TrackData) -> String {
+    let there: Vec<&str> = data
+        .frames
+        .iter()
+        .zip(&object.frames)
+        .filter(|(_, one)| one.is_some())
+        .map(|(frame, _)| frame.name.as_str())
+        .collect();
+    match there[..] {
+        _ if there.len() == data.frames.len() => String::new(),
+        [one] => format!(", only in {one}"),
+        _ => format!(", in {} of {}", there.len(), data.frames.len()),
+    }
+}
+
+fn findings(data: &TrackData) -> Vec<String> {
+    let mut out = Vec::new();
+    let frames = data.frames.len();
+    let everywhere: Vec<&ObjectData> =
+        data.objects.iter().filter(|one| one.frames.iter().all(Option::is_some)).collect();
+    let what = if data.of == "windows" { "windows" } else { "runs" };
+    if everywhere.is_empty() {
+        let most =
+            data.objects.iter().map(|one| one.frames.iter().flatten().count()).max().unwrap_or(0);
+        out.push(format!(
+            "No kind of computation is in all {frames} {what}; the most common is in {most}."
+        ));
+    } else {
+        let shares: Vec<f64> = (0..frames)
+            .map(|at| everywhere.iter().filter_map(|one| one.frames[at].as_ref()?.time_share).sum())
+            .collect();
+        let least = shares.iter().copied().fold(1.0, f64::min);
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        let (noun, verb) = if everywhere.len() == 1 { ("kind", "is") } else { ("kinds", "are") };
+        let span = if percent(least) == percent(most) {
+            percent(most)
+        } else {
+            format!("{} to {}", percent(least), percent(most))
+        };
+        out.push(format!("{} {noun} of computation {verb} the same in all {frames} {what}: {span} of the time that was clustered.", everywhere.len()));
+    }
+    let arrow = |values: Vec<String>| {
+        if values.len() <= 5 {
+            values.join(" > ")
+        } else {
+            format!("{} > ... > {}", values[..2].join(" > "), values[values.len() - 1])
+        }
+    };
+    for object in data.objects.iter().take(3) {
+        let each = |value: &dyn Fn(&ObjectFrame) -> Option<String>| {
+            arrow(
+                object
+                    .frames
+                    .iter()
+                    .flatten()
+                    .map(|one| value(one).unwrap_or_else(|| "-".to_owned()))
+                    .collect(),
+            )
+        };
+        let place = object.site.as_ref().map_or_else(String::new, |site| {
+            format!(" ({})", if site.line.is_empty() { &site.function } else { &site.line })
+        });
+        let ipc = object.frames.iter().flatten().any(|one| one.ipc.is_some());
+        let ipc = if ipc {
+            format!("; IPC {}", each(&|one| one.ipc.map(|ipc| format!("{ipc:.2}"))))
+        } else {
+            String::new()
+        };
+        out.push(format!(
+            "Object {}{place}{}: {} of the time; mean duration {}{ipc}.",
+            object.id,
+            presence(object, data),
+            each(&|one| one.time_share.map(percent)),
+            each(&|one| one.mean_duration_ns.map(|mean| talea_model::units::si(mean, "ns")))
+        ));
+    }
+    if let Some(first) = data.frames.iter().find(|frame| frame.is_stable) {
+        out.push(format!(
+            "Clusters are stable from frame {} on: three equivalent ones in a row.",
+            first.name
+        ));
+    }
+    let lowered = data.frames.iter().map(|frame| frame.lowered).max().unwrap_or_default();
+    if lowered > 0 {
+        let [margin, share, _] = data.frames.last().map_or([0.0; 3], |frame| frame.requisites);
+        out.push(format!(
+            "Requisites were lowered {}, to a margin of {} and {} of the time, as stricter ones were not met.",
+            if lowered == 1 { "once".to_owned() } else { format!("{lowered} times") },
+            percent(margin), percent(share)
+        ));
+    }
+    out
+}

@@ -1,0 +1,289 @@
+//! Clusters of all frames on one scale, and which of them are the same.
+//!
+//! Owns the common preparation, what tells clusters besides their place (calls that end their bursts, alone and after the call before),
+//! and how far requisites are lowered: for runs, of which there are few, as far as all match; for windows as the slides do.
+
+use talea_cluster::auto;
+use talea_cluster::bursts::Bursts;
+use talea_cluster::dimension::Dimension;
+use talea_cluster::prepare::{self, Preparation, Prepared, Range, Spacing, prepare};
+use talea_cluster::sequence::Spmdiness;
+use talea_cluster::track::{self, REQUISITES, Requisites, Step, Tracker, Tracking};
+use talea_cluster::{Clustering, Dbscan, Points, dbscan};
+use talea_model::Rank;
+
+use super::frames::Frame;
+use super::{Options, PerTask, TrackError};
+use crate::clusters::Eps;
+
+/// The clusters of one frame.
+pub(super) struct Clustered {
+    /// Places of points among the frame's bursts.
+    pub(super) bursts: Vec<u32>,
+    /// Values of each dimension for those, in their own units, ranks not counted.
+    pub(super) clustering: Clustering,
+    pub(super) eps: f64,
+    pub(super) min_points: usize,
+    pub(super) score: Spmdiness,
+}
+
+/// All frames, and what the tracker says of each.
+pub(super) struct Followed {
+    pub(super) dimensions: Vec<Dimension>,
+    /// For each dimension the values of all bursts, frame after frame.
+    pub(super) columns: Vec<Vec<f64>>,
+    /// Where the bursts of each frame begin in the columns.
+    pub(super) offsets: Vec<usize>,
+    pub(super) prepared: Prepared,
+    pub(super) per_task: bool,
+    pub(super) frames: Vec<Clustered>,
+    pub(super) steps: Vec<Step>,
+    /// The requisites with which each frame was matched.
+    pub(super) requisites: Vec<Requisites>,
+}
+
+/// Clusters and follows.
+pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed, TrackError> {
+    let how = &options.analysis;
+    let named =
+        |source, frame: &Frame<'_>| TrackError::Dimension { source, frame: frame.name.clone() };
+    // What is usual is what the frame with most bursts has.
+    let Some(largest) = frames.iter().max_by_key(|frame| frame.bursts.len()) else {
+        return Err(TrackError::Few(0));
+    };
+    let mut dimensions = match (&how.columns, &how.dimensions) {
+        (Some(columns), _) => Dimension::columns(columns),
+        (None, Some(text)) => Dimension::list(text).map_err(|error| named(error, largest))?,
+        (None, None) => Dimension::usual(&largest.bursts).map_err(|error| named(error, largest))?,
+    };
+    if how.no_log {
+        dimensions.iter_mut().for_each(|one| one.spacing = Spacing::Linear);
+    }
+    let differ = frames.iter().any(|frame| frame.ranks != frames[0].ranks);
+    let per_task = options.per_task == PerTask::Yes || options.per_task == PerTask::Auto && differ;
+    let mut columns = vec![Vec::new(); dimensions.len()];
+    let (mut durations, mut offsets) = (Vec::new(), Vec::new());
+    for frame in frames {
+        offsets.push(durations.len());
+        for (one, column) in dimensions.iter().zip(&mut columns) {
+            let values = one.values(&frame.bursts).map_err(|error| named(error, frame))?;
+            // Counts alone: ratios and times are those of a rank.
+            let counts = one.expression.as_counter().is_some() && one.unit().is_empty();
+            let times = if per_task && counts { frame.ranks as f64 } else { 1.0 };
+            column.extend(values.into_iter().map(|value| value * times));
+        }
+        let of = &frame.bursts.duration;
+        let timed = of.iter().any(|duration| duration.is_finite());
+        let shortest = how.min_duration.unwrap_or_else(|| auto::shortest(of, auto::SHORT));
+        // Too short for this frame: below what passes.
+        durations.extend(of.iter().map(|&one| match timed {
+            true if one < shortest => -1.0,
+            true => one,
+            false => 0.0,
+        }));
+    }
+    let described = |(at, one): (usize, &Dimension)| prepare::Dimension {
+        range: Range::ALL,
+        spacing: one.spacing,
+        factor: how.factors.get(at).copied().unwrap_or(1.0),
+    };
+    let preparation = Preparation {
+        duration: Range { low: 0.0, high: f64::INFINITY },
+        dimensions: dimensions.iter().enumerate().map(described).collect(),
+    };
+    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+    let prepared = prepare(&slices, &durations, &preparation)?;
+    let eps = radius(frames, &prepared, &offsets, options)?;
+    let mut clustered = Vec::new();
+    let mut extents = Vec::new();
+    for (frame, &offset) in frames.iter().zip(&offsets) {
+        let end = offset + frame.bursts.len();
+        let points =
+            |at: usize| prepared.bursts.partition_point(|&burst| (burst as usize) < at) as u32;
+        let places: Vec<u32> = (points(offset)..points(end)).collect();
+        let own: Vec<u32> =
+            places.iter().map(|&at| prepared.bursts[at as usize] - offset as u32).collect();
+        let (one, extent) = cluster(frame, &prepared, &places, own, eps, options)?;
+        clustered.push(one);
+        extents.push(extent);
+    }
+    if clustered.iter().all(|one| one.bursts.is_empty()) {
+        return Err(TrackError::Empty("none".to_owned()));
+    }
+    let (steps, requisites) = steps(extents, options.windows.is_some());
+    Ok(Followed {
+        dimensions,
+        columns,
+        offsets,
+        prepared,
+        per_task,
+        frames: clustered,
+        steps,
+        requisites,
+    })
+}
+
+/// One radius for all frames, as they are on one scale: that of the frame with most points, whose sequences say most; of all
+/// windows together, which are one run.
+fn radius(
+    frames: &[Frame<'_>],
+    prepared: &Prepared,
+    offsets: &[usize],
+    options: &Options,
+) -> Result<f64, TrackError> {
+    if let Eps::Given(eps) = options.analysis.eps {
+        return Ok(eps);
+    }
+    let end = |at: usize| offsets.get(at + 1).copied().unwrap_or(usize::MAX);
+    let points = |at: usize| prepared.bursts.partition_point(|&burst| (burst as usize) < at);
+    let ranges = (0..frames.len()).map(|at| points(offsets[at])..points(end(at)));
+    let most = if options.windows.is_some() {
+        Some(0..prepared.bursts.len())
+    } else {
+        ranges.clone().max_by_key(|range| (range.len(), std::cmp::Reverse(range.start)))
+    };
+    let mut rows: Vec<(Rank, usize, f64)> = Vec::new();
+    for place in most.unwrap_or_default() {
+        let burst = prepared.bursts[place] as usize;
+        let frame = offsets.partition_point(|&offset| offset <= burst) - 1;
+        let bursts = &frames[frame].bursts;
+        let at = burst - offsets[frame];
+        let weight =
+            Some(bursts.duration[at]).filter(|duration| duration.is_finite()).unwrap_or(1.0);
+        rows.push((bursts.rank[at], place, weight));
+    }
+    // Windows follow each other: the sort is stable, so that each rank's bursts stay in the order of time.
+    rows.sort_by_key(|row| row.0);
+    let places: Vec<u32> = rows.iter().map(|row| row.1 as u32).collect();
+    let ranks: Vec<Rank> = rows.iter().map(|row| row.0).collect();
+    let weights: Vec<f64> = rows.iter().map(|row| row.2).collect();
+    let points = prepared.points.select(&places);
+    let min_points = options.analysis.min_points.unwrap_or_else(|| auto::min_points(&ranks)).max(1);
+    let radii = auto::radii(&points, Some(&prepared.scales), min_points);
+    Ok(auto::choose(&points, Some(&weights), &ranks, &radii, min_points)?.eps)
+}
+
+fn cluster(
+    frame: &Frame<'_>,
+    prepared: &Prepared,
+    places: &[u32],
+    own: Vec<u32>,
+    eps: f64,
+    options: &Options,
+) -> Result<(Clustered, track::Frame), TrackError> {
+    let how = &options.analysis;
+    let points = prepared.points.select(places);
+    let bursts = &frame.bursts;
+    let weight = |&burst: &u32| {
+        Some(bursts.duration[burst as usize]).filter(|d| d.is_finite()).unwrap_or(1.0)
+    };
+    let weights: Vec<f64> = own.iter().map(weight).collect();
+    let rank_of: Vec<Rank> = own.iter().map(|&burst| bursts.rank[burst as usize]).collect();
+    // What each rank of a run does once is a kind of its own, also on one rank; windows are of one run.
+    let usual = || {
+        if options.windows.is_some() {
+            auto::min_points(&rank_of)
+        } else {
+            frame.ranks.clamp(1, 10)
+        }
+    };
+    let min_points = how.min_points.unwrap_or_else(usual);
+    let clustering = dbscan(&points, Some(&weights), &Dbscan { eps, min_points })?;
+    let score = auto::score(&clustering, &rank_of);
+    let mut extent = track::Frame::new(&points, &clustering, weights.iter().sum());
+    // Points this near are neighbours, whichever frame they are of.
+    for one in &mut extent.clusters {
+        one.low.iter_mut().for_each(|low| *low -= eps / 2.0);
+        one.high.iter_mut().for_each(|high| *high += eps / 2.0);
+    }
+    traits(frame, &own, &clustering, &points, &mut extent);
+    Ok((Clustered { bursts: own, clustering, eps, min_points, score }, extent))
+}
+
+/// A number that means the same in all frames: of the names of a burst's call, which numbers of other traces do not share.
+fn site(frame: &Frame<'_>, bursts: &Bursts, burst: usize) -> Option<u64> {
+    let caller = *bursts.caller.get(burst).filter(|&&caller| caller != 0)?;
+    let labels = &frame.trace?.labels;
+    let line = bursts.line.get(burst).copied().unwrap_or_default();
+    let names = [
+        labels.value(bursts.site_types[0], caller)?,
+        labels.value(bursts.site_types[1], line).unwrap_or_default(),
+    ];
+    Some(names.iter().flat_map(|name| name.bytes().chain([0])).fold(0xcbf2_9ce4_8422_2325, fnv))
+}
+
+/// One step of the hash of Fowler, Noll and Vo.
+fn fnv(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+}
+
+/// Calls that end the bursts of each cluster, half of the weight; and with the call before in its rank's sequence, the other half.
+fn traits(
+    frame: &Frame<'_>,
+    own: &[u32],
+    clustering: &Clustering,
+    points: &Points,
+    extent: &mut track::Frame,
+) {
+    let bursts = &frame.bursts;
+    let mut known = std::collections::BTreeMap::new();
+    let mut site_of = |burst: usize| {
+        let key = (bursts.caller.get(burst).copied(), bursts.line.get(burst).copied());
+        *known.entry(key).or_insert_with(|| site(frame, bursts, burst))
+    };
+    let mut before: Option<(Rank, u64)> = None;
+    for (&burst, label) in own.iter().zip(&clustering.labels).take(points.len()) {
+        let rank = bursts.rank[burst as usize];
+        let Some(site) = site_of(burst as usize) else { continue };
+        let last = before.filter(|(of, _)| *of == rank).map_or(0, |(_, site)| site);
+        before = Some((rank, site));
+        let Some(cluster) = label.place().and_then(|place| extent.clusters.get_mut(place)) else {
+            continue;
+        };
+        let weight = bursts.duration[burst as usize].max(0.0) / 2.0;
+        *cluster.traits.entry(site).or_insert(0.0) += weight;
+        let pair = last.to_le_bytes().into_iter().fold(site, fnv);
+        *cluster.traits.entry(pair).or_insert(0.0) += weight;
+    }
+}
+
+fn steps(frames: Vec<track::Frame>, windows: bool) -> (Vec<Step>, Vec<Requisites>) {
+    if windows {
+        let mut tracker = Tracker::new(Tracking::default());
+        let mut level = 0;
+        let mut requisites = Vec::new();
+        let steps = frames.into_iter().map(|frame| {
+            requisites.push(REQUISITES[level.min(REQUISITES.len() - 1)]);
+            let step = tracker.push(frame);
+            level = step.lowered;
+            step
+        });
+        let steps: Vec<Step> = steps.collect();
+        return (steps, requisites);
+    }
+    let mut best: Option<(usize, Vec<Step>, Requisites)> = None;
+    for (level, requisites) in REQUISITES.into_iter().enumerate() {
+        let how = Tracking { requisites: vec![requisites], ..Tracking::default() };
+        let mut tracker = Tracker::new(how);
+        let mut steps: Vec<Step> = frames.iter().map(|frame| tracker.push(frame.clone())).collect();
+        steps.iter_mut().for_each(|step| step.lowered = level);
+        let equivalent = steps
+            .iter()
+            .filter_map(|step| step.comparison.as_ref())
+            .filter(|one| one.is_equivalent)
+            .count();
+        if best.as_ref().is_none_or(|(most, ..)| equivalent > *most) {
+            best = Some((equivalent, steps, requisites));
+        }
+        if equivalent + 1 >= frames.len() {
+            break;
+        }
+    }
+    best.map_or_else(
+        || (Vec::new(), Vec::new()),
+        |(_, steps, requisites)| {
+            let all = vec![requisites; steps.len()];
+            (steps, all)
+        },
+    )
+}

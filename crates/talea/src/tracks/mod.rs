@@ -1,0 +1,160 @@
+//! `talea track`: the same kinds of computation in runs of different scales, or in windows of one run.
+//!
+//! Owns the way from inputs to objects that are followed. [`frames`] reads, [`follow`] clusters each frame on one scale and matches,
+//! [`fill`] makes the data that text, JSON and pictures show.
+
+mod fill;
+mod follow;
+mod frames;
+mod text;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use talea_cluster::DbscanError;
+use talea_cluster::dimension::DimensionError;
+use talea_cluster::prepare::PrepareError;
+use talea_model::{Nanos, Trace};
+use talea_report::data::clusters::TrackData;
+
+use crate::clusters::{Analysis, ClusterError, Source};
+use crate::exit::{Exit, Expected};
+use crate::terminal::{Palette, Progress};
+
+/// What to do.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Traces, runs or tables: one, if there are windows.
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Windows of one input.
+    pub(crate) windows: Option<Windows>,
+    /// Whether counts are multiplied by ranks.
+    pub(crate) per_task: PerTask,
+    /// How each frame is clustered.
+    pub(crate) analysis: Analysis,
+    pub(crate) svg: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
+    pub(crate) json: bool,
+}
+
+/// Windows of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Windows {
+    /// So many of the same length.
+    Count(u64),
+    /// Of this length.
+    Each(Nanos),
+}
+
+/// Whether counts are multiplied by the ranks of their frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PerTask {
+    /// If frames have different numbers of ranks
+    #[default]
+    Auto,
+    /// The whole problem is the same: strong scaling
+    Yes,
+    /// The part of a rank is the same: weak scaling
+    No,
+}
+
+/// Why nothing can be followed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TrackError {
+    /// An input.
+    #[error(transparent)]
+    Input(#[from] ClusterError),
+    /// Too few frames.
+    #[error("expected at least 2 inputs, or one with --windows, found {0}")]
+    Few(usize),
+    /// Windows of several inputs.
+    #[error("expected one input with --windows, found {0}")]
+    Many(usize),
+    /// Windows that are none.
+    #[error("expected 2 to {most} windows, found {found}", most = frames::MOST_WINDOWS)]
+    Windows {
+        /// How many there would be.
+        found: u64,
+    },
+    /// A frame without bursts.
+    #[error("expected bursts in every frame, {0} has none that pass")]
+    Empty(String),
+    /// No times to make windows of.
+    #[error("expected bursts with times for --windows, found a table without `begin` and `end`")]
+    NoTimes,
+    /// Dimensions.
+    #[error("{source}: `{frame}`")]
+    Dimension {
+        /// What is wrong.
+        source: DimensionError,
+        /// Where.
+        frame: String,
+    },
+    /// Preparation.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// Clustering.
+    #[error(transparent)]
+    Dbscan(#[from] DbscanError),
+    /// Standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl Expected for TrackError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Output(error) => Exit::of_output(error),
+            Self::Input(error) => error.exit(),
+            _ => Exit::Input,
+        }
+    }
+}
+
+/// The clusters of windows of a trace, without options: what a report shows. Nothing where there is nothing to follow.
+pub(crate) fn data(trace: &Trace, windows: u64) -> Option<TrackData> {
+    let source = Source { bursts: talea_cluster::bursts::bursts(trace), trace: None, seconds: 0.0 };
+    let options = Options {
+        inputs: Vec::new(),
+        windows: Some(Windows::Count(windows)),
+        per_task: PerTask::Auto,
+        analysis: Analysis::default(),
+        svg: None,
+        html: None,
+        json: false,
+    };
+    let sources = [source];
+    let mut frames = frames::frames(&sources, &options).ok()?;
+    frames.iter_mut().for_each(|frame| frame.trace = Some(trace));
+    let followed = follow::follow(&frames, &options).ok()?;
+    Some(fill::data(&frames, &followed, &options))
+}
+
+/// Reads, clusters, follows, writes.
+pub(crate) fn track(options: &Options) -> Result<(), TrackError> {
+    let mut progress = Progress::new();
+    let sources = frames::load(options, &mut progress)?;
+    let frames = frames::frames(&sources, options)?;
+    progress.step("clustering");
+    let followed = follow::follow(&frames, options)?;
+    let data = fill::data(&frames, &followed, options);
+    drop(progress);
+    if let Some(path) = &options.svg {
+        crate::clusters::write_file(path, &talea_report::track_svg(&data))?;
+    }
+    if let Some(path) = &options.html {
+        crate::clusters::write_file(path, &talea_report::track_html(&data))?;
+    }
+    let shown = if options.json {
+        // Keys are texts, and what is not finite becomes null: nothing can fail.
+        serde_json::to_string_pretty(&data).unwrap_or_default() + "\n"
+    } else {
+        text::lines(&data, Palette::stdout())
+            .into_iter()
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect()
+    };
+    let mut to = std::io::stdout().lock();
+    to.write_all(shown.as_bytes())?;
+    Ok(to.flush()?)
+}

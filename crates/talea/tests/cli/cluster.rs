@@ -1,0 +1,496 @@
+//! `talea cluster` and `talea track`: real traces of other tools, tables, and whatever else may be given to them.
+//!
+//! Real traces lie beside the checkout, or in `TALEA_DATA`; tests without them say so, and fail in CI. What clusters are is compared with
+//! scikit-learn.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use super::bench::{checkout, missing};
+
+fn data(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("TALEA_DATA").map_or_else(beside, PathBuf::from);
+    let path = folder.join("paraver").join(name);
+    if path.is_file() { Some(path) } else { missing(&format!("no trace `{}`", path.display())) }
+}
+
+const EPOCH: &str = "epoch_16proc.prv.gz";
+const LULESH: &str = "lulesh_4+4_with_uncores_sockets1+2.chop_5it.prv";
+
+fn talea<S: AsRef<std::ffi::OsStr>>(folder: &Path, words: &[S]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_talea")).args(words).current_dir(folder).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn json(folder: &Path, words: &[&str]) -> Value {
+    let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+    serde_json::from_str(&text(&talea(folder, &words))).unwrap()
+}
+
+/// What is said of input that cannot be used; its exit code is that of bad input.
+fn refused(folder: &Path, words: &[&str]) -> String {
+    let output = talea(folder, words);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+    said
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn json_keys_are_stable() {
+    let Some(path) = data(EPOCH) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let found = json(folder.path(), &["cluster", path.to_str().unwrap()]);
+    assert_eq!(
+        keys(&found).join(" "),
+        "input source bursts points ranks time_ns points_time_share left_out dimensions eps min_points eps_from tried \
+         subset check clusters noise noise_time_share spmd_score findings gaps seconds"
+    );
+    assert_eq!(
+        keys(&found["clusters"][0]).join(" "),
+        "id points ranks time_ns time_share mean_duration_ns median_duration_ns centroid low high eps spmd_score ipc mips \
+         site counters"
+    );
+    assert_eq!((&found["bursts"], &found["ranks"]), (&30_712.into(), &16.into()));
+    let clusters = found["clusters"].as_array().unwrap();
+    let points: u64 = clusters.iter().map(|one| one["points"].as_u64().unwrap()).sum();
+    assert_eq!(points + found["noise"].as_u64().unwrap(), found["points"].as_u64().unwrap());
+    let share = |one: &Value| one["time_share"].as_f64().unwrap();
+    assert!(clusters.windows(2).all(|pair| share(&pair[0]) >= share(&pair[1])));
+    assert!(found["spmd_score"].as_f64().unwrap() > 0.9);
+    // What the program does ten times, on every rank, and where.
+    assert!((0.4..0.6).contains(&share(&clusters[0])), "{}", clusters[0]);
+    assert_eq!(clusters[0]["site"]["line"], "partlist.F90:829");
+}
+
+#[test]
+fn every_trace_has_sensible_clusters_without_options() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, clusters, held) in [
+        (EPOCH, 5..40, 0.9),
+        ("epoch_4proc.prv.gz", 3..30, 0.9),
+        ("epoch_1proc.prv.gz", 2..20, 0.7),
+        (LULESH, 4..10, 0.95),
+        ("namd_24it.prv", 1..3, 0.95),
+    ] {
+        let Some(path) = data(name) else { return };
+        let path = path.to_str().unwrap();
+        let found = json(folder.path(), &["cluster", path]);
+        let count = found["clusters"].as_array().unwrap().len();
+        assert!(clusters.contains(&count), "{name}: {count} clusters");
+        let noise = found["noise_time_share"].as_f64().unwrap();
+        assert!(1.0 - noise > held, "{name}: {noise} of the time is noise");
+        let shown = text(&talea(folder.path(), &["cluster", path]));
+        let longest = shown.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest <= 100, "{name}: {longest} columns\n{shown}");
+    }
+}
+
+#[test]
+fn pictures_and_pages_are_whole() {
+    let Some(path) = data(LULESH) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = [
+        "cluster",
+        path.to_str().unwrap(),
+        "--svg",
+        "a.svg",
+        "--timeline",
+        "b.svg",
+        "--html",
+        "c.html",
+    ];
+    text(&talea(folder.path(), &words));
+    for name in ["a.svg", "b.svg"] {
+        let svg = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(
+            svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("Cluster 1: 51 %"),
+            "{name}"
+        );
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}");
+    }
+    let page = std::fs::read_to_string(folder.path().join("c.html")).unwrap();
+    assert!(page.contains("default-src 'none'") && page.contains("12 of 20 threads have no burst"));
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn a_labelled_trace_is_the_trace_with_labels() {
+    let Some(path) = data(LULESH) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = path.to_str().unwrap();
+    let first = json(folder.path(), &["cluster", path, "--out-prv", "labelled.prv"]);
+    let written = std::fs::read_to_string(folder.path().join("labelled.prv")).unwrap();
+    let (own, others): (Vec<&str>, Vec<&str>) =
+        written.lines().partition(|line| line.contains(":90000001:"));
+    let original = std::fs::read_to_string(path).unwrap();
+    assert_eq!(others.len(), original.lines().count());
+    // Begin and end of each burst.
+    assert_eq!(own.len(), 2 * 2_140);
+    assert!(own.iter().any(|line| line.ends_with(":90000001:6")), "Cluster 1");
+    let labels = std::fs::read_to_string(folder.path().join("labelled.pcf")).unwrap();
+    assert!(labels.contains("90000001") && labels.contains("Cluster 5"));
+    // Read again it says the same, and labelled again it is the same.
+    let again = json(folder.path(), &["cluster", "labelled.prv", "--out-prv", "again.prv"]);
+    assert_eq!((&first["clusters"], &first["noise"]), (&again["clusters"], &again["noise"]));
+    assert!(written == std::fs::read_to_string(folder.path().join("again.prv")).unwrap());
+    let states = written.lines().filter(|line| line.starts_with("1:")).count();
+    assert_eq!(states, original.lines().filter(|line| line.starts_with("1:")).count());
+}
+
+fn python() -> String {
+    let built = checkout().join("target/python/bin/python3");
+    let built = || built.exists().then(|| built.display().to_string());
+    std::env::var("TALEA_PYTHON").ok().or_else(built).unwrap_or_else(|| "python3".into())
+}
+
+/// Labels (-1 is noise) and core flags that scikit-learn gives points of two dimensions.
+fn reference(
+    folder: &Path,
+    rows: &[f64],
+    eps: f64,
+    min_points: u64,
+) -> Option<(Vec<i64>, Vec<u8>)> {
+    let bytes: Vec<u8> = rows.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    std::fs::write(folder.join("rows"), bytes).unwrap();
+    let output = Command::new(python())
+        .arg(checkout().join("crates/cluster/tests/reference.py"))
+        .args([
+            "scikit-learn",
+            "rows",
+            "2",
+            &eps.to_string(),
+            &min_points.to_string(),
+            "1",
+            "labels",
+        ])
+        .current_dir(folder)
+        .output();
+    if !output.as_ref().is_ok_and(|output| output.status.success()) {
+        return missing(&format!(
+            "`{}` with scikit-learn: scripts/setup.sh test: {output:?}",
+            python()
+        ));
+    }
+    let bytes = std::fs::read(folder.join("labels")).unwrap();
+    let (labels, core) = bytes.split_at(4 * rows.len());
+    let labels = labels.chunks_exact(8).map(|label| i64::from_ne_bytes(label.try_into().unwrap()));
+    Some((labels.collect(), core.to_vec()))
+}
+
+#[test]
+fn labels_of_real_bursts_are_those_of_scikit_learn() {
+    let Some(path) = data(EPOCH) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = ["cluster", path.to_str().unwrap(), "--csv", "bursts.csv", "--min-duration", "5us"];
+    let found = json(folder, &words);
+    let table = std::fs::read_to_string(folder.join("bursts.csv")).unwrap();
+    let mut lines = table.lines();
+    let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |name: &str| head.iter().position(|one| *one == name).unwrap();
+    let (cluster, ins, ipc) = (at("cluster"), at("PAPI_TOT_INS"), at("IPC"));
+    let mut ours = Vec::new();
+    let mut points = Vec::new();
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        if let Ok(label) = cells[cluster].parse::<i64>() {
+            ours.push(label);
+            points.push([cells[ins].parse::<f64>().unwrap().ln(), cells[ipc].parse().unwrap()]);
+        }
+    }
+    assert_eq!(points.len() as u64, found["points"].as_u64().unwrap());
+    // The scale of the preparation, written down once more.
+    let ends = |axis: usize| {
+        let values = points.iter().map(|point| point[axis]);
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high): (f64, f64), v| {
+            (low.min(v), high.max(v))
+        })
+    };
+    let ends = [ends(0), ends(1)];
+    let rows: Vec<f64> = points
+        .iter()
+        .flat_map(|point| {
+            [0, 1].map(|axis| {
+                (point[axis] / 2.0 - ends[axis].0 / 2.0) / (ends[axis].1 / 2.0 - ends[axis].0 / 2.0)
+            })
+        })
+        .collect();
+    let (eps, min_points) = (found["eps"].as_f64().unwrap(), found["min_points"].as_u64().unwrap());
+    let Some((labels, core)) = reference(folder, &rows, eps, min_points) else { return };
+    let check = |ours: &[i64]| {
+        let mut theirs = std::collections::BTreeMap::new();
+        let mut names = std::collections::BTreeSet::new();
+        for (place, (&our, &their)) in ours.iter().zip(&labels).enumerate() {
+            assert_eq!(our == 0, their < 0, "noise, burst {place}");
+            if core[place] == 1 {
+                let name = *theirs.entry(our).or_insert_with(|| {
+                    assert!(names.insert(their), "one cluster of theirs is two of ours");
+                    their
+                });
+                assert_eq!(name, their, "core point {place}");
+            }
+        }
+        assert_eq!(theirs.len(), found["clusters"].as_array().unwrap().len());
+    };
+    check(&ours);
+    // The same points as a table, without preparation.
+    let mut table = String::from("x,y\n");
+    for row in rows.chunks_exact(2) {
+        table.push_str(&format!("{},{}\n", row[0], row[1]));
+    }
+    std::fs::write(folder.join("points.csv"), table).unwrap();
+    let (eps, min_points) = (eps.to_string(), min_points.to_string());
+    let words = [
+        "cluster",
+        "points.csv",
+        "--columns",
+        "x,y",
+        "--eps",
+        &eps,
+        "--min-points",
+        &min_points,
+        "--no-prepare",
+        "--labels",
+        "own",
+    ];
+    text(&talea(folder, &words));
+    let own = std::fs::read_to_string(folder.join("own")).unwrap();
+    check(&own.lines().map(|line| line.parse().unwrap()).collect::<Vec<i64>>());
+}
+
+#[test]
+fn a_part_says_what_it_lost() {
+    let Some(path) = data(EPOCH) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for rule in ["ranks=8,random=15%", "random=25%", "ranks=8", "thin"] {
+        let found =
+            json(folder.path(), &["cluster", path.to_str().unwrap(), "--subset", rule, "--check"]);
+        assert_eq!(found["subset"]["rule"], rule);
+        assert!(found["subset"]["share"].as_f64().unwrap() < 1.0);
+        let index = found["check"]["adjusted_rand"].as_f64().unwrap();
+        assert!(index > 0.5, "{rule}: {index}");
+        let kept = found["check"]["clusters"].as_array().unwrap();
+        assert!(kept[0]["recall"].as_f64().unwrap() > 0.9, "{rule}: {}", kept[0]);
+    }
+}
+
+#[test]
+fn runs_and_windows_are_followed() {
+    let names = ["epoch_1proc.prv.gz", "epoch_4proc.prv.gz", EPOCH];
+    let Some(paths) = names.iter().map(|name| data(name)).collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
+    let words = [&["track"], &paths[..], &["--svg", "t.svg", "--html", "t.html"]].concat();
+    let found = json(folder.path(), &words);
+    assert_eq!(keys(&found).join(" "), "of per_task dimensions frames objects findings gaps");
+    assert_eq!((&found["of"], &found["per_task"]), (&"runs".into(), &true.into()));
+    let first = &found["objects"][0]["frames"];
+    assert!(
+        first.as_array().unwrap().iter().all(Value::is_object),
+        "the main loop is in all runs: {first}"
+    );
+    let mean = |at: usize| first[at]["mean_duration_ns"].as_f64().unwrap();
+    assert!(mean(0) > 3.0 * mean(1) && mean(1) > 3.0 * mean(2), "strong scaling: {first}");
+    let instructions = |at: usize| first[at]["instructions"].as_f64().unwrap();
+    assert!((0.9..1.1).contains(&(instructions(0) / instructions(2))), "the same work: {first}");
+    let svg = std::fs::read_to_string(folder.path().join("t.svg")).unwrap();
+    assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
+
+    let windows = json(folder.path(), &["track", paths[2], "--windows", "300ms"]);
+    let frames = windows["frames"].as_array().unwrap();
+    assert!(
+        frames.len() == 8 && frames.iter().any(|frame| frame["is_stable"] == true),
+        "{frames:?}"
+    );
+    let shown = text(&talea(folder.path(), &["track", paths[2], "--windows", "5"]));
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    assert!(refused(folder.path(), &["track", paths[2]]).contains("expected at least 2 inputs"));
+    assert!(
+        refused(folder.path(), &["track", paths[2], "--windows", "1ns"])
+            .contains("expected 2 to 1000 windows")
+    );
+}
+
+const HEAD: &str = "#Paraver (01/01/2026 at 10:00):100000_ns:1(2):1:2(1:1,1:1)\n";
+
+/// Two ranks with four bursts each, with instructions and cycles.
+fn small() -> String {
+    let mut out = String::from(HEAD);
+    for burst in 0..4 {
+        for task in 1..=2 {
+            let (begin, end) = (burst * 1_000, burst * 1_000 + 500 + task);
+            let place = format!("{task}:1:{task}:1");
+            out += &format!(
+                "1:{place}:{begin}:{end}:1\n2:{place}:{end}:50000001:1:42000050:{}:42000059:2000\n",
+                1_000 + burst
+            );
+            out += &format!("2:{place}:{}:50000001:0\n", begin + 900);
+        }
+    }
+    out
+}
+
+#[test]
+fn bad_input_gives_an_error_or_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |name: &str, content: &str| std::fs::write(folder.join(name), content).unwrap();
+    write("small.prv", &small());
+    let found = json(folder, &["cluster", "small.prv"]);
+    assert_eq!((&found["points"], &found["noise"]), (&8.into(), &0.into()), "{found}");
+    assert!(found["gaps"][0]["detail"].as_str().unwrap().contains("no labels"), "{found}");
+
+    write("empty.prv", "");
+    assert!(refused(folder, &["cluster", "empty.prv"]).contains("empty.prv"));
+    write("head.prv", HEAD);
+    let said = refused(folder, &["cluster", "head.prv"]);
+    assert!(said.contains("expected bursts to cluster, found none (no burst: "), "{said}");
+    assert!(refused(folder, &["cluster", "absent.prv"]).contains("absent.prv"));
+
+    // Without counters durations are compared; one burst alone is noise, or a cluster if one is enough.
+    write(
+        "plain.prv",
+        &format!("{HEAD}1:1:1:1:1:0:500:1\n1:1:1:1:1:600:1000:1\n1:2:1:2:1:0:450:1\n"),
+    );
+    assert_eq!(json(folder, &["cluster", "plain.prv"])["dimensions"][0]["name"], "duration");
+    write("one.prv", &format!("{HEAD}1:1:1:1:1:0:500:1\n"));
+    let one = json(folder, &["cluster", "one.prv"]);
+    assert_eq!(
+        (&one["points"], one["clusters"].as_array().unwrap().len()),
+        (&1.into(), 1),
+        "{one}"
+    );
+    // A burst without extent, and one that counts less than nothing.
+    write(
+        "odd.prv",
+        &small().replace("0:501:1\n", "501:501:1\n").replace("42000050:1003", "42000050:-5"),
+    );
+    let odd = json(folder, &["cluster", "odd.prv"]);
+    let gaps = odd["gaps"].to_string();
+    assert!(gaps.contains("2 counter values below zero were left out"), "{gaps}");
+    assert!(odd["points"].as_u64().unwrap() < 8);
+    let same = small()
+        .replace("42000050:1001", "42000050:1000")
+        .replace("42000050:1002", "42000050:1000")
+        .replace("42000050:1003", "42000050:1000");
+    write("same.prv", &same);
+    assert!(
+        json(folder, &["cluster", "same.prv"])["gaps"]
+            .to_string()
+            .contains("all points are in one place")
+    );
+    // Cut in the middle of a line; types that nothing names; labels that contradict.
+    write("cut.prv", &small()[..small().len() - 70]);
+    assert!(json(folder, &["cluster", "cut.prv"])["bursts"].as_u64().unwrap() >= 7);
+    write("unknown.prv", &small().replace("50000001", "77777777").replace("42000050", "42999999"));
+    assert_eq!(json(folder, &["cluster", "unknown.prv"])["dimensions"][0]["name"], "duration");
+    write(
+        "small.pcf",
+        "EVENT_TYPE\n7 42000050 (PAPI_TOT_CYC) Cycles\n7 42000059 (PAPI_TOT_INS) Instr\n7 42000050 (OTHER) x\n",
+    );
+    assert!(json(folder, &["cluster", "small.prv"])["points"] == 8);
+    let many: String = (0..100_000).map(|n| format!("{n} function number {n}\n")).collect();
+    write("small.pcf", &format!("EVENT_TYPE\n0 70000001 Caller\nVALUES\n{many}"));
+    assert!(json(folder, &["cluster", "small.prv"])["points"] == 8);
+
+    for (words, expected) in [
+        (
+            &["--min-points", "9"][..],
+            "expected --min-points of at most 8, the bursts that are left, found 9",
+        ),
+        (&["--min-points", "0"], "expected a number of at least 1"),
+        (&["--eps", "-1"], "expected auto, refine, or a number of at least 0"),
+        (&["--eps", "1e200"], "expected eps of 0, or between"),
+        (
+            &["--dimensions", "PAPI_L9"],
+            "expected a counter of the input (PAPI_TOT_INS, PAPI_TOT_CYC, duration), found `PAPI_L9`",
+        ),
+        (&["--dimensions", "PAPI_TOT_INS /"], "expected an expression as dimension 1"),
+        (&["--factor", "1"], "expected a factor for each of 2 dimensions, found 1"),
+        (&["--min-duration", "1s"], "(8 of 8: they are shorter than 1.00 s)"),
+        (&["--range", "IPC=5:9"], "(8 of 8: their IPC is out of range)"),
+        (&["--range", "IPC"], "expected EXPRESSION=LOW:HIGH"),
+        (&["--subset", "x"], "expected ranks=8"),
+        (&["--columns", "a"], "expected a counter of the input"),
+    ] {
+        std::fs::remove_file(folder.join("small.pcf")).ok();
+        let said = refused(folder, &[&["cluster", "small.prv"], words].concat());
+        assert!(said.contains(expected), "{words:?}: {said}");
+    }
+    let zero = json(folder, &["cluster", "small.prv", "--eps", "0", "--min-points", "2"]);
+    assert_eq!(
+        zero["clusters"].as_array().unwrap().len(),
+        4,
+        "the same work on both ranks: {zero}"
+    );
+}
+
+#[test]
+fn tables_are_read_and_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |name: &str, content: &str| std::fs::write(folder.join(name), content).unwrap();
+    write("t.csv", "name,x,y\na,0,0\nb,0,1\nc,,5\nd,9,NaN\ne,1,0\n");
+    let words = [
+        "cluster",
+        "t.csv",
+        "--columns",
+        "x,y",
+        "--eps",
+        "1",
+        "--min-points",
+        "3",
+        "--no-prepare",
+        "--labels",
+        "l",
+    ];
+    let found = json(folder, &words);
+    assert_eq!((&found["points"], &found["noise"]), (&3.into(), &0.into()), "{found}");
+    assert_eq!(found["left_out"].as_array().unwrap().len(), 2);
+    assert_eq!(std::fs::read_to_string(folder.join("l")).unwrap(), "1\n1\n0\n0\n1\n");
+    assert!(found["time_ns"].is_null() && found["clusters"][0]["time_share"].is_null());
+    assert!(found["seconds"]["cluster"].as_f64().unwrap() >= 0.0);
+    let said = refused(folder, &["cluster", "t.csv", "--columns", "x,name"]);
+    assert!(
+        said.contains("line 2, column 1 (name): expected a number, found `a`: `t.csv`"),
+        "{said}"
+    );
+    assert!(
+        refused(folder, &["cluster", "t.csv", "--columns", "z"])
+            .contains("expected a column of the table (name, x, y), found `z`")
+    );
+    assert!(
+        refused(
+            folder,
+            &["cluster", "t.csv", "--columns", "x", "--min-points", "2", "--out-prv", "o.prv"]
+        )
+        .contains("--out-prv needs a trace")
+    );
+    write("empty.csv", "");
+    assert!(refused(folder, &["cluster", "empty.csv"]).contains("expected names of columns"));
+    write("nan.csv", "x,y\nNaN,NaN\n,\n");
+    assert!(
+        refused(folder, &["cluster", "nan.csv", "--columns", "x,y"])
+            .contains("2 of 2: they lack x")
+    );
+    // What is written is read again.
+    std::fs::write(folder.join("small.prv"), small()).unwrap();
+    let first = json(folder, &["cluster", "small.prv", "--csv", "again.csv"]);
+    let again = json(folder, &["cluster", "again.csv"]);
+    assert_eq!((&first["points"], &first["spmd_score"]), (&again["points"], &again["spmd_score"]));
+    let time = |value: &Value| value["clusters"][0]["time_ns"].as_f64().unwrap();
+    assert_eq!(time(&first), time(&again));
+}
