@@ -18,6 +18,7 @@ const HELP: &str = "cargo xtask TASK
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
   bench mpi              nanoseconds and run time that recording adds
   bench flow             size of recordings, speed of reading and of bringing ranks together
+  bench fold             folding a real trace and a million samples, beside a spline and kriging
   bench cluster          clustering, beside Python packages, and whole tables
   bench topo             reading, drawing, measuring and replaying the view of a node
 ";
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         }
         ["bench", "mpi"] => bench::mpi::run(),
         ["bench", "flow"] => bench::flow::run(),
+        ["bench", "fold"] => bench::fold::run(),
         ["bench", "cluster"] => bench::cluster::run(),
         ["bench", "topo"] => bench::topo::run(),
         _ => Err(HELP.to_owned()),

@@ -5,12 +5,14 @@
 //! columnar [`Trace`]. Names are those of the trace's own labels. What ends nowhere is left out and counted.
 
 mod anchors;
+mod borders;
 mod choose;
 mod columns;
 mod spans;
 mod without;
 
 pub use self::anchors::anchors;
+pub use self::borders::borders;
 pub use self::choose::{Choice, ChooseError, Wanted, choose};
 pub use self::columns::{MOST_COUNTERS, ProbeColumns, StackColumns, counter_name, probes, stacks};
 pub use self::spans::instances;

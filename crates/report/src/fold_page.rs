@@ -256,3 +256,100 @@ fn differences(data: &FoldedData) -> String {
         &rows,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::folded::{
+        FoldedBand, FoldedCounter, FoldedCoverage, FoldedJump, FoldedLine, FoldedRegion, FoldedRun,
+    };
+
+    /// A region whose names are hostile and whose numbers are partly absent.
+    fn sample(name: &str) -> FoldedData {
+        let absent = f64::NAN;
+        let band = FoldedBand {
+            value: vec![1.0, 2.0, absent, 3.0],
+            low: vec![0.5, absent, absent, 2.0],
+            high: vec![1.5, absent, f64::INFINITY, 4.0],
+        };
+        let counter = FoldedCounter {
+            name: name.to_owned(),
+            samples: 9,
+            instances: 3,
+            mean_rate: 2.0,
+            jumps: vec![FoldedJump { at: 0.5, within: absent, height: -1.0 }],
+            rate: band.clone(),
+            accumulated: band,
+            points: vec![[0.2, 1.0], [0.4, absent], [0.6, 1e30]],
+            ..FoldedCounter::default()
+        };
+        let run = |from, to, routine: Option<&str>| FoldedRun {
+            from,
+            to,
+            routine: routine.map(str::to_owned),
+            mixed: vec![name.to_owned()],
+            ..FoldedRun::default()
+        };
+        let line = |from, to, line| FoldedLine {
+            from,
+            to,
+            routine: Some(name.to_owned()),
+            line,
+            file: Some(name.to_owned()),
+            share: 0.5,
+            samples: 4,
+        };
+        let all = FoldedGroup {
+            name: name.to_owned(),
+            mean_ns: Nanos(1_000),
+            spread: absent,
+            coverage: FoldedCoverage {
+                samples: 9,
+                hole_at: 0.2,
+                hole: 0.5,
+                ..FoldedCoverage::default()
+            },
+            counters: vec![counter],
+            stack: vec![run(0.0, 0.5, Some(name)), run(0.5, 1.0, None)],
+            lines: vec![
+                line(0.0, 0.5, Some(u32::MAX)),
+                line(0.5, 1.0, Some(1)),
+                line(0.9, 1.0, None),
+            ],
+            ..FoldedGroup::default()
+        };
+        FoldedData {
+            region: FoldedRegion { name: name.to_owned(), ..FoldedRegion::default() },
+            findings: vec![name.to_owned()],
+            parts: vec![all.clone(), FoldedGroup::default()],
+            all,
+            ..FoldedData::default()
+        }
+    }
+
+    #[test]
+    fn names_are_harmless_and_absent_numbers_are_not_drawn() {
+        let data = sample("</title><script>alert(1)</script>");
+        for text in [fold_html(&data), fold_svg(&data)] {
+            assert!(!text.contains("<script") && text.contains("&lt;script&gt;"));
+            let coordinates = ["=\"NaN", "=\"inf", "MNaN", "LNaN", " NaN\""];
+            assert!(coordinates.iter().all(|wrong| !text.contains(wrong)), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_nothing() {
+        let page = fold_html(&FoldedData::default());
+        assert!(page.contains("gaps: none") && page.ends_with("</html>\n"));
+    }
+
+    #[test]
+    fn curves_and_call_stack_share_their_axis() {
+        let picture = fold_svg(&sample("f"));
+        // The first panel's grid begins where the strip's first routine does: 62 pixels from the left.
+        assert!(picture.contains("<path class=\"grid\" d=\"M62.0 "), "{picture}");
+        assert!(picture.contains("<rect class=\"run c0\" x=\"62.0\""), "{picture}");
+        // Both end at the same place: half of the area's width after half of the region.
+        assert!(picture.contains("<rect class=\"turns\" x=\"631.0\""), "{picture}");
+    }
+}

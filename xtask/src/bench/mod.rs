@@ -5,6 +5,7 @@
 
 pub(crate) mod cluster;
 pub(crate) mod flow;
+pub(crate) mod fold;
 pub(crate) mod mpi;
 mod programs;
 pub(crate) mod topo;

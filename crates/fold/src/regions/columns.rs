@@ -2,7 +2,7 @@
 //!
 //! Owns which records are readings of counters and which are samples with a stack, and the names of counters. Counters stay deltas, as
 //! the trace has them; where one was not read its column is NaN, so that sets which take turns stay apart. Only records of locations that have
-//! instances, and within their time, are taken; of more than [`MOST_COUNTERS`] counters those with the most readings.
+//! instances are taken; of more than [`MOST_COUNTERS`] counters those with the most readings.
 
 use std::collections::BTreeMap;
 
@@ -111,6 +111,19 @@ fn reach(spans: &Spans) -> BTreeMap<u32, (Nanos, Nanos)> {
     found
 }
 
+/// Rows of events on locations that have instances.
+fn rows_of<'a>(trace: &'a Trace, spans: &Spans) -> impl Iterator<Item = usize> + 'a {
+    let mut known = vec![false; trace.locations.len()];
+    for &location in &spans.location {
+        if let Some(known) = known.get_mut(location as usize) {
+            *known = true;
+        }
+    }
+    let rows = trace.events.location.iter().enumerate();
+    rows.filter(move |(_, location)| known.get(**location as usize) == Some(&true))
+        .map(|(row, _)| row)
+}
+
 /// Rows of events within the instances' time.
 fn rows_within<'a>(trace: &'a Trace, spans: &Spans) -> impl Iterator<Item = usize> + 'a {
     let count = trace.locations.len();
@@ -132,7 +145,7 @@ pub fn probes(trace: &Trace, spans: &Spans, wanted: &[String]) -> ProbeColumns {
     let names = Names::new(trace);
     let mut readings = BTreeMap::<u32, u64>::new();
     let mut rows = Vec::new();
-    for row in rows_within(trace, spans) {
+    for row in rows_of(trace, spans) {
         let Some(pairs) = trace.events.pairs(row) else { continue };
         let mut any = false;
         for &event_type in trace.events.types.get(pairs).unwrap_or_default() {

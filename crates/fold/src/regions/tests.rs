@@ -198,6 +198,42 @@ fn what_happens_in_mpi_is_cut_out() {
     assert_eq!((samples.routines, samples.lines), (vec![4, 4], vec![8, 7]));
 }
 
+#[test]
+fn borders_between_readings_share_what_was_counted() {
+    const C: u32 = 42_000_050;
+    const D: u32 = 42_000_059;
+    let trace = made(
+        1,
+        &[
+            (0, 0, &[(C, 0)]),
+            (0, 100, &[(I, 1)]),
+            (0, 200, &[(C, 40)]),
+            (0, 300, &[(I, 2)]),
+            (0, 350, &[(I, 0)]),
+            (0, 400, &[(C, 80)]),
+            (0, 450, &[(D, 0)]),
+            (0, 500, &[(I, 3)]),
+            (0, 550, &[(C, 7)]),
+            (0, 600, &[(I, 0)]),
+        ],
+    );
+    let spans = instances(&trace, Region::Value { event_type: I, value: None });
+    let mut columns = probes(&trace, &spans, &[]);
+    borders(&mut columns, &spans);
+    let of_c: Vec<(u64, f64)> =
+        columns.time.iter().map(|time| time.0).zip(columns.values[0].iter().copied()).collect();
+    let known: Vec<(u64, f64)> = of_c.into_iter().filter(|one| !one.1.is_nan()).collect();
+    // Nothing is made up at 500, where another set of counters was read before.
+    assert_eq!(
+        known,
+        [(0, 0.0), (100, 20.0), (200, 20.0), (300, 40.0), (350, 20.0), (400, 20.0), (550, 7.0)]
+    );
+    let counters = columns.counters();
+    let folded = crate::project(&spans.columns(), &columns.probes(&counters), &[0, 1, 2]);
+    assert_eq!((&folded[0].totals[..], &folded[0].instances[..]), (&[60.0, 20.0][..], &[0, 1][..]));
+    assert!(columns.gaps.iter().next().unwrap().detail.starts_with("3 begins and ends"));
+}
+
 proptest! {
     #[test]
     fn any_events_give_instances_that_end(
@@ -215,6 +251,7 @@ proptest! {
             prop_assert_eq!(spans.len() as u64, one.instances);
             prop_assert!(spans.begin.iter().zip(&spans.end).all(|(begin, end)| begin <= end));
             let mut columns = probes(&trace, &spans, &[]);
+            borders(&mut columns, &spans);
             let mut samples = stacks(&trace, &spans);
             without_mpi(&trace, &mut spans, &mut columns, &mut samples);
             prop_assert_eq!(samples.starts.len(), samples.time.len() + 1);

@@ -284,6 +284,7 @@ fn prepare(
         }
     }
     let mut probes = regions::probes(trace, &spans, &[]);
+    regions::borders(&mut probes, &spans);
     let mut stacks = regions::stacks(trace, &spans);
     if what.extent == Extent::WithoutMpi {
         regions::without_mpi(trace, &mut spans, &mut probes, &mut stacks);
