@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints the tables of docs/benchmarks.md, measured on this machine: cost of a call, run time, sizes, speed of reading, the view of a node.
 #
-#   bench.sh [mpi|flow|topo]      default: all
+#   bench.sh [mpi|flow|topo|sample]      default: all
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 cargo build --release --workspace
 make --no-print-directory -C apps
-[ $# -gt 0 ] || set -- mpi flow topo
+[ $# -gt 0 ] || set -- mpi flow topo sample
 for table in "$@"; do
     cargo xtask bench "$table"
 done

@@ -9,6 +9,7 @@ mod exercise;
 #[path = "../../crates/run/tests/hostile/mutate.rs"]
 mod mutate;
 mod node;
+mod sampled;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,7 +30,7 @@ const SAMPLES: &str = "crates/run/tests/samples";
 const PROGRAMS: &str = "apps/bin";
 /// Objects of machines in all versions of hwloc's XML.
 const OBJECTS: &str = "crates/topology/tests/samples";
-const TARGETS: [&str; 11] = [
+const TARGETS: [&str; 12] = [
     "live",
     "structure",
     "container",
@@ -41,6 +42,7 @@ const TARGETS: [&str; 11] = [
     "recording",
     "trace",
     "monitors",
+    "samples",
 ];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
@@ -101,6 +103,7 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
         "recording" => node::recordings(&folder, "node.talea")?,
         "trace" => node::recordings(&folder, "node.trace")?,
         "monitors" => node::monitors(),
+        "samples" => sampled::files()?,
         _ => seeds(target)?,
     };
     for case in first..first + count {
@@ -200,6 +203,14 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "monitors" => {
             mutate(random, &mut bytes, other);
             node::monitor_text(&bytes)?;
+        }
+        "samples" => {
+            if random.below(4) > 0 {
+                sampled::damage(random, &mut bytes)?;
+            } else {
+                mutate(random, &mut bytes, other);
+            }
+            sampled::file(&bytes)?;
         }
         "symbols" => symbols(random, bytes, other, folder)?,
         _ => return Err(format!("no target `{target}`, expected one of {}", TARGETS.join(", "))),

@@ -18,6 +18,7 @@ const HELP: &str = "cargo xtask TASK
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
   bench mpi              nanoseconds and run time that recording adds
   bench flow             size of recordings, speed of reading and of bringing ranks together
+  bench sample           run time that samples at 100 Hz add
   bench topo             reading, drawing, measuring and replaying the view of a node
 ";
 
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         }
         ["bench", "mpi"] => bench::mpi::run(),
         ["bench", "flow"] => bench::flow::run(),
+        ["bench", "sample"] => bench::sample::run(),
         ["bench", "topo"] => bench::topo::run(),
         _ => Err(HELP.to_owned()),
     };

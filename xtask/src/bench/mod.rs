@@ -6,6 +6,7 @@
 pub(crate) mod flow;
 pub(crate) mod mpi;
 mod programs;
+pub(crate) mod sample;
 pub(crate) mod topo;
 
 use std::path::{Path, PathBuf};
