@@ -73,7 +73,6 @@ pub(super) fn damage(random: &mut Random, bytes: &mut Vec<u8>) -> Result<(), Str
             writer.append(tag, &payload).map_err(|error| error.to_string())?;
         }
     }
-    drop(writer);
     *bytes = new;
     Ok(())
 }

@@ -101,7 +101,10 @@ fn shares_of_openmp_threads_are_those_of_the_program() {
         let whole = process.threads[0].samples.stacks.iter();
         let rooted = whole.filter(|&&stack| process.stacks.is_whole(stack)).count();
         if unwind == "dwarf" {
-            assert!(functions["main"] * 3 > process.threads[0].samples.stacks.len(), "{functions:?}");
+            assert!(
+                functions["main"] * 3 > process.threads[0].samples.stacks.len(),
+                "{functions:?}"
+            );
             assert!(rooted * 10 > process.threads[0].samples.stacks.len() * 9);
         }
     }
@@ -109,7 +112,8 @@ fn shares_of_openmp_threads_are_those_of_the_program() {
     assert!(view.contains("three") && view.contains("shares.c:"), "{view}");
     let json = bench.json(&["show", "dwarf", "samples", "--json"]);
     assert_eq!(json[0]["rank"], serde_json::Value::Null);
-    let total: f64 = json[0]["lines"].as_array().unwrap().iter().map(|l| l["share"].as_f64().unwrap()).sum();
+    let total: f64 =
+        json[0]["lines"].as_array().unwrap().iter().map(|l| l["share"].as_f64().unwrap()).sum();
     assert!((total - 1.0).abs() < 1e-6, "{total}");
 }
 
@@ -138,9 +142,14 @@ fn ranks_are_sampled_and_probed_under_every_mpi() {
             let caller = process.threads.iter().find(|thread| thread.number == Some(0)).unwrap();
             assert!(caller.samples.series.len() > 20);
             assert!(caller.probes.series.len() > 20, "{} probes", caller.probes.series.len());
-            assert!(caller.probes.series.times.iter().all(|&time| {
-                process.begin.0 <= time && time <= process.end.0
-            }));
+            assert!(
+                caller
+                    .probes
+                    .series
+                    .times
+                    .iter()
+                    .all(|&time| { process.begin.0 <= time && time <= process.end.0 })
+            );
             let (functions, _) = places(process);
             let all = process.samples();
             assert!(functions["main"] * 10 > all * 9, "main in {} of {all}", functions["main"]);
