@@ -11,6 +11,7 @@ mod models;
 #[path = "../../crates/run/tests/hostile/mutate.rs"]
 mod mutate;
 mod node;
+mod sampled;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,7 +34,7 @@ const PROGRAMS: &str = "apps/bin";
 const OBJECTS: &str = "crates/topology/tests/samples";
 /// Files of metrics.
 const MODELS: &str = "crates/formats/tests/samples";
-const TARGETS: [&str; 16] = [
+const TARGETS: [&str; 17] = [
     "live",
     "structure",
     "container",
@@ -50,6 +51,7 @@ const TARGETS: [&str; 16] = [
     "likwid",
     "tables",
     "bursts",
+    "samples",
 ];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
@@ -112,6 +114,7 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
         "monitors" => node::monitors(),
         "tables" => bursts::tables(),
         "bursts" => bursts::traces(),
+        "samples" => sampled::files()?,
         _ => seeds(target)?,
     };
     for case in first..first + count {
@@ -224,6 +227,14 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "bursts" => {
             mutate(random, &mut bytes, other);
             bursts::trace(&bytes)?;
+        }
+        "samples" => {
+            if random.below(4) > 0 {
+                sampled::damage(random, &mut bytes)?;
+            } else {
+                mutate(random, &mut bytes, other);
+            }
+            sampled::file(&bytes)?;
         }
         "symbols" => symbols(random, bytes, other, folder)?,
         _ => return Err(format!("no target `{target}`, expected one of {}", TARGETS.join(", "))),

@@ -104,7 +104,7 @@ impl Unwinder {
         bias: u64,
         range: Range<u64>,
     ) -> Result<(), TablesError> {
-        self.add(Image::File(Arc::new(map_file(path)?)), bias, range)
+        self.add(&Image::File(Arc::new(map_file(path)?)), bias, range)
     }
 
     /// The same from the bytes of its file.
@@ -114,11 +114,11 @@ impl Unwinder {
         bias: u64,
         range: Range<u64>,
     ) -> Result<(), TablesError> {
-        self.add(Image::Copy(bytes.into()), bias, range)
+        self.add(&Image::Copy(bytes.into()), bias, range)
     }
 
-    fn add(&mut self, image: Image, bias: u64, range: Range<u64>) -> Result<(), TablesError> {
-        let file = ElfFile64::<Endianness>::parse(&*image)?;
+    fn add(&mut self, image: &Image, bias: u64, range: Range<u64>) -> Result<(), TablesError> {
+        let file = ElfFile64::<Endianness>::parse(&**image)?;
         let section = |name: &str| {
             let section = file.section_by_name(name)?;
             let (from, length) = section.file_range()?;

@@ -72,13 +72,8 @@ enum Command {
     Cluster(Box<cluster::ClusterArgs>),
     Track(Box<cluster::TrackArgs>),
     Convert(convert::ConvertArgs),
-<<<<<<< HEAD
-    Fold(Box<fold::FoldArgs>),
-    Metrics(metrics::MetricsArgs),
-=======
     Metrics(metrics::MetricsArgs),
     Fold(Box<fold::FoldArgs>),
->>>>>>> main
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
@@ -153,7 +148,7 @@ struct RunArgs {
     /// Take a sample of a thread each time that a counter has grown so far: instructions=50M
     #[arg(long, value_name = "COUNTER=PERIOD", value_parser = values::growth)]
     sample_counter: Option<(String, u64)>,
-    /// Counters of each sample, as `talea topo --list-counters` has them; repeated: sets that take turns [default: what
+    /// Counters of each sample, as `talea topo --counters` has them; repeated: sets that take turns [default: what
     /// exists of instructions, cycles, cache-misses, branch-misses and the kernel's own counts]
     #[arg(long, value_name = "A,B[,..]", requires = "sampling")]
     counters: Vec<String>,

@@ -22,6 +22,7 @@ mod cli {
     mod names;
     mod real;
     mod record;
+    mod sample;
     mod show;
     mod slurm;
     mod special;

@@ -8,6 +8,7 @@ pub(crate) mod flow;
 pub(crate) mod fold;
 pub(crate) mod mpi;
 mod programs;
+pub(crate) mod sample;
 pub(crate) mod topo;
 
 use std::path::{Path, PathBuf};

@@ -93,7 +93,7 @@ fn work(options: &Options) {
     };
     match select(&Root::machine(), &options.request) {
         Ok(selected) => {
-            for gap in selected.gaps.iter() {
+            for gap in &selected.gaps {
                 helper.gaps.push((gap.kind, gap.detail.clone()));
             }
             helper.selected = Some(selected);
@@ -239,7 +239,11 @@ impl Helper<'_> {
             };
             self.file = Some(file);
         }
-        let Some(mut file) = self.file.take() else { return };
+        let Some(mut file) = self.file.take() else {
+            // Nobody will hear of threads that have ended without a sample.
+            self.threads.retain(|_, watched| !watched.ended);
+            return;
+        };
         // Without room on the disk samples end here, which the missing end of the file tells.
         if self.append(&mut file, end).and_then(|()| file.flush()).is_err() {
             self.failed = true;
@@ -367,7 +371,7 @@ fn nanos([before, after]: [(u64, u64); 2]) -> impl Fn(u64) -> u64 + Copy {
         let span = after.0.saturating_sub(before.0);
         let back = i128::from(ticks) - i128::from(after.0);
         if span == 0 {
-            let nanos = back * i128::from(clock::rate()) >> 32;
+            let nanos = (back * i128::from(clock::rate())) >> 32;
             return (i128::from(after.1) + nanos).max(0) as u64;
         }
         let nanos = back * i128::from(after.1 - before.1) / i128::from(span);

@@ -174,7 +174,9 @@ impl Record {
             Self::Samples(entries, stacks) => {
                 put_entries(out, entries);
                 // Unknown is 0.
-                stacks.iter().for_each(|&s| put_number(out, u64::from(s.wrapping_add(1))));
+                for &stack in stacks {
+                    put_number(out, u64::from(stack.wrapping_add(1)));
+                }
             }
             Self::Probes(entries, whats) => {
                 put_entries(out, entries);
@@ -257,7 +259,9 @@ fn small(from: &mut Cursor<'_>) -> Option<u32> {
 
 fn put_all<T>(out: &mut Vec<u8>, all: &[T], mut put: impl FnMut(&mut Vec<u8>, &T)) {
     put_number(out, all.len() as u64);
-    all.iter().for_each(|one| put(out, one));
+    for one in all {
+        put(out, one);
+    }
 }
 
 /// A list; each entry takes a byte at least, which bounds what is believed of its length.
@@ -279,6 +283,7 @@ fn put_option(out: &mut Vec<u8>, value: Option<u64>) {
     }
 }
 
+#[expect(clippy::option_option, reason = "the outer one is of the bytes")]
 fn get_option(from: &mut Cursor<'_>) -> Option<Option<u64>> {
     match from.byte()? {
         0 => Some(None),

@@ -37,15 +37,20 @@ impl Buffer {
         (self.map.len() - self.page) as u64
     }
 
+    /// The kernel's page, which begins a page of memory.
+    fn page(&self) -> *mut Page {
+        self.map.as_mut_ptr().cast()
+    }
+
     fn head(&self) -> &AtomicU64 {
         // SAFETY: the first page is the kernel's page of this layout, mapped for as long as `self`, and both sides treat the
         // number as atomic.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.map.as_mut_ptr().cast::<Page>()).data_head) }
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.page()).data_head) }
     }
 
     fn tail(&self) -> &AtomicU64 {
         // SAFETY: as above.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.map.as_mut_ptr().cast::<Page>()).data_tail) }
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.page()).data_tail) }
     }
 
     /// Gives each record since the last call - its type and what follows its head - and makes room; gives how many bytes these

@@ -1,6 +1,6 @@
 //! Reading a counter of the own thread without a system call.
 //!
-//! Owns the page that the kernel keeps of an event, and the instruction `rdpmc`. See `perf_event_open(2)`, "cap_user_rdpmc", and
+//! Owns the page that the kernel keeps of an event, and the instruction `rdpmc`. See `perf_event_open(2)`, `cap_user_rdpmc`, and
 //! `tools/lib/perf/mmap.c` of Linux.
 
 use std::fs::File;
@@ -49,12 +49,16 @@ impl EventPage {
         Ok(Self { map })
     }
 
+    fn page(&self) -> *const Page {
+        self.map.as_ptr().cast()
+    }
+
     /// True if the kernel lets users read this counter by instruction.
     pub(crate) fn is_readable(&self) -> bool {
         if !cfg!(target_arch = "x86_64") {
             return false;
         }
-        let page = self.map.as_ptr().cast::<Page>();
+        let page = self.page();
         // SAFETY: the page has this layout and stays mapped; the bits are read as the kernel writes them.
         let bits = unsafe { (&raw const (*page).__bindgen_anon_1).cast::<u64>().read_volatile() };
         // cap_user_rdpmc is the third bit.
@@ -64,7 +68,7 @@ impl EventPage {
     /// The count; none if it is not on the PMU now. The calling thread is the one that the event counts.
     #[doc(alias = "rdpmc")]
     pub(crate) fn read(&self) -> Option<u64> {
-        let page = self.map.as_ptr().cast::<Page>();
+        let page = self.page();
         for _ in 0..100 {
             // SAFETY: the page has this layout and stays mapped; `lock` tells whether it changed in between.
             unsafe {

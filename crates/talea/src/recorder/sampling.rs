@@ -65,7 +65,7 @@ pub(crate) enum SamplingError {
 fn hint(nearest: Option<&str>) -> String {
     match nearest {
         Some(name) => format!(", did you mean `{name}`?"),
-        None => " (`talea topo --list-counters` has all)".to_owned(),
+        None => " (`talea topo --counters` has all)".to_owned(),
     }
 }
 
