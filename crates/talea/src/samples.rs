@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use talea_model::{Frame, Gaps, Module, ResolvedFrame};
+use talea_model::{Frame, Gap, GapKind, Gaps, Module, ResolvedFrame};
 use talea_run::samples::{self, RunSamples};
 use talea_run::{Resolver, RunDirectory, SiteTable};
 
@@ -49,8 +49,23 @@ impl SampleSites {
             .map(|process| process.modules.iter().map(number).collect())
             .collect();
         let frames = table.addresses.into_iter().map(|one| (one.address, one.frames)).collect();
-        Self { frames, modules, gaps: table.gaps }
+        Self { frames, modules, gaps: together(&table.gaps) }
     }
+}
+
+/// Samples fall into every library that a program uses, of most of which nobody needs the lines: one sentence instead of many.
+fn together(gaps: &Gaps) -> Gaps {
+    let (unresolved, mut rest): (Vec<&Gap>, Vec<&Gap>) =
+        gaps.iter().partition(|gap| gap.kind == GapKind::Unresolved);
+    let count = unresolved.iter().map(|gap| gap.count).sum();
+    let detail = format!("{count} sampled addresses in libraries without symbols or without lines");
+    let one = Gap { kind: GapKind::Unresolved, rank: None, detail, count };
+    if !unresolved.is_empty() {
+        rest.push(&one);
+    }
+    let mut together = Gaps::default();
+    rest.into_iter().for_each(|gap| together.note(gap.clone()));
+    together
 }
 
 fn resolve(samples: &RunSamples) -> SiteTable {

@@ -37,7 +37,7 @@ class StudyView {
   }
 
   private draw(study: Study): void {
-    this.panel.note.textContent = plain(study.title, 120);
+    this.panel.note.textContent = plain(`${study.title} \u00b7 ${study.note}`, 120);
     const table = new Table<Line>({
       label: TITLES[this.kind], sort: -1, first: 12,
       columns: study.columns.map((column, at) => ({

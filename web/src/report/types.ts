@@ -29,6 +29,7 @@ export interface Study {
   kind: "inside" | "kinds" | "drift";
   loop_id?: number;
   title: string;
+  note: string;
   findings: string[];
   pictures: { caption: string; svg: string }[];
   columns: { head: string; unit: string }[];

@@ -7,6 +7,7 @@ pub(crate) mod cluster;
 pub(crate) mod flow;
 pub(crate) mod fold;
 pub(crate) mod mpi;
+pub(crate) mod paraver;
 mod programs;
 pub(crate) mod sample;
 pub(crate) mod topo;

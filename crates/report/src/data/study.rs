@@ -14,8 +14,10 @@ pub struct Study {
     /// The loop whose iterations were studied; absent where it is the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_id: Option<LoopId>,
-    /// What was studied, in some words.
+    /// What was studied, in a few words: the name that it is chosen by where there are several.
     pub title: String,
+    /// How much of it, in a few words.
+    pub note: String,
     /// What matters, a sentence each, most important first.
     pub findings: Vec<String>,
     /// In the order in which they are shown.

@@ -122,9 +122,10 @@ fn folded_study(data: &FoldedData, loop_id: Option<LoopId>, known: &Gaps) -> Stu
     Study {
         kind: StudyKind::Inside,
         loop_id,
-        title: format!(
-            "{}: {} of {} executions folded, {} each",
-            data.region.of, group.folded, group.found, group.mean_ns
+        title: data.region.of.clone(),
+        note: format!(
+            "{} of {} executions folded, {} each",
+            group.folded, group.found, group.mean_ns
         ),
         findings: data.findings.clone(),
         pictures: vec![Picture {
@@ -175,7 +176,8 @@ fn kinds(data: &ClusterData, known: &Gaps) -> Study {
     Study {
         kind: StudyKind::Kinds,
         loop_id: None,
-        title: format!("{} clusters of {} bursts of computation", data.clusters.len(), data.points),
+        title: format!("{} clusters", data.clusters.len()),
+        note: format!("of {} bursts of computation", data.points),
         findings: data.findings.clone(),
         pictures: vec![
             Picture {
@@ -201,9 +203,9 @@ fn drifts(data: &TrackData, known: &Gaps) -> Study {
     Study {
         kind: StudyKind::Drift,
         loop_id: None,
-        title: format!(
-            "{} kinds of computation followed through {} windows of {}",
-            data.objects.len(),
+        title: format!("{} kinds of computation", data.objects.len()),
+        note: format!(
+            "followed through {} windows of {}",
             data.frames.len(),
             Nanos(end.saturating_sub(begin) / (data.frames.len() as u64).max(1))
         ),
