@@ -21,6 +21,8 @@ const RADII: (f64, f64, usize) = (0.005, 0.1, 10);
 const NEARLY: f64 = 0.03;
 /// Values that differ by this share of themselves are alike.
 const ALIKE: f64 = 0.05;
+/// All values are alike where this part of their extent already is.
+const NARROW: f64 = 0.5;
 /// Of more points than these the knee alone decides: trying would take minutes.
 const MOST_TRIED: usize = 300_000;
 
@@ -100,7 +102,8 @@ fn alike(scales: &[Scale]) -> f64 {
         (width > 0.0).then(|| step / width * scale.factor)
     };
     let least = scales.iter().filter_map(of).fold(f64::INFINITY, f64::min);
-    if least.is_finite() { least } else { 0.0 }
+    // Values that spread more than that have differences that mean something, however many are alike.
+    if least.is_finite() && least >= NARROW { least } else { 0.0 }
 }
 
 /// The score of a clustering's sequences.
@@ -152,6 +155,7 @@ pub fn choose(
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "figures that are exact")]
 mod tests {
     use super::*;
 
@@ -209,6 +213,10 @@ mod tests {
             (radii.len(), chosen.clustering.clusters.len(), chosen.clustering.noise()),
             (1, 1, 0)
         );
+        // Values from .1 to .9 are told apart as finely as any.
+        let wide = Scale { spacing: Spacing::Linear, low: 0.1, high: 0.9, factor: 1.0 };
+        let radii = super::radii(&points, Some(&[wide]), 3);
+        assert!(radii.len() == 10 && radii[0] < 0.006, "{radii:?}");
         // All in one place, and none at all.
         let same = Points::new(1, vec![0.0; 5]).unwrap();
         let flat = Scale { low: 2.0, high: 2.0, ..scale };

@@ -253,6 +253,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "figures that are exact")]
 mod tests {
     use super::*;
     use crate::bursts::Counter;

@@ -319,6 +319,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, clippy::format_push_string, reason = "figures that are exact")]
 mod tests {
     use proptest::prelude::*;
 

@@ -11,6 +11,7 @@ mod counters;
 mod names;
 mod spans;
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "figures that are exact")]
 mod tests;
 
 use talea_model::trace::Trace;

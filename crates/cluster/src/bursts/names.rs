@@ -46,6 +46,7 @@ fn short(label: &str) -> &str {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "figures that are exact")]
 mod tests {
     use super::*;
 

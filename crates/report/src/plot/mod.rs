@@ -181,6 +181,7 @@ fn style() -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "figures that are exact")]
 mod tests {
     use super::*;
 

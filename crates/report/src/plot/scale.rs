@@ -157,6 +157,7 @@ fn round_step(least: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "figures that are exact")]
 mod tests {
     use super::*;
 

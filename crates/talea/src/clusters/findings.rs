@@ -75,12 +75,19 @@ pub(super) fn findings(data: &ClusterData) -> Vec<String> {
         n => format!("{} of {} points are noise", count(n), count(data.points)),
     };
     let whole = if most == all { String::new() } else { format!(" of {all}") };
+    let was = if data.time_ns.is_some() { "was" } else { "were" };
     let noun = if all == 1 { "cluster" } else { "clusters" };
     let verb = if most == 1 { "holds" } else { "hold" };
     out.push(format!(
-        "{most}{whole} {noun} {verb} {} of the {of} that was clustered; {noise}.",
+        "{most}{whole} {noun} {verb} {} of the {of} that {was} clustered; {noise}.",
         percent(held)
     ));
+    if let Some(share) = data.noise_time_share.filter(|share| *share >= 0.1) {
+        out.push(format!(
+            "Noise, bursts that are like few others, takes {} of the {of}.",
+            percent(share)
+        ));
+    }
     for row in clusters.iter().take(2) {
         let time = row
             .mean_duration_ns

@@ -112,7 +112,8 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
     if clustered.iter().all(|one| one.bursts.is_empty()) {
         return Err(TrackError::Empty("none".to_owned()));
     }
-    let (steps, requisites) = steps(extents, options.windows.is_some());
+    let (mut steps, requisites) = steps(extents.clone(), options.windows.is_some());
+    rejoin(&mut steps, &extents, &requisites);
     Ok(Followed {
         dimensions,
         columns,
@@ -246,6 +247,47 @@ fn traits(
         *cluster.traits.entry(site).or_insert(0.0) += weight;
         let pair = last.to_le_bytes().into_iter().fold(site, fnv);
         *cluster.traits.entry(pair).or_insert(0.0) += weight;
+    }
+}
+
+/// Frames that an object may be missing in and still be the same.
+const MISSING: usize = 8;
+
+/// Gives objects that were away their number back: what is new in a frame, and like one that the frame before did not have.
+fn rejoin(steps: &mut [Step], frames: &[track::Frame], requisites: &[Requisites]) {
+    let alone = |frame: usize, place: usize| track::Frame {
+        clusters: vec![frames[frame].clusters[place].clone()],
+        weight: frames[frame].weight,
+    };
+    for now in 2..steps.len() {
+        let first = now.saturating_sub(MISSING);
+        for place in 0..steps[now].objects.len() {
+            let object = steps[now].objects[place];
+            if steps[..now].iter().any(|step| step.objects.contains(&object)) {
+                continue;
+            }
+            let known: Vec<(usize, usize)> = (first..now - 1)
+                .rev()
+                .flat_map(|frame| (0..steps[frame].objects.len()).map(move |at| (frame, at)))
+                .collect();
+            let found = known.into_iter().find(|&(frame, at)| {
+                let old = steps[frame].objects[at];
+                let is_away =
+                    !steps[frame + 1..=now].iter().any(|step| step.objects.contains(&old));
+                is_away
+                    && !track::compare(&alone(frame, at), &alone(now, place), &requisites[now])
+                        .matches
+                        .is_empty()
+            });
+            if let Some((frame, at)) = found {
+                let old = steps[frame].objects[at];
+                for one in steps[now..].iter_mut().flat_map(|step| &mut step.objects) {
+                    if *one == object {
+                        *one = old;
+                    }
+                }
+            }
+        }
     }
 }
 
