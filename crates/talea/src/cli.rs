@@ -72,13 +72,8 @@ enum Command {
     Cluster(Box<cluster::ClusterArgs>),
     Track(Box<cluster::TrackArgs>),
     Convert(convert::ConvertArgs),
-<<<<<<< HEAD
-    Fold(Box<fold::FoldArgs>),
-    Metrics(metrics::MetricsArgs),
-=======
     Metrics(metrics::MetricsArgs),
     Fold(Box<fold::FoldArgs>),
->>>>>>> main
     Topo(Box<topo::TopoArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

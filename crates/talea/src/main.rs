@@ -49,15 +49,10 @@ fn perform(task: Task) -> ExitCode {
         Task::Show(options) => code(show::show(&options)),
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),
-<<<<<<< HEAD
-        Task::Fold(options) => code(folding::fold(&options)),
-        Task::Metrics(options) => code(metrics::metrics(&options)),
-=======
         Task::Metrics(options) => code(metrics::metrics(&options)),
         Task::Cluster(options) => code(clusters::cluster(&options)),
         Task::Track(options) => code(tracks::track(&options)),
         Task::Fold(options) => code(folding::fold(&options)),
->>>>>>> main
         Task::Topo(options) => match topo::topo(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),

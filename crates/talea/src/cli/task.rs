@@ -6,13 +6,9 @@ use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, Unwind};
-<<<<<<< HEAD
-use crate::{completions, convert, events, folding, metrics, recorder, report, show, topo};
-=======
 use crate::{
     clusters, completions, convert, events, folding, metrics, recorder, report, show, topo, tracks,
 };
->>>>>>> main
 
 /// What to do, with its options.
 #[derive(Debug)]
@@ -31,17 +27,10 @@ pub(crate) enum Task {
     Track(Box<tracks::Options>),
     /// `talea convert`
     Convert(convert::Options),
-<<<<<<< HEAD
-    /// `talea fold`
-    Fold(Box<folding::Options>),
-    /// `talea metrics`
-    Metrics(metrics::Options),
-=======
     /// `talea metrics`
     Metrics(metrics::Options),
     /// `talea fold`
     Fold(Box<folding::Options>),
->>>>>>> main
     /// `talea topo`
     Topo(Box<topo::Options>),
     /// `talea doctor`
@@ -77,15 +66,10 @@ impl From<Command> for Task {
                 },
             }),
             Command::Convert(args) => Self::Convert(args.into()),
-<<<<<<< HEAD
-            Command::Fold(args) => Self::Fold(Box::new((*args).into())),
-            Command::Metrics(args) => Self::Metrics(args.into()),
-=======
             Command::Metrics(args) => Self::Metrics(args.into()),
             Command::Cluster(args) => Self::Cluster(Box::new((*args).into())),
             Command::Track(args) => Self::Track(Box::new((*args).into())),
             Command::Fold(args) => Self::Fold(Box::new((*args).into())),
->>>>>>> main
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
