@@ -62,6 +62,7 @@ counts a second, errors and spread shares of the mean; smoothing is lambda of su
 integral f''^2 of accumulated shares. What could not be had is null. parts has the keys of a
 group (name to lines) for each rank, group or input. With --list: [{input, regions: [{region, name,
 of, instances, time_ns, mean_ns, locations}]}].")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct FoldArgs {
     /// Traces (.prv, .prv.gz) or run directories; several are folded together and laid over each other
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]

@@ -11,6 +11,7 @@ use talea_fold::regions::{
 use talea_fold::score::part;
 use talea_fold::{Outliers, Projected, SelectOptions, project, select};
 use talea_metric::suggest;
+use talea_model::trace::types;
 use talea_model::{Gap, GapKind, Gaps, Nanos, Rank, Trace};
 use talea_report::data::folded::{FoldedData, FoldedRegion};
 
@@ -263,7 +264,7 @@ fn prepare(
             return Err(AnalyseError::Rank {
                 rank,
                 region: choice.name.clone(),
-                known: crate::analysis::classes::ranges(known.into_iter()),
+                known: crate::analysis::classes::ranges(known),
                 input: input.clone(),
             });
         }
@@ -386,7 +387,6 @@ impl Routines {
             };
             seen.into_iter().map(label).collect::<BTreeMap<_, _>>()
         };
-        use talea_model::trace::types;
         // Levels share one table of names; a few of them are looked at, should the first have none.
         let first = |range: std::ops::RangeInclusive<u32>| *range.start()..=*range.start() + 4;
         Self {

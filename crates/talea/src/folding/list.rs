@@ -2,6 +2,8 @@
 //!
 //! Owns the table and the keys of its JSON.
 
+use std::fmt::Write;
+
 use serde::Serialize;
 use talea_fold::regions::{Names, possible};
 use talea_model::{Nanos, Trace};
@@ -40,7 +42,7 @@ pub(super) fn list(traces: &[(String, Trace)], print: Print) -> String {
     let mut out = String::new();
     for (name, rows) in &all {
         if all.len() > 1 {
-            out.push_str(&format!("{}\n", crate::terminal::clean(name, crate::terminal::WIDTH)));
+            let _ = writeln!(out, "{}", crate::terminal::clean(name, crate::terminal::WIDTH));
         }
         if rows.is_empty() {
             out.push_str("no regions: nothing in the trace begins and ends\n");
@@ -69,7 +71,7 @@ pub(super) fn list(traces: &[(String, Trace)], print: Print) -> String {
         out.push_str(&table.lines().join("\n"));
         out.push('\n');
         if rows.len() > SHOWN {
-            out.push_str(&format!("and {} more, see --list --json\n", rows.len() - SHOWN));
+            let _ = writeln!(out, "and {} more, see --list --json", rows.len() - SHOWN);
         }
     }
     out
