@@ -124,14 +124,14 @@ fn counters(group: &FoldedGroup, scored: bool) -> String {
             let jumps: Vec<String> = one
                 .jumps
                 .iter()
-                .map(|jump| format!("{:.1} %: {}", 100.0 * jump.at, si(jump.height, "/s")))
+                .map(|jump| format!("{:.1} %: {}", 100.0 * jump.at, si(jump.height, &one.unit)))
                 .collect();
             vec![
                 one.name.clone(),
                 one.samples.to_string(),
                 one.instances.to_string(),
                 si(one.mean_total, ""),
-                si(one.mean_rate, "/s"),
+                si(one.mean_rate, &one.unit),
                 percent(one.error_held_out),
                 if scored { percent(one.band_coverage) } else { percent(one.error_estimated) },
                 format!("{:.1e}", one.smoothing),
@@ -227,7 +227,7 @@ fn parts(data: &FoldedData) -> String {
                 percent(Some(part.spread)),
                 first.map_or_else(
                     || "–".to_owned(),
-                    |one| format!("{} {}", one.name, si(one.mean_rate, "/s")),
+                    |one| format!("{} {}", one.name, si(one.mean_rate, &one.unit)),
                 ),
             ]
         })

@@ -170,7 +170,7 @@ fn panels(data: &FoldedData) -> Vec<Panel<'_>> {
         found.push(Panel {
             name: &counter.name,
             note: format!("{} samples of {} instances{error}", counter.samples, counter.instances),
-            unit: "/s",
+            unit: &counter.unit,
             mean: counter.mean_rate,
             curve: &counter.rate,
             counter: Some(counter),
@@ -229,7 +229,7 @@ fn panel(panel: &Panel<'_>, area: Area, data: &FoldedData) -> String {
     };
     let mut out = String::new();
     let mean = match panel.unit {
-        "/s" => si(panel.mean, "/s"),
+        "/s" | "ns/s" => si(panel.mean, panel.unit),
         unit => format!("{} {unit}", plain(panel.mean)).trim_end().to_owned(),
     };
     let cut = if bottom > 0.0 { "axis cut · " } else { "" };
@@ -294,7 +294,7 @@ fn panel(panel: &Panel<'_>, area: Area, data: &FoldedData) -> String {
 
 /// Units that stand behind numbers on an axis.
 fn unit_of(unit: &str) -> &str {
-    if unit == "/s" { "/s" } else { "" }
+    if unit.ends_with("/s") { unit } else { "" }
 }
 
 /// Pixels of the values at equal steps; pieces end where there is none.
@@ -413,7 +413,7 @@ fn jumps(plot: &Plot, counter: &FoldedCounter, mean: Nanos) -> String {
         let at = Nanos((jump.at * mean.0 as f64) as u64);
         let tip = format!(
             "jump of {} at {:.2} % ({at}), place known to {:.2} %",
-            si(jump.height, "/s"),
+            si(jump.height, &counter.unit),
             100.0 * jump.at,
             100.0 * jump.within
         );
@@ -436,7 +436,7 @@ fn hover(plot: &Plot, panel: &Panel<'_>, mean: Nanos) -> String {
     }
     let mut out = String::from("<g class=\"hover\">");
     let number = |value: f64| match panel.unit {
-        "/s" => si(value, "/s"),
+        "/s" | "ns/s" => si(value, panel.unit),
         unit => format!("{} {unit}", plain(value)).trim_end().to_owned(),
     };
     for bar in 0..BARS {

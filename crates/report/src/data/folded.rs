@@ -98,6 +98,8 @@ pub struct FoldedCounter {
     pub name: String,
     /// Number of its event type.
     pub event_type: u32,
+    /// Unit of its rates: `ns/s` for clocks, else `/s`.
+    pub unit: String,
     /// Samples that the curve rests on.
     pub samples: u64,
     /// Instances that the curve rests on.

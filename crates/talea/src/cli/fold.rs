@@ -51,7 +51,7 @@ parts in which what the other half counted lies in the 95 % band, given the erro
 
 JSON: {inputs, region: {name, of, argument, without_mpi, why}, fit, scored, findings, name, found,
 folded, outliers, mean_ns, spread, locations, coverage: {samples, hole_at, hole, hole_expected,
-empty, period_ns}, counters: [{name, event_type, samples, instances, smoothing, error_held_out,
+empty, period_ns}, counters: [{name, event_type, unit, samples, instances, smoothing, error_held_out,
 error_estimated, band_coverage, jumps: [{at, within, height}], phases: [{from, to, rate}],
 mean_total, mean_rate, rate: {value, low, high}, accumulated: {value, low, high}, points}],
 models: [{name, expression, unit, mean, curve: {value, low, high}}], stack: [{from, to, routine,

@@ -489,8 +489,20 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
         findings: Vec::new(),
         gaps,
     };
+    say_units(&mut data, inputs[0].1);
     data.findings = findings::of(&data, prepared[0].modes.len(), what.groups);
     Ok(Folded { data, curves, first: prepared.swap_remove(0) })
+}
+
+/// Counters of time are in nanoseconds where their labels say so.
+fn say_units(data: &mut FoldedData, trace: &Trace) {
+    let groups = std::iter::once(&mut data.all).chain(&mut data.parts);
+    for counter in groups.flat_map(|group| &mut group.counters) {
+        let label = trace.labels.event_type(counter.event_type).map(|kind| kind.label.as_str());
+        if label.is_some_and(|label| label.ends_with("(ns)")) {
+            "ns/s".clone_into(&mut counter.unit);
+        }
+    }
 }
 
 /// All instances of all inputs that are folded together: the mode with the most time of each.

@@ -131,7 +131,8 @@ fn ends(values: &[f64]) -> Option<((f64, f64), (f64, f64))> {
 
 fn rate(counter: &FoldedCounter, group: &FoldedGroup) -> String {
     let name = &counter.name;
-    let mean = si(counter.mean_rate, "/s");
+    let unit = &counter.unit;
+    let mean = si(counter.mean_rate, unit);
     let highest = counter.jumps.iter().max_by(|a, b| a.height.abs().total_cmp(&b.height.abs()));
     let Some((low, high)) = ends(&counter.rate.value) else {
         return format!("{name}: {mean} on average.");
@@ -142,9 +143,9 @@ fn rate(counter: &FoldedCounter, group: &FoldedGroup) -> String {
     }
     let course = format!(
         "between {} (at {}) and {} (at {})",
-        si(low.1, "/s"),
+        si(low.1, unit),
         percent(low.0),
-        si(high.1, "/s"),
+        si(high.1, unit),
         percent(high.0)
     );
     match highest {
@@ -154,7 +155,7 @@ fn rate(counter: &FoldedCounter, group: &FoldedGroup) -> String {
             let phases = counter.phases.len();
             format!(
                 "{name}: {mean} on average, {course}; {phases} phases, the largest step is a {verb} of {} at {} of the region ({at}).",
-                si(jump.height.abs(), "/s"),
+                si(jump.height.abs(), unit),
                 percent(jump.at)
             )
         }

@@ -202,6 +202,7 @@ fn counter(event_type: u32, curve: &Curve, projected: &Projected) -> FoldedCount
     FoldedCounter {
         name: curve.counter.clone(),
         event_type,
+        unit: "/s".to_owned(),
         samples: curve.samples as u64,
         instances: curve.instances as u64,
         smoothing: curve.lambda,

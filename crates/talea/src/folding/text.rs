@@ -117,7 +117,7 @@ fn counters(group: &FoldedGroup, data: &FoldedData) -> Vec<String> {
             counter.name.clone(),
             counter.samples.to_string(),
             counter.instances.to_string(),
-            si(counter.mean_rate, "/s"),
+            si(counter.mean_rate, &counter.unit),
             share(counter.error_held_out),
             band(counter),
             counter.jumps.len().to_string(),
@@ -239,7 +239,7 @@ fn parts(data: &FoldedData) -> Vec<String> {
             part.folded.to_string(),
             part.mean_ns.to_string(),
             if part.spread.is_finite() { percent(part.spread) } else { "-".to_owned() },
-            counter.map_or_else(|| "-".to_owned(), |one| si(one.mean_rate, "/s")),
+            counter.map_or_else(|| "-".to_owned(), |one| si(one.mean_rate, &one.unit)),
             share(counter.and_then(|one| one.error_held_out)),
             counter.map_or_else(String::new, |one| picture(&one.rate.value, PICTURE)),
         ]);

@@ -4,6 +4,7 @@
 //! `talea cluster` and `talea track`.
 
 use talea_model::trace::types;
+use talea_model::units::si;
 use talea_model::{Gaps, Nanos, Trace};
 use talea_report::data::clusters::{ClusterData, TrackData};
 use talea_report::data::folded::FoldedData;
@@ -113,7 +114,7 @@ fn folded_study(data: &FoldedData, loop_id: Option<LoopId>, known: &Gaps) -> Stu
             counter.name.clone().into(),
             (counter.samples as f64).into(),
             (counter.instances as f64).into(),
-            counter.mean_rate.into(),
+            StudyValue::Text(si(counter.mean_rate, &counter.unit)),
             counter.error_held_out.into(),
             counter.error_estimated.into(),
             (counter.jumps.len() as f64).into(),
@@ -138,7 +139,7 @@ fn folded_study(data: &FoldedData, loop_id: Option<LoopId>, known: &Gaps) -> Stu
             ("counter", ""),
             ("samples", ""),
             ("executions", ""),
-            ("mean rate", "1/s"),
+            ("mean rate", ""),
             ("error held out", "%"),
             ("band ±", "%"),
             ("jumps", ""),
