@@ -128,6 +128,8 @@ pub fn read(mut source: impl BufRead, wanted: Option<&[String]>) -> Result<Table
     let mut table = Table { all, ..Table::default() };
     // For each column of the file, where its value goes; places of the same column twice are refused before.
     let mut place = vec![None; table.all.len()];
+    // The first row says which columns are numbers, once.
+    let mut decided = wanted.is_some();
     let mut row = Vec::new();
     while next_line(&mut source, &mut line, &mut number)? {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -136,11 +138,10 @@ pub fn read(mut source: impl BufRead, wanted: Option<&[String]>) -> Result<Table
         let content = text(&line, number)?;
         let chosen = match kept.take() {
             Some(chosen) => Some(chosen),
-            None if table.names.is_empty() && wanted.is_none() => {
-                Some(numeric(content, separator, number, table.all.len())?)
-            }
+            None if !decided => Some(numeric(content, separator, number, table.all.len())?),
             None => None,
         };
+        decided = true;
         if let Some(chosen) = chosen {
             table.take(&chosen, &mut place);
             row = vec![f64::NAN; chosen.len()];
@@ -344,6 +345,9 @@ mod tests {
         assert_eq!(table.names, ["a \"\"x\"\"", "b"]);
         assert_eq!((table.values[0], table.values[2], table.values[3]), (1.0, 2.0, 4000.0));
         assert_eq!(check("a\tb\n1\t2\n", &[]).unwrap().values, [1.0, 2.0]);
+        // No number in the first row: there is no column of numbers.
+        let none = check("a\nx\n1\n", &[]).unwrap();
+        assert_eq!((none.rows, none.values.len(), none.names.len()), (2, 0, 0));
         assert_eq!(check("a,b\n", &["b"]).unwrap().names, ["b"]);
     }
 
