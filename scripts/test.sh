@@ -65,18 +65,19 @@ web() (
 # Doc tests are not nextest's business; without nextest, cargo runs everything.
 runner() {
     if cargo nextest --version >/dev/null 2>&1; then
-        cargo nextest run --workspace --release
+        cargo nextest run --workspace --release --features talea/parquet
     else
-        cargo test --workspace --release --lib --bins --tests
+        cargo test --workspace --release --features talea/parquet --lib --bins --tests
     fi 2>&1 | tee "$output"
 }
 
 stage format cargo fmt --all --check
 stage scripts scripts_are_clean
 stage programs make --no-print-directory -j 2 -C apps
-stage lints cargo clippy --workspace --all-targets -- -D warnings
-stage build cargo build --workspace --release
-stage "doc tests" cargo test --workspace --release --doc
+stage lints cargo clippy --workspace --all-targets --features talea/parquet -- -D warnings
+# With the same features as the tests, so that nothing is built twice.
+stage build cargo build --workspace --release --features talea/parquet
+stage "doc tests" cargo test --workspace --release --features talea/parquet --doc
 if [ -e web/package.json ]; then
     stage web web
 fi

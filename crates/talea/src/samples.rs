@@ -64,7 +64,9 @@ fn together(gaps: &Gaps) -> Gaps {
         rest.push(&one);
     }
     let mut together = Gaps::default();
-    rest.into_iter().for_each(|gap| together.note(gap.clone()));
+    for gap in rest {
+        together.note(gap.clone());
+    }
     together
 }
 

@@ -4,6 +4,8 @@
 //! [`views`]; its syntax is `formats`'.
 
 pub(crate) mod paraver;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod views;
 
 use std::path::{Path, PathBuf};
@@ -40,6 +42,8 @@ pub(crate) enum Format {
     Pprof,
     /// One stack a line, for flame graphs: .folded, .collapsed
     Collapsed,
+    /// Tables of Apache Parquet: .parquet with events, .states.parquet and .messages.parquet beside it
+    Parquet,
 }
 
 impl Format {
@@ -55,6 +59,7 @@ impl Format {
             (".pb", Self::Pprof),
             (".folded", Self::Collapsed),
             (".collapsed", Self::Collapsed),
+            (".parquet", Self::Parquet),
         ];
         endings.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, format)| format)
     }
@@ -68,7 +73,7 @@ pub(crate) enum ConvertError {
     Input(#[from] InputError),
     /// A name that does not say which form.
     #[error(
-        "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof or .folded, or --format: `{}`",
+        "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof, .folded or .parquet, or --format: `{}`",
         .0.display()
     )]
     Form(PathBuf),
@@ -78,6 +83,14 @@ pub(crate) enum ConvertError {
     /// The files of Paraver.
     #[error(transparent)]
     Paraver(#[from] paraver::SaveError),
+    /// Tables.
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Parquet(#[from] parquet::SaveError),
+    /// Built without it.
+    #[cfg(not(feature = "parquet"))]
+    #[error("this talea was built without Parquet, build it with `cargo build --release --features parquet`: `{}`", .0.display())]
+    NoParquet(PathBuf),
     /// Nothing that this form could hold.
     #[error("the trace has neither samples nor calls of MPI with their callers, so that there are no stacks to write: `{}`", .0.display())]
     NoStacks(PathBuf),
@@ -87,6 +100,8 @@ impl Expected for ConvertError {
     fn exit(&self) -> Exit {
         match self {
             Self::Input(error) => error.exit(),
+            #[cfg(not(feature = "parquet"))]
+            Self::NoParquet(_) => Exit::Lacking,
             _ => Exit::Input,
         }
     }
@@ -97,6 +112,10 @@ pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
     let out = &options.out;
     let format = options.format.or_else(|| Format::of(out));
     let format = format.ok_or_else(|| ConvertError::Form(out.clone()))?;
+    #[cfg(not(feature = "parquet"))]
+    if format == Format::Parquet {
+        return Err(ConvertError::NoParquet(out.clone()));
+    }
     let mut progress = Progress::new();
     let input = input::load(&options.input, &mut progress)?;
     let trace = &input.trace;
@@ -109,6 +128,11 @@ pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
         Format::Speedscope => replace(out, profile::speedscope(&stacks()?).as_bytes())?,
         Format::Pprof => replace(out, &profile::pprof(&stacks()?))?,
         Format::Collapsed => replace(out, profile::collapsed(&stacks()?).as_bytes())?,
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::save(trace, out)?,
+        // Refused before anything was read.
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => {}
     }
     drop(progress);
     say_gaps(&trace.gaps, None);
@@ -128,6 +152,7 @@ mod tests {
         check("b.PRV.gz", Some(Format::Paraver));
         check("b.json", Some(Format::Chrome));
         check("b.speedscope.json", Some(Format::Speedscope));
+        check("b.parquet", Some(Format::Parquet));
         check("b.txt", None);
         check("", None);
     }

@@ -21,7 +21,7 @@ use crate::terminal::{WIDTH, clean};
 const SHOWN: usize = 20;
 
 #[derive(Debug, Default, Serialize)]
-struct Function {
+struct InFunction {
     function: String,
     #[serde(rename = "self")]
     own: u64,
@@ -31,7 +31,7 @@ struct Function {
 }
 
 #[derive(Debug, Serialize)]
-struct Line {
+struct AtLine {
     function: String,
     file: Option<String>,
     line: Option<u32>,
@@ -42,8 +42,8 @@ struct Line {
 /// Where a process was.
 #[derive(Debug, Default)]
 struct Places {
-    functions: Vec<Function>,
-    lines: Vec<Line>,
+    functions: Vec<InFunction>,
+    lines: Vec<AtLine>,
 }
 
 /// The view's text.
@@ -56,7 +56,7 @@ pub(super) fn show(run: &Path, rank: Option<Rank>, format: Format) -> Result<Str
     let mut processes = all.processes;
     if let Some(rank) = rank {
         let ranks = processes.iter().filter_map(|process| Some(process.world?.rank.0));
-        let known = crate::analysis::classes::ranges(ranks.collect::<BTreeSet<_>>().into_iter());
+        let known = crate::analysis::classes::ranges(ranks.collect::<BTreeSet<_>>());
         processes.retain(|process| process.world.is_some_and(|world| world.rank == rank));
         if processes.is_empty() {
             return Err(ShowError::Rank { rank, known, path: run.to_owned() });
@@ -115,9 +115,9 @@ fn places(process: &ProcessSamples, resolver: &mut Resolver) -> Places {
         }
     }
     let all = process.samples().max(1) as f64;
-    let mut functions: Vec<Function> = functions
+    let mut functions: Vec<InFunction> = functions
         .into_iter()
-        .map(|(function, (own, total))| Function {
+        .map(|(function, (own, total))| InFunction {
             function,
             own,
             self_share: own as f64 / all,
@@ -125,10 +125,10 @@ fn places(process: &ProcessSamples, resolver: &mut Resolver) -> Places {
             total_share: total as f64 / all,
         })
         .collect();
-    functions.sort_by(|a, b| (b.own, b.total).cmp(&(a.own, a.total)));
-    let mut lines: Vec<Line> = lines
+    functions.sort_by_key(|function| std::cmp::Reverse((function.own, function.total)));
+    let mut lines: Vec<AtLine> = lines
         .into_iter()
-        .map(|((function, file, line), samples)| Line {
+        .map(|((function, file, line), samples)| AtLine {
             function,
             file,
             line,
@@ -141,13 +141,11 @@ fn places(process: &ProcessSamples, resolver: &mut Resolver) -> Places {
 }
 
 fn resolve(process: &ProcessSamples, frame: Frame, resolver: &mut Resolver) -> Vec<ResolvedFrame> {
-    match process.modules.get(frame.module as usize) {
-        Some(module) => resolver.resolve(module, frame.offset),
-        None => {
-            let address = format!("{:#x}", frame.offset.saturating_sub(1));
-            vec![ResolvedFrame { address, ..ResolvedFrame::default() }]
-        }
+    if let Some(module) = process.modules.get(frame.module as usize) {
+        return resolver.resolve(module, frame.offset);
     }
+    let address = format!("{:#x}", frame.offset.saturating_sub(1));
+    vec![ResolvedFrame { address, ..ResolvedFrame::default() }]
 }
 
 fn described(process: &ProcessSamples, places: &Places) -> Value {

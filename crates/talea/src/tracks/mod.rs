@@ -125,7 +125,9 @@ pub(crate) fn data(trace: &Trace, windows: u64) -> Option<TrackData> {
     };
     let sources = [source];
     let mut frames = frames::frames(&sources, &options).ok()?;
-    frames.iter_mut().for_each(|frame| frame.trace = Some(trace));
+    for frame in &mut frames {
+        frame.trace = Some(trace);
+    }
     let followed = follow::follow(&frames, &options).ok()?;
     Some(fill::data(&frames, &followed, &options))
 }
