@@ -37,7 +37,12 @@ struct Fold {
 pub(crate) struct Held {
     folds: Vec<Fold>,
     groups: usize,
+    /// Instances have so few samples that intervals between them are long.
+    coarse: bool,
 }
+
+/// Instances with fewer samples are coarse.
+const FEW_SAMPLES: f64 = 8.0;
 
 /// The median distance between samples of an instance, its ends included.
 pub(crate) fn spacing(projected: &Projected) -> f64 {
@@ -71,7 +76,8 @@ impl Held {
             }
             Fold { knots, points }
         };
-        Some(Self { folds: (0..folds).map(fold).collect(), groups })
+        let coarse = spacing(projected) > 1.0 / (FEW_SAMPLES + 1.0);
+        Some(Self { folds: (0..folds).map(fold).collect(), groups, coarse })
     }
 
     /// The score of each group; NaN where a fold cannot be fitted.
@@ -176,7 +182,19 @@ pub(crate) fn smoothing(held: &Held, kinks: &[f64], least: f64) -> Option<(f64, 
         attempt(centre - fine, &mut best);
         attempt(centre + fine, &mut best);
     }
-    best.map(|(power, _, scores)| (10_f64.powf(power), scores))
+    let (mut power, _, mut scores) = best?;
+    if held.coarse {
+        // The smoothest curve that foretells as well: a score over long intervals hardly tells noise from detail.
+        let lowest = scores.clone();
+        while power < 0.0 {
+            let smoother = held.scores(10_f64.powf(power + 0.3), kinks);
+            if !mean(&smoother).is_finite() || better(&lowest, &smoother) {
+                break;
+            }
+            (power, scores) = (power + 0.3, smoother);
+        }
+    }
+    Some((10_f64.powf(power), scores))
 }
 
 /// Root mean square error of the rate in `cells` cells, fitted on half of the groups, against the mean of what the other half

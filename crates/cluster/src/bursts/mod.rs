@@ -17,7 +17,7 @@ mod tests;
 use talea_model::trace::Trace;
 use talea_model::{Gap, GapKind, Gaps, Rank};
 
-pub use names::{counter_name, well_known};
+pub use names::counter_name;
 
 /// Most counters that are kept; of more, those with most values.
 pub const MOST_COUNTERS: usize = 64;

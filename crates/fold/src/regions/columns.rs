@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use talea_metric::catalogue;
 use talea_model::trace::types;
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
@@ -73,31 +74,12 @@ pub struct StackColumns {
 }
 
 /// The name of a counter: what its label calls it, or its number.
-///
-/// Labels have the forms `(PAPI_TOT_INS) Instr completed`, `PAPI_TOT_INS (Instr completed)` and plain names.
 pub fn counter_name(names: &Names<'_>, event_type: u32) -> String {
-    const PRESETS: [(u32, &str); 9] = [
-        (42_000_050, "PAPI_TOT_INS"),
-        (42_000_059, "PAPI_TOT_CYC"),
-        (42_000_000, "PAPI_L1_DCM"),
-        (42_000_002, "PAPI_L2_DCM"),
-        (42_000_007, "PAPI_L2_TCM"),
-        (42_000_008, "PAPI_L3_TCM"),
-        (42_000_055, "PAPI_BR_INS"),
-        (42_000_046, "PAPI_BR_MSP"),
-        (42_000_107, "PAPI_REF_CYC"),
-    ];
-    let label = names.event_type(event_type).unwrap_or_default().trim();
-    let inside =
-        label.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|parts| parts.0.trim());
-    let word = inside.or_else(|| label.split_whitespace().next()).unwrap_or_default();
-    let usable =
-        (1..=80).contains(&word.len()) && !word.contains(|c: char| c.is_control() || c == '"');
-    if usable {
-        return word.to_owned();
-    }
-    let preset = PRESETS.iter().find(|one| one.0 == event_type);
-    preset.map_or_else(|| event_type.to_string(), |one| one.1.to_owned())
+    let usable = |name: &String| {
+        (1..=80).contains(&name.len()) && !name.contains(|c: char| c.is_control() || c == '"')
+    };
+    let name = catalogue::name_in_trace(event_type, names.event_type(event_type));
+    name.filter(usable).unwrap_or_else(|| event_type.to_string())
 }
 
 /// From the first begin to the last end of the instances of each location.

@@ -113,6 +113,20 @@ pub fn preset(number: usize) -> Option<&'static str> {
     papi::names().nth(number)
 }
 
+/// What a trace's label calls a counter: `42000050 PAPI_TOT_INS [Instr completed]`, `(PAPI_TOT_INS) Instr completed` and
+/// `PAPI_TOT_INS ([Instr completed])` are all `PAPI_TOT_INS`. Without a label the number of a preset says which one it is.
+pub fn name_in_trace(event_type: u32, label: Option<&str>) -> Option<String> {
+    let Some(label) = label.map(str::trim).filter(|label| !label.is_empty()) else {
+        let number = event_type.checked_sub(42_000_000)?;
+        return preset(number as usize).map(str::to_owned);
+    };
+    if let Some((name, _)) = label.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+        return Some(name.trim().to_owned());
+    }
+    let bracket = label.find(" [").or_else(|| label.find(" ("));
+    Some(bracket.map_or(label, |at| &label[..at]).trim().to_owned())
+}
+
 /// All names that are fixed: no members of families such as `net:eth0:rx_bytes`, no aliases.
 pub fn all() -> Vec<CounterSpec> {
     papi::names().chain(lines().map(|line| line.0)).filter_map(spec).collect()

@@ -152,20 +152,8 @@ impl Overlaps<'_> {
     }
 }
 
-/// The name of a counter: `42000050 PAPI_TOT_INS [Instr completed]`, `(PAPI_TOT_INS) Instr completed` and `PAPI_TOT_INS ([Instr
-/// completed])` are all `PAPI_TOT_INS`. Without a label the number of a preset says which one it is.
+/// The name of a counter as expressions know it.
 pub fn counter_name(event_type: u32, label: Option<&str>) -> String {
-    let preset = || {
-        let number = event_type.checked_sub(42_000_000)?;
-        catalogue::preset(number as usize).map(str::to_owned)
-    };
-    let label = label.map(str::trim).filter(|label| !label.is_empty());
-    let Some(label) = label else {
-        return preset().unwrap_or_else(|| format!("counter:{event_type}"));
-    };
-    if let Some((name, _)) = label.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
-        return name.to_owned();
-    }
-    let bracket = label.find(" [").or_else(|| label.find(" ("));
-    bracket.map_or(label, |at| &label[..at]).trim().to_owned()
+    let name = catalogue::name_in_trace(event_type, label);
+    name.unwrap_or_else(|| format!("counter:{event_type}"))
 }

@@ -33,11 +33,9 @@ pub(crate) fn count(n: u64) -> String {
 /// The place in the source as people name it.
 pub(crate) fn place(row: &ClusterRow) -> Option<String> {
     let site = row.site.as_ref()?;
-    Some(if site.line.is_empty() {
-        site.function.clone()
-    } else {
-        format!("{}, {}", site.line, site.function)
-    })
+    // Traces name a line that nobody knows like this.
+    let unknown = matches!(site.line.as_str(), "" | "Unresolved" | "Not found");
+    Some(if unknown { site.function.clone() } else { format!("{}, {}", site.line, site.function) })
 }
 
 /// The share of a cluster: of the time, or of the points where there are no times.
