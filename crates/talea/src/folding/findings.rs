@@ -6,7 +6,7 @@
 use talea_model::units::si;
 use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
 
-use super::analyse::Groups;
+use super::what::Groups;
 
 /// Rates that vary by less than this are even.
 const EVEN: f64 = 0.05;

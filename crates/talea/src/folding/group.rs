@@ -16,8 +16,10 @@ use talea_report::data::folded::{
     FoldedRun, FoldedShare,
 };
 
-use super::analyse::{AnalyseError, Fit, Routines, Trial};
+use super::analyse::AnalyseError;
 use super::models::{self, Model};
+use super::prepare::Routines;
+use super::what::{Fit, Trial};
 
 /// Samples that are kept for pictures, for each counter.
 const SHOWN: usize = 500;

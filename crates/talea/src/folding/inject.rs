@@ -11,7 +11,8 @@ use talea_model::trace::{EventType, RecordKind, ValueSet, types};
 use talea_model::{Nanos, Trace};
 use talea_report::data::folded::FoldedData;
 
-use super::analyse::{Extent, Folded, What};
+use super::analyse::Folded;
+use super::what::{Extent, What};
 
 /// Marks the instance; the value is its group, from 1.
 const GROUP: u32 = 600_000_001;

@@ -10,8 +10,10 @@ mod group;
 mod inject;
 mod list;
 mod models;
+mod prepare;
 mod tables;
 mod text;
+mod what;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -21,8 +23,9 @@ use talea_report::{fold_html, fold_svg};
 use talea_run::directory::{WriteError, replace};
 
 use self::analyse::AnalyseError;
-pub(crate) use self::analyse::{Extent, Fit, Groups, Ranks, Trial, What, analyse};
+pub(crate) use self::analyse::analyse;
 use self::inject::InjectError;
+pub(crate) use self::what::{Extent, Fit, Groups, Ranks, Trial, What};
 use crate::convert::paraver::{self, SaveError};
 use crate::exit::{Exit, Expected};
 use crate::input::{self, InputError};

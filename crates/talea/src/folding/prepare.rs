@@ -1,0 +1,218 @@
+//! One input of `talea fold`: its region, instances, readings and samples.
+//!
+//! Owns what is done with each trace for itself, before instances of several are put together.
+
+use std::collections::BTreeMap;
+
+use talea_fold::regions::{self, Choice, Names, ProbeColumns, Spans, StackColumns, Wanted, choose};
+use talea_fold::{Projected, SelectOptions, project, select};
+use talea_metric::suggest;
+use talea_model::trace::types;
+use talea_model::{Gap, GapKind, Gaps, Nanos, Rank, Trace};
+
+use super::analyse::{AnalyseError, Named};
+use super::group::Sample;
+use super::what::{Extent, Ranks, What};
+
+/// One input, with all that folding needs of it.
+pub(super) struct Prepared {
+    pub(super) choice: Choice,
+    /// After what was cut out.
+    pub(super) spans: Spans,
+    /// Groups of instances, as places in `spans`.
+    pub(super) modes: Vec<Vec<u32>>,
+    pub(super) probes: ProbeColumns,
+    pub(super) stacks: StackColumns,
+    /// Rank of each location, counted over the applications that the trace has.
+    pub(super) ranks: BTreeMap<u32, Rank>,
+    pub(super) gaps: Gaps,
+}
+
+pub(super) fn note(gaps: &mut Gaps, kind: GapKind, count: usize, detail: String) {
+    gaps.note(Gap { kind, rank: None, detail, count: count as u64 });
+}
+
+/// Ranks of locations: tasks, counted from 0 in each application; those of a second one go on where the first ended.
+pub(super) fn ranks(trace: &Trace) -> BTreeMap<u32, Rank> {
+    let mut found = BTreeMap::new();
+    let (mut rank, mut location) = (0, 0_u32);
+    for application in 1..=trace.locations.applications() as u32 {
+        for (threads, _) in trace.locations.tasks(application) {
+            for thread in location..location.saturating_add(threads) {
+                // Only locations with events matter, and headers may claim many.
+                if found.len() < 1 << 20 {
+                    found.insert(thread, Rank(rank));
+                }
+            }
+            location = location.saturating_add(threads);
+            rank += 1;
+        }
+    }
+    found
+}
+
+/// Reads what folding needs of one trace.
+pub(super) fn prepare(
+    (input, trace): &Named<'_>,
+    what: &What,
+    region: Option<&str>,
+) -> Result<Prepared, AnalyseError> {
+    let wanted = Wanted { region, value: what.value.as_deref() };
+    let choice = choose(trace, &wanted)
+        .map_err(|source| AnalyseError::Choose { source, input: input.clone() })?;
+    let mut spans = regions::instances(trace, choice.region);
+    let ranks = ranks(trace);
+    let of = |location: u32| ranks.get(&location).copied();
+    let empty = |what, found: usize| AnalyseError::Instances {
+        region: choice.name.clone(),
+        what,
+        found: if found == 0 { "none".to_owned() } else { format!("{found} others") },
+        input: input.clone(),
+    };
+    if let Ranks::One(rank) = what.ranks {
+        let mut known: Vec<u32> =
+            spans.location.iter().filter_map(|&at| of(at)).map(|r| r.0).collect();
+        known.dedup();
+        if !known.contains(&rank.0) {
+            return Err(AnalyseError::Rank {
+                rank,
+                region: choice.name.clone(),
+                known: crate::analysis::classes::ranges(known),
+                input: input.clone(),
+            });
+        }
+        let kept: Vec<bool> = spans.location.iter().map(|&at| of(at) == Some(rank)).collect();
+        spans.retain(|at| kept[at]);
+    }
+    let all = spans.len();
+    if all == 0 {
+        return Err(empty("that end", 0));
+    }
+    if what.from.is_some() || what.to.is_some() {
+        let (from, to) = (what.from.unwrap_or_default(), what.to.unwrap_or(Nanos(u64::MAX)));
+        let inside: Vec<bool> =
+            (0..all).map(|at| spans.begin[at] >= from && spans.end[at] <= to).collect();
+        spans.retain(|at| inside[at]);
+        if spans.is_empty() {
+            return Err(empty("between the times asked for", all));
+        }
+    }
+    let mut probes = regions::probes(trace, &spans, &[]);
+    regions::borders(&mut probes, &spans);
+    let mut stacks = regions::stacks(trace, &spans);
+    if what.extent == Extent::WithoutMpi {
+        regions::without_mpi(trace, &mut spans, &mut probes, &mut stacks);
+    }
+    pick(&mut probes, what, &choice.name)?;
+    let options = SelectOptions { outliers: what.outliers, ..SelectOptions::default() };
+    let selection = select(&spans.durations(), &options);
+    let mut gaps = trace.gaps.clone();
+    gaps.merge(spans.gaps.clone());
+    gaps.merge(probes.gaps.clone());
+    gaps.merge(selection.gaps);
+    if selection.modes.is_empty() {
+        return Err(empty("that last longer than 0", 0));
+    }
+    if stacks.nameless > 0 {
+        let (count, all) = (stacks.nameless as usize, stacks.time.len());
+        let detail = format!("{count} of {all} samples have no routine with a name");
+        note(&mut gaps, GapKind::Unresolved, count, detail);
+    }
+    Ok(Prepared { choice, spans, modes: selection.modes, probes, stacks, ranks, gaps })
+}
+
+/// Keeps the counters that were asked for.
+fn pick(probes: &mut ProbeColumns, what: &What, region: &str) -> Result<(), AnalyseError> {
+    if what.counters.is_empty() {
+        return Ok(());
+    }
+    let mut kept = Vec::new();
+    for wanted in &what.counters {
+        let number = wanted.parse::<u32>().ok();
+        let found = probes.names.iter().zip(&probes.types).position(|(name, &event_type)| {
+            name.eq_ignore_ascii_case(wanted) || Some(event_type) == number
+        });
+        match found {
+            Some(at) if !kept.contains(&at) => kept.push(at),
+            Some(_) => {}
+            None => {
+                let nearest = suggest(wanted, probes.names.iter().map(String::as_str));
+                let (region, counter) = (region.to_owned(), wanted.clone());
+                return Err(AnalyseError::Counter { region, counter, nearest });
+            }
+        }
+    }
+    probes.types = kept.iter().map(|&at| probes.types[at]).collect();
+    probes.names = kept.iter().map(|&at| probes.names[at].clone()).collect();
+    probes.values = kept.iter().map(|&at| std::mem::take(&mut probes.values[at])).collect();
+    Ok(())
+}
+
+impl Prepared {
+    /// Counters on the instances of one mode, the type beside each.
+    pub(super) fn projected(&self, mode: usize) -> Vec<(u32, Projected)> {
+        let counters = self.probes.counters();
+        let wanted = self.modes.get(mode).map(Vec::as_slice).unwrap_or_default();
+        let found = project(&self.spans.columns(), &self.probes.probes(&counters), wanted);
+        self.probes.types.iter().copied().zip(found).collect()
+    }
+
+    /// Samples with stacks in the instances of one mode.
+    pub(super) fn samples<'a>(&'a self, mode: usize, names: &'a Routines) -> Vec<Sample<'a>> {
+        let mut wanted = self.modes.get(mode).cloned().unwrap_or_default();
+        let key = |at: u32| (self.spans.location[at as usize], self.spans.begin[at as usize]);
+        wanted.sort_by_key(|&at| key(at));
+        let stacks = &self.stacks;
+        let mut found = Vec::new();
+        for (at, frames) in stacks.starts.windows(2).enumerate() {
+            let (location, time) = (stacks.location[at], stacks.time[at]);
+            let after = wanted.partition_point(|&one| key(one) <= (location, time));
+            let Some(&one) = after.checked_sub(1).and_then(|at| wanted.get(at)) else { continue };
+            let (begin, end) = (self.spans.begin[one as usize], self.spans.end[one as usize]);
+            if self.spans.location[one as usize] != location || time >= end {
+                continue;
+            }
+            let x = (time - begin).0 as f64 / (end - begin).0 as f64;
+            let frames = frames[0]..frames[1];
+            let (routines, lines) = (&stacks.routines[frames.clone()], &stacks.lines[frames]);
+            found.push(Sample { instance: one, time, location, x, routines, lines, names });
+        }
+        found
+    }
+}
+
+/// Names of routines and lines of one trace.
+pub(super) struct Routines {
+    routines: BTreeMap<u32, String>,
+    lines: BTreeMap<u32, String>,
+}
+
+impl Routines {
+    pub(super) fn new(trace: &Trace, stacks: &StackColumns) -> Self {
+        let names = Names::new(trace);
+        let of = |values: &[u32], types: std::ops::RangeInclusive<u32>| {
+            let mut seen: Vec<u32> = values.to_vec();
+            seen.sort_unstable();
+            seen.dedup();
+            let label = |value: u32| {
+                let known = types.clone().find_map(|one| names.value(one, i64::from(value)));
+                (value, known.map_or_else(|| format!("#{value}"), str::to_owned))
+            };
+            seen.into_iter().map(label).collect::<BTreeMap<_, _>>()
+        };
+        // Levels share one table of names; a few of them are looked at, should the first have none.
+        let first = |range: std::ops::RangeInclusive<u32>| *range.start()..=*range.start() + 4;
+        Self {
+            routines: of(&stacks.routines, first(types::SAMPLE_CALLER)),
+            lines: of(&stacks.lines, first(types::SAMPLE_LINE)),
+        }
+    }
+
+    pub(super) fn routine(&self, value: u32) -> &str {
+        self.routines.get(&value).map_or("?", String::as_str)
+    }
+
+    pub(super) fn line(&self, value: u32) -> Option<&str> {
+        self.lines.get(&value).map(String::as_str).filter(|_| value > 2)
+    }
+}
