@@ -222,6 +222,20 @@ test("a killed rank is seen at once", async () => {
   await done();
 });
 
+test("what happens inside an iteration follows the chosen loop", async () => {
+  const { page, faults, done } = await report("halo");
+  assert.match(await note(page, "inside"), /halo\.c:120 · 37 of 40 executions/);
+  assert.equal(await page.locator("#inside .picture svg").count(), 1);
+  assert.match(await page.locator("#inside tbody tr").first().textContent(), /instructions.*2.48 k.*1\.2 %/);
+  assert.match(await page.locator("#inside tbody tr").nth(1).textContent(), /L1 misses.*-$/);
+  await loop(page, "cg.c:40").click();
+  assert.match(await note(page, "inside"), /cg\.c:40/);
+  await page.locator("#inside .choices button", { hasText: "halo.c:120" }).click();
+  assert.match(await note(page, "inside"), /halo\.c:120/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
 test("ranks stand where they ran", async () => {
   const { page, faults, done } = await report("large");
   assert.equal(await page.locator("#hosts .machine svg").count(), 1, "the first host is drawn");
