@@ -28,6 +28,7 @@ Examples:
   talea metrics trace.prv.gz
   talea metrics ranks1.prv ranks4.prv ranks16.prv           strong scaling, the first is the reference
   talea metrics trace.prv --from 1.2s --to 1.4s --by rank
+  talea metrics trace.prv --by cluster          each kind of computation
   talea metrics trace.prv --expr 'stalls = RESOURCE_STALLS / PAPI_TOT_CYC'
   talea metrics trace.prv --model /usr/share/likwid/perfgroups/skylakeX/L3.txt
   talea metrics trace.prv --model perfmon/SPR/metrics/sapphirerapids_metrics.json --expr '#smt_on = 1'
@@ -53,19 +54,20 @@ JSON: one object for one INPUT, an array of them for several, with the keys
   span_ns       {begin, end, chosen: between-init-and-finalize|whole|asked}
   locations     how many threads are looked at
   ranks         [{application, rank, threads}], in the order of by_rank
+  clusters      [{id, bursts, time_share}], in the order of by_cluster; with --by cluster
   efficiency    global, parallel, load_balance, communication, serialisation, transfer, mpi_parallel,
                 mpi_load_balance, mpi_communication, thread_parallel, computation_scaling,
                 ipc_scaling, instruction_scaling, frequency_scaling: 1 is ideal, null if not known;
                 reasons: {key: why it is null}
   metrics       [{category: performance|architecture|instruction-mix, key, name, unit, value, from,
-                reason, by_rank: [value or null]}]; from is the expression that gave the value
+                reason, by_rank: [value or null], by_cluster: [value or null]}]; from is the expression that gave the value
   models        [{model, metrics: [{name, description, unit, value, reason, level, parent, depth,
                 exceeded, children_sum}], problems: [{line, what}]}]; values times the model's factor;
                 exceeded: whether the author's threshold is
   counters      {name: value} of the time of computation, over all locations
   gaps          [{kind, rank, detail, count}]
 
-CSV: input,key,name,unit,rank,value,reason; rank is empty for all of it; efficiency, metrics and models.")]
+CSV: input,key,name,unit,rank,value,reason; rank is empty for all of it, `cluster 1` for a cluster; efficiency, metrics and models.")]
 pub(super) struct MetricsArgs {
     /// Run directories, or traces: .prv, .prv.gz
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
@@ -108,6 +110,8 @@ enum By {
     Run,
     /// Each rank
     Rank,
+    /// Each cluster of bursts, as `talea cluster` finds them without options
+    Cluster,
 }
 
 /// `name = EXPRESSION`.
@@ -133,6 +137,7 @@ impl From<MetricsArgs> for Options {
             rows: match args.by {
                 By::Run => Rows::Run,
                 By::Rank => Rows::Rank,
+                By::Cluster => Rows::Cluster,
             },
             models: args.models,
             expressions: args.expressions,

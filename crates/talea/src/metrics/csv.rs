@@ -36,6 +36,10 @@ pub(super) fn csv(studies: &[Study]) -> String {
                     };
                     line(one.key, one.name, one.unit, &name, Ok(rank.table[at]));
                 }
+                for cluster in study.clusters.iter().filter(|one| one.table[at].is_finite()) {
+                    let name = format!("cluster {}", cluster.id);
+                    line(one.key, one.name, one.unit, &name, Ok(cluster.table[at]));
+                }
             }
         }
         for model in &study.models {

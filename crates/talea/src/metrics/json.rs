@@ -16,6 +16,7 @@ struct Report<'a> {
     span_ns: Span,
     locations: usize,
     ranks: Vec<Process>,
+    clusters: Vec<Found>,
     efficiency: Map<String, Value>,
     metrics: Vec<Metric<'a>>,
     models: Vec<Tree<'a>>,
@@ -28,6 +29,13 @@ struct Span {
     begin: Nanos,
     end: Nanos,
     chosen: Chosen,
+}
+
+#[derive(Serialize)]
+struct Found {
+    id: u32,
+    bursts: u64,
+    time_share: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -47,6 +55,7 @@ struct Metric<'a> {
     from: Option<String>,
     reason: Option<&'a str>,
     by_rank: Vec<Option<f64>>,
+    by_cluster: Vec<Option<f64>>,
 }
 
 #[derive(Serialize)]
@@ -106,6 +115,7 @@ fn report(study: &Study) -> Report<'_> {
         from: one.from.as_ref().map(ToString::to_string),
         reason: one.value.as_ref().err().map(String::as_str),
         by_rank: study.ranks.iter().map(|rank| finite(rank.table[at])).collect(),
+        by_cluster: study.clusters.iter().map(|one| finite(one.table[at])).collect(),
     });
     let counters = study.numbers.counters.iter();
     Report {
@@ -124,6 +134,11 @@ fn report(study: &Study) -> Report<'_> {
                 rank: rank.number,
                 threads: rank.threads,
             })
+            .collect(),
+        clusters: study
+            .clusters
+            .iter()
+            .map(|one| Found { id: one.id, bursts: one.bursts, time_share: finite(one.time_share) })
             .collect(),
         efficiency,
         metrics: metrics.collect(),

@@ -3,6 +3,7 @@
 //! Owns the way from inputs to tables: each input is read and measured ([`study`]), then all are printed together as text, JSON or CSV.
 //! What metrics mean is `talea_metric`'s; JSON keys are documented in the command's help and do not change.
 
+mod clusters;
 mod csv;
 mod figure;
 mod json;
@@ -57,6 +58,8 @@ pub(crate) enum Rows {
     Run,
     /// Ranks.
     Rank,
+    /// Clusters of bursts.
+    Cluster,
 }
 
 /// How results are printed.
@@ -123,7 +126,12 @@ pub(crate) fn metrics(options: &Options) -> Result<(), MetricsError> {
         let input = input::load(path, &mut progress)?;
         progress.step("measuring");
         let study = study::Study::new(path, &input.trace, options.part, &models);
-        studies.push(study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?);
+        let mut study =
+            study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
+        if options.rows == Rows::Cluster {
+            study.clusters = clusters::of(&input.trace, &mut study.gaps);
+        }
+        studies.push(study);
     }
     study::compare(&mut studies, options.scaling);
     drop(progress);

@@ -12,6 +12,7 @@ use talea_metric::model::{Node, Problem, Split};
 use talea_metric::{Evaluated, Expression, Model, metrics_of};
 use talea_model::{Gap, GapKind, Gaps, Trace};
 
+use super::clusters::Cluster;
 use super::models::Models;
 
 /// One input.
@@ -24,6 +25,8 @@ pub(super) struct Study {
     pub(super) values: BTreeMap<String, f64>,
     /// The ranks, in the order of the trace.
     pub(super) ranks: Vec<Rank>,
+    /// Clusters of all bursts, where they were asked for.
+    pub(super) clusters: Vec<Cluster>,
     /// What factors are computed from.
     run: Run,
     /// Filled by [`compare`].
@@ -136,6 +139,7 @@ impl Study {
             numbers,
             values,
             ranks,
+            clusters: Vec::new(),
             run,
             factors: Vec::new(),
             table,

@@ -5,6 +5,7 @@
 
 use talea_metric::measure::Chosen;
 
+use super::clusters::Cluster;
 use super::figure::{figure, spread};
 use super::study::Study;
 use super::{Rows, tree};
@@ -28,6 +29,14 @@ pub(super) fn text(studies: &[Study], rows: Rows) -> String {
         (Rows::Rank, _) => {
             for study in studies {
                 lines.extend(by_rank(study, studies.len()));
+            }
+        }
+        (Rows::Cluster, _) => {
+            for study in studies {
+                lines.extend(titled(study, studies.len()));
+                for some in study.clusters.chunks(BESIDE) {
+                    lines.extend(by_cluster(study, some));
+                }
             }
         }
         (Rows::Run, [one]) => lines.extend(table(one)),
@@ -176,6 +185,31 @@ fn compared(studies: &[Study]) -> Vec<String> {
                 let cells = values
                     .map(|value| value.map_or("-".to_owned(), |&value| figure(value, one.unit)));
                 (one.name.to_owned(), cells.collect())
+            })
+        });
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            lines.push(String::new());
+            lines.extend(aligned(group[0].1.category.title(), &heads, rows));
+        }
+    }
+    lines
+}
+
+/// Values of some clusters side by side.
+fn by_cluster(study: &Study, clusters: &[Cluster]) -> Vec<String> {
+    let heads: Vec<String> = clusters.iter().map(|one| format!("Cluster {}", one.id)).collect();
+    let numbered: Vec<(usize, &talea_metric::Evaluated)> = study.table.iter().enumerate().collect();
+    let mut lines = Vec::new();
+    for group in numbered.chunk_by(|a, b| a.1.category == b.1.category) {
+        let rows = group.iter().filter_map(|&(at, one)| {
+            let values = clusters.iter().map(|cluster| cluster.table[at]);
+            values.clone().any(f64::is_finite).then(|| {
+                let shown = |value: f64| match value.is_finite() {
+                    true => figure(value, one.unit),
+                    false => "-".to_owned(),
+                };
+                (one.name.to_owned(), values.map(shown).collect())
             })
         });
         let rows: Vec<_> = rows.collect();

@@ -122,6 +122,7 @@ fn two_ranks_of_known_balance() {
         "span_ns",
         "locations",
         "ranks",
+        "clusters",
         "efficiency",
         "metrics",
         "models",
@@ -204,6 +205,27 @@ fn wrong_use_says_what_was_expected() {
     );
     assert!(said(&["short.prv", "--model", "nothing.json"]).contains("cannot read the model"));
     assert!(said(&["nothing.prv"]).contains("cannot read the trace"));
+}
+
+#[test]
+fn each_kind_of_computation_has_its_own_metrics() {
+    // Two kinds of bursts: 800 us on rank 0, 600 us on rank 1, both with 3 instructions a cycle.
+    let folder = generated();
+    let found = json(folder.path(), &["long.prv", "--by", "cluster", "--json"]);
+    let clusters = found["clusters"].as_array().unwrap();
+    assert_eq!(clusters.len(), 2, "{clusters:?}");
+    let metrics = found["metrics"].as_array().unwrap();
+    let of = |key: &str, at: usize| {
+        let metric = metrics.iter().find(|one| one["key"] == key).unwrap();
+        metric["by_cluster"][at].as_f64().unwrap()
+    };
+    assert!((of("ipc", 0) - 3.0).abs() < 1e-9 && (of("ipc", 1) - 3.0).abs() < 1e-9);
+    assert!((of("burst_duration", 0) - 800e-6).abs() < 1e-9);
+    assert!((of("burst_duration", 1) - 600e-6).abs() < 1e-9);
+    let shares = of("duration_share", 0) + of("duration_share", 1);
+    assert!((shares - 100.0).abs() < 5.0, "{shares}");
+    let text = text(folder.path(), &["long.prv", "--by", "cluster"]);
+    assert!(text.contains("Cluster 1") && text.contains("Cluster 2"), "{text}");
 }
 
 /// The file, or nothing where the data are not there.
