@@ -10,6 +10,9 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/mpi-env.sh
 . scripts/mpi-env.sh
 
+# Optimising across crates once more for each of some forty test programs takes longer than they run.
+export CARGO_PROFILE_RELEASE_LTO=off
+
 times=()
 current=
 output=$(mktemp)

@@ -95,7 +95,7 @@ pub(crate) fn trace(analysis: &Analysis<'_>) -> Trace {
             sampled.add_others(first, &mut pictures, &mut trace);
         }
     }
-    let levels = pictures.label(&mut trace.labels);
+    let levels = pictures.label(&mut trace.labels, &mut trace.gaps);
     trace.gaps.merge(unresolved);
     samples::note_unplaced(&run_samples, sampled.iter().flatten().count(), &mut trace);
     add_messages(&messages::messages(recording, Nanos(u64::MAX)), &places, &mut trace);

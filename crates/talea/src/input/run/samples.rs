@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use talea_flow::iterations::TimedEvent;
 use talea_model::trace::{Labels, StateRecord, types};
-use talea_model::{Frame, Gap, GapKind, Nanos, ResolvedFrame, Trace};
+use talea_model::{Frame, Gap, GapKind, Gaps, Nanos, ResolvedFrame, Trace};
 use talea_run::recording::Process;
-use talea_run::samples::{ProbeKind, ProcessSamples, RunSamples, Series, Stacks, ThreadSamples};
+use talea_run::samples::{
+    ProbeKind, Probes, ProcessSamples, RunSamples, Series, Stacks, ThreadSamples,
+};
 
 use super::names::{self, Callers};
 use crate::samples::SampleSites;
@@ -128,6 +130,7 @@ impl<'a> Sampled<'a> {
         entries.extend(probes.series.times.iter().zip(0..).map(|(&time, at)| (time, true, at)));
         entries.sort_unstable();
         let mut before: Option<(&Series, usize)> = None;
+        let mut last = 0;
         let (mut kinds, mut values) = (Vec::new(), Vec::new());
         for (time, probe, at) in entries {
             kinds.clear();
@@ -145,12 +148,30 @@ impl<'a> Sampled<'a> {
                 kinds.extend(stack.iter().map(|pair| pair.0));
                 values.extend(stack.iter().map(|pair| pair.1));
             }
+            let from = kinds.len();
             self.growth(before, (series, at), pictures, (&mut kinds, &mut values));
             before = Some((series, at));
+            if let (true, Some(begin)) = (probe, self.begin_of_burst(probes, at, events)) {
+                let part = share_before(begin, (last, time), (&kinds[from..], &mut values[from..]));
+                if let Some(part) = part {
+                    trace.push_event((location, 0), begin, &part.0, &part.1);
+                    pictures.shared_out += 1;
+                }
+            }
+            last = time;
             if !kinds.is_empty() {
                 trace.push_event((location, 0), time, &kinds, &values);
             }
         }
+    }
+
+    /// Where the burst began that ends at this probe.
+    fn begin_of_burst(&self, probes: &Probes, at: usize, events: &[TimedEvent]) -> Option<u64> {
+        if probes.kinds[at] != ProbeKind::Begin {
+            return None;
+        }
+        let before = usize::try_from(probes.events[at]).ok()?.checked_sub(1)?;
+        events.get(before).map(|event| event.end.0)
     }
 
     /// What the counters of an entry's set grew by since the entry before.
@@ -182,6 +203,27 @@ impl<'a> Sampled<'a> {
     }
 }
 
+/// What of a growth between two readings lies before the begin of a burst between them: not every call's end is read. It is taken to be
+/// even over time; the rest stays.
+fn share_before(
+    begin: u64,
+    (last, time): (u64, u64),
+    (kinds, values): (&[u32], &mut [i64]),
+) -> Option<(Vec<u32>, Vec<i64>)> {
+    if last == 0 || begin <= last || begin >= time {
+        return None;
+    }
+    let share = (begin - last) as f64 / (time - last) as f64;
+    let mut part = (Vec::new(), Vec::new());
+    for (&kind, value) in kinds.iter().zip(values).filter(|(kind, _)| types::is_counter(**kind)) {
+        let before = (*value as f64 * share).round() as i64;
+        *value -= before;
+        part.0.push(kind);
+        part.1.push(before);
+    }
+    (!part.0.is_empty()).then_some(part)
+}
+
 /// Stacks and counters in the numbers of the trace.
 pub(super) struct Pictures<'a, 'b> {
     sites: &'a SampleSites,
@@ -190,13 +232,15 @@ pub(super) struct Pictures<'a, 'b> {
     /// Number and label of each counter.
     counters: BTreeMap<String, (u32, String)>,
     deepest: u32,
+    /// Bursts before whose begin the last reading stands.
+    shared_out: u64,
 }
 
 impl<'a, 'b> Pictures<'a, 'b> {
     /// None yet.
     pub(super) fn new(sites: &'a SampleSites, callers: &'b mut Callers<'a>) -> Self {
         let (stacks, counters) = (HashMap::new(), BTreeMap::new());
-        Self { sites, callers, stacks, counters, deepest: 0 }
+        Self { sites, callers, stacks, counters, deepest: 0, shared_out: 0 }
     }
 
     fn stack(&mut self, number: usize, process: &ProcessSamples, stack: u32) -> &[(u32, i64)] {
@@ -236,10 +280,17 @@ impl<'a, 'b> Pictures<'a, 'b> {
         entry.0
     }
 
-    /// Labels of counters; how many levels of stacks there are.
-    pub(super) fn label(self, labels: &mut Labels) -> u32 {
+    /// Labels of counters, and what was estimated; how many levels of stacks there are.
+    pub(super) fn label(self, labels: &mut Labels, gaps: &mut Gaps) -> u32 {
         for (number, label) in self.counters.values() {
             names::plain(labels, *number, label);
+        }
+        if self.shared_out > 0 {
+            let count = self.shared_out;
+            let detail = format!(
+                "at the begin of {count} bursts counters were not read: what they grew by is shared out by time"
+            );
+            gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count });
         }
         self.deepest
     }
@@ -272,5 +323,22 @@ pub(super) fn note_unplaced(samples: &RunSamples, placed: usize, trace: &mut Tra
             detail: format!("samples of {left} processes belong to no recorded rank"),
             count: left as u64,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_before_a_burst_is_not_the_bursts() {
+        let kinds = [types::COUNTER_SET, 44_000_000, 42_000_050];
+        let mut values = [1, 100, 7];
+        let part = share_before(25, (5, 105), (&kinds, &mut values));
+        assert_eq!(part, Some((vec![44_000_000, 42_000_050], vec![20, 1])));
+        assert_eq!(values, [1, 80, 6]);
+        // Read at the begin itself, or nothing read before.
+        assert_eq!(share_before(5, (5, 105), (&kinds, &mut values)), None);
+        assert_eq!(share_before(5, (0, 105), (&kinds, &mut values)), None);
     }
 }
