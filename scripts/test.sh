@@ -68,7 +68,7 @@ web() (
 # Doc tests are not nextest's business; without nextest, cargo runs everything.
 runner() {
     if cargo nextest --version >/dev/null 2>&1; then
-        cargo nextest run --workspace --release --features talea/parquet
+        cargo nextest run --workspace --release --features talea/parquet --no-fail-fast
     else
         cargo test --workspace --release --features talea/parquet --lib --bins --tests
     fi 2>&1 | tee "$output"

@@ -18,8 +18,10 @@ use crate::analysis::walk::walk;
 use crate::input::run;
 use crate::{clusters, folding, tracks};
 
-/// Events of a run up to which it is studied without being asked.
-const MOST_EVENTS: u64 = 5_000_000;
+/// Events of a run up to which its loops are folded without being asked.
+const MOST_EVENTS: u64 = 2_000_000;
+/// Events of a run up to which its bursts are clustered, which takes longer: ten radii are judged by the ranks' sequences.
+const MOST_CLUSTERED: u64 = 100_000;
 /// Loops that are folded, those with most time first.
 const MOST_LOOPS: usize = 4;
 /// Executions that a loop's iterations must have to be folded.
@@ -29,9 +31,12 @@ const WINDOWS: u64 = 8;
 /// Each of which should have so many bursts.
 const LEAST_BURSTS: u64 = 100;
 
-/// All studies of a run; none where calls have no times.
+/// All studies of a run; none where calls have no times, or where they would take longer than anybody waits for a report.
 pub(crate) fn studies(analysis: &Analysis<'_>) -> Vec<Study> {
-    if analysis.run.recording.events() > MOST_EVENTS {
+    let events = analysis.run.recording.events();
+    let samples = talea_run::samples::files(&analysis.run.directory);
+    let sampled = samples.is_ok_and(|files| !files.is_empty()) && events <= MOST_EVENTS;
+    if !sampled && events > MOST_CLUSTERED {
         return Vec::new();
     }
     let trace = run::trace(analysis);
@@ -41,6 +46,9 @@ pub(crate) fn studies(analysis: &Analysis<'_>) -> Vec<Study> {
         studies.extend(inside(analysis, &trace));
     }
     let known = &analysis.run.recording.gaps;
+    if events > MOST_CLUSTERED {
+        return studies;
+    }
     if let Some(data) = clusters::data(&trace, "").filter(|data| data.clusters.len() > 1) {
         let enough = data.points > WINDOWS * LEAST_BURSTS;
         studies.push(kinds(&data, known));

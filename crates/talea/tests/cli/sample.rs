@@ -92,11 +92,16 @@ fn shares_of_openmp_threads_are_those_of_the_program() {
             assert!(taken > 20.0 && (taken / due - 1.0).abs() < 0.15, "{taken} samples of {due}");
         }
         let (functions, lines) = places(process);
-        let (three, one) = (functions["three"] as f64, functions["one"] as f64);
-        let share = three / (three + one);
-        // Four standard deviations of that many samples.
-        let bound = 4.0 * (0.75 * 0.25 / (three + one)).sqrt();
-        assert!((share - 0.75).abs() < bound, "{share} is not 0.75 within {bound}");
+        // With frame pointers who called a function that calls nobody cannot be known: it need not have a frame.
+        if unwind == "fp" {
+            assert!(functions["compute"] * 2 > functions["unit"], "{functions:?}");
+        } else {
+            let (three, one) = (functions["three"] as f64, functions["one"] as f64);
+            let share = three / (three + one);
+            // Four standard deviations of that many samples.
+            let bound = 4.0 * (0.75 * 0.25 / (three + one)).sqrt();
+            assert!((share - 0.75).abs() < bound, "{share} is not 0.75 within {bound}");
+        }
         assert!(lines.keys().any(|line| line.starts_with("shares.c:")), "{lines:?}");
         let whole = process.threads[0].samples.stacks.iter();
         let rooted = whole.filter(|&&stack| process.stacks.is_whole(stack)).count();

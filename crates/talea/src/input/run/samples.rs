@@ -151,7 +151,7 @@ impl<'a> Sampled<'a> {
             let from = kinds.len();
             self.growth(before, (series, at), pictures, (&mut kinds, &mut values));
             before = Some((series, at));
-            if let (true, Some(begin)) = (probe, self.begin_of_burst(probes, at, events)) {
+            if probe && let Some(begin) = begin_of_burst(probes, at, events) {
                 let part = share_before(begin, (last, time), (&kinds[from..], &mut values[from..]));
                 if let Some(part) = part {
                     trace.push_event((location, 0), begin, &part.0, &part.1);
@@ -163,15 +163,6 @@ impl<'a> Sampled<'a> {
                 trace.push_event((location, 0), time, &kinds, &values);
             }
         }
-    }
-
-    /// Where the burst began that ends at this probe.
-    fn begin_of_burst(&self, probes: &Probes, at: usize, events: &[TimedEvent]) -> Option<u64> {
-        if probes.kinds[at] != ProbeKind::Begin {
-            return None;
-        }
-        let before = usize::try_from(probes.events[at]).ok()?.checked_sub(1)?;
-        events.get(before).map(|event| event.end.0)
     }
 
     /// What the counters of an entry's set grew by since the entry before.
@@ -201,6 +192,15 @@ impl<'a> Sampled<'a> {
             }
         }
     }
+}
+
+/// Where the burst began that ends at this probe.
+fn begin_of_burst(probes: &Probes, at: usize, events: &[TimedEvent]) -> Option<u64> {
+    if probes.kinds[at] != ProbeKind::Begin {
+        return None;
+    }
+    let before = usize::try_from(probes.events[at]).ok()?.checked_sub(1)?;
+    events.get(before).map(|event| event.end.0)
 }
 
 /// What of a growth between two readings lies before the begin of a burst between them: not every call's end is read. It is taken to be
