@@ -205,9 +205,8 @@ fn by_cluster(study: &Study, clusters: &[Cluster]) -> Vec<String> {
         let rows = group.iter().filter_map(|&(at, one)| {
             let values = clusters.iter().map(|cluster| cluster.table[at]);
             values.clone().any(f64::is_finite).then(|| {
-                let shown = |value: f64| match value.is_finite() {
-                    true => figure(value, one.unit),
-                    false => "-".to_owned(),
+                let shown = |value: f64| {
+                    if value.is_finite() { figure(value, one.unit) } else { "-".to_owned() }
                 };
                 (one.name.to_owned(), values.map(shown).collect())
             })
