@@ -108,7 +108,8 @@ impl Index {
                     nearest.pop();
                 }
                 nearest.insert(place.min(nearest.len()), distance);
-                if nearest.len() < k { f64::INFINITY } else { nearest[k - 1] }
+                // What is as far as the k-th changes nothing: among many points in one place most need no look.
+                if nearest.len() < k { f64::INFINITY } else { nearest[k - 1].next_down() }
             });
             nearest.last().map_or(0.0, |distance| distance.sqrt())
         }
