@@ -16,7 +16,7 @@ use super::{built, found, heading, median, output, prepared, scratch, spread};
 
 const ROUNDS: usize = 5;
 /// Rounds of whole programs, which differ more from run to run.
-const PROGRAM_ROUNDS: usize = 9;
+const PROGRAM_ROUNDS: usize = 7;
 
 pub(crate) fn run() -> Result<(), String> {
     calls()?;
