@@ -65,7 +65,7 @@ class StudyView {
         return h("figure", {}, drawn, picture.caption ? h("figcaption", { class: "dim" }, plain(picture.caption, 200)) : undefined);
       }),
       ...(study.rows.length ? [table.element] : []),
-      ...(study.gaps.length ? [h("details", { class: "gaps" }, h("summary", {}, `${study.gaps.length} gaps`), ...study.gaps.map((gap) => h("p", { class: "dim" }, plain(gap, 300))))] : []),
+      ...(study.gaps.length ? [h("details", { class: "lacks" }, h("summary", {}, `${study.gaps.length} gaps`), ...study.gaps.map((gap) => h("p", { class: "dim" }, plain(gap, 300))))] : []),
     );
     if (study.rows.length) table.set(study.rows);
   }
