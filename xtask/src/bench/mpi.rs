@@ -48,6 +48,8 @@ fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Comma
             let live = out.join("live");
             let _ = std::fs::remove_dir_all(&out);
             std::fs::create_dir_all(&live).map_err(|e| e.to_string())?;
+            // What tells a run directory.
+            std::fs::write(out.join("run.json"), "{}").map_err(|e| e.to_string())?;
             command.arg("env");
             let library = built("libtalea_mpi.so")?;
             command.arg(format!("TALEA_LIVE={}", live.display()));

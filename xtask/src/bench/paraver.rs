@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<(), String> {
     println!("|---|---|");
     let rounds: Vec<Vec<Measure>> = (0..ROUNDS).map(|_| measure(&text, now)).collect();
     for at in 0..rounds.first().map_or(0, Vec::len) {
-        let mut rates: Vec<f64> = rounds.iter().map(|round| round[at].rate() / 1e9).collect();
+        let mut rates: Vec<f64> = rounds.iter().map(|round| round[at].rate()).collect();
         println!("| {} | {} |", rounds[0][at].what, spread(&mut rates, 2));
     }
     let sample = &text[..text.len() / 16];
