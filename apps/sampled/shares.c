@@ -40,11 +40,14 @@ __attribute__((noinline)) double one(double value) {
     return sum + 1;
 }
 
+// Not a constant, for which the compiler would make functions of other names.
+static volatile double first = 1;
+
 static double compute(double seconds) {
     double end = now() + seconds, sum = 0;
     while (now() < end) {
-        sum += three(1);
-        sum += one(1);
+        sum += three(first);
+        sum += one(first);
     }
     return sum;
 }
