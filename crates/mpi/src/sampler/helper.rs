@@ -29,6 +29,8 @@ const EAGER: Duration = Duration::from_millis(10);
 const CALM: Duration = Duration::from_millis(50);
 /// How long looks stay eager after a thread has come.
 const EAGERNESS: u64 = 1_000_000_000;
+/// Between two looks at a thread's name.
+const NAMES: u64 = 1_000_000_000;
 /// A set's turn.
 const TURN: u64 = 500_000_000;
 /// Threads that are sampled; each has a buffer of its own.
@@ -312,7 +314,11 @@ impl Helper<'_> {
         }
         let now = Nanos(clock::monotonic());
         for watched in self.threads.values_mut() {
-            watched.rename(name(watched.tid));
+            // Threads name themselves soon after their begin; later ones are seen at the end or with the next second.
+            if end || now.0 - watched.looked >= NAMES {
+                watched.looked = now.0;
+                watched.rename(name(watched.tid));
+            }
             tell(watched, file, Nanos(self.begin), now)?;
         }
         // A thread's number may come again.

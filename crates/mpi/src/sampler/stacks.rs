@@ -62,10 +62,9 @@ impl Interned {
             return;
         }
         self.generation = Some(generation);
-        for gone in self.mapped.drain(..).filter(|mapped| mapped.walked) {
-            self.unwinder.remove(gone.range.start);
-        }
         let own = Self::follow_modules as fn(&mut Self) as usize as u64;
+        // Programs load dozens of libraries one by one when they begin: what stays is not looked at again.
+        let mut before = std::mem::take(&mut self.mapped);
         for loaded in modules::loaded() {
             let (Some(first), Some(last)) = (loaded.ranges.first(), loaded.ranges.last()) else {
                 continue;
@@ -76,6 +75,20 @@ impl Interned {
                 self.modules.push(loaded.module.clone());
                 self.modules.len() - 1
             });
+            let stays = before.iter().position(|known| {
+                (known.module as usize, known.bias, &known.range) == (module, loaded.bias, &range)
+            });
+            if let Some(place) = stays {
+                self.mapped.push(before.swap_remove(place));
+                continue;
+            }
+            // Another module may have lain there.
+            if let Some(gone) = before.iter().position(|known| known.range.start == range.start) {
+                let gone = before.swap_remove(gone);
+                if gone.walked {
+                    self.unwinder.remove(gone.range.start);
+                }
+            }
             let path = Path::new(&loaded.module.path);
             let added = if path.is_absolute() {
                 self.unwinder.add_file(path, loaded.bias, range.clone())
@@ -96,6 +109,9 @@ impl Interned {
                 module: module as u32,
                 walked: added.is_ok(),
             });
+        }
+        for gone in before.iter().filter(|gone| gone.walked) {
+            self.unwinder.remove(gone.range.start);
         }
         self.mapped.sort_by_key(|mapped| mapped.range.start);
     }

@@ -22,6 +22,8 @@ pub(super) struct Watched {
     pub(super) number: u32,
     pub(super) name: String,
     pub(super) renamed: bool,
+    /// When its name was looked at; nanoseconds.
+    pub(super) looked: u64,
     /// When counting began.
     pub(super) begin: Nanos,
     events: Option<Sampled>,
@@ -47,6 +49,7 @@ impl Watched {
             number,
             name,
             renamed: false,
+            looked: 0,
             begin: Nanos(crate::clock::monotonic()),
             events,
             turn: 0,
