@@ -1,12 +1,13 @@
 //! The words of Talea as types: identities, units, what a recorded call looks like, and what was lost.
 //!
 //! Owns ids ([`Rank`], [`ProcedureId`], [`PathId`]), units ([`Nanos`], [`Bytes`]), the signature of an
-//! event, the description of one procedure's arguments, columns of other tools' traces ([`trace`]), and
-//! [`Gaps`]. It refuses I/O, clocks and threads: every other crate stands on this one.
+//! event, the description of one procedure's arguments, columns of other tools' traces ([`trace`]),
+//! what a node's time went to ([`shares`]), and [`Gaps`]. It refuses I/O, clocks and threads: every other crate stands on this one.
 
 pub mod args;
 pub mod gaps;
 pub mod ids;
+pub mod shares;
 pub mod site;
 pub mod trace;
 pub mod units;

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use talea_run::live::layout::state;
 
 use super::{pass, record};
+use crate::clock;
 use crate::entry::{Binding, Call, Entry};
 use crate::process::{self, STOP, process, stop};
 use crate::sampler::probes::{NO_EVENT, ProbeThread};
@@ -20,8 +21,15 @@ pub(super) unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usi
     // SAFETY: as in `dispatch`.
     unsafe {
         let state = this_thread();
-        if !state.is_null() && (*state).busy == BUSY {
-            return pass(entry, call);
+        if !state.is_null() {
+            if (*state).busy == BUSY {
+                return pass(entry, call);
+            }
+            if STOP.load(Ordering::Relaxed) == 0
+                && let Some(probe) = (*state).probe.filter(|_| (*state).busy == PROBED)
+            {
+                return probed(&mut *state, probe, entry, index, call);
+            }
         }
         if matches!(class, Class::Init | Class::SessionInit) {
             process::start();
@@ -71,14 +79,14 @@ unsafe fn probed(
     call: Call,
 ) -> usize {
     let worth = !entry.local || state.process.calls_all;
-    let begin = if worth { probe.take() } else { None };
+    let begin = if worth { probe.take(now(state)) } else { None };
     // SAFETY: as in `dispatch`; the thread's part of the file is its own.
     unsafe {
         let before = (*state.recorder.thread).events;
         state.busy = 0;
         let result = record(state, entry, index, call);
         state.busy = PROBED;
-        let end = if worth { probe.take() } else { None };
+        let end = if worth { probe.take(now(state)) } else { None };
         // The call's own event is the last one, if it made any.
         let events = (*state.recorder.thread).events;
         let what = if events > before { 2 * events } else { NO_EVENT };
@@ -90,6 +98,13 @@ unsafe fn probed(
         }
         result
     }
+}
+
+/// Ticks now, or those of the last poll while polls find nothing: a poll is so short that reading the clock for it would be seen. What a
+/// thread computes between two such polls is then probed at the end of the second, not at its begin.
+#[inline]
+fn now(state: &State) -> u64 {
+    if state.series.node.is_null() { clock::ticks() } else { state.series.end }
 }
 
 /// `MPI_Pcontrol`: 0 pauses, everything else goes on.

@@ -126,17 +126,18 @@ impl ProbeThread {
         self.open.store(Box::into_raw(Box::new(open)), Ordering::Release);
     }
 
-    /// Reads the counters now, if it is time to.
+    /// Reads the counters, if it is time to, as far as `recent` ticks tell.
     #[inline]
-    pub(crate) fn take(&self) -> Option<Taken> {
-        let ticks = clock::ticks();
-        if ticks < self.due.load(Ordering::Relaxed) {
+    pub(crate) fn take(&self, recent: u64) -> Option<Taken> {
+        if recent < self.due.load(Ordering::Relaxed) {
             return None;
         }
-        self.read(ticks)
+        self.read()
     }
 
-    fn read(&self, ticks: u64) -> Option<Taken> {
+    #[cold]
+    fn read(&self) -> Option<Taken> {
+        let ticks = clock::ticks();
         let state = self.state.load(Ordering::Acquire);
         // SAFETY: what was opened is never freed.
         let open = unsafe { self.open.load(Ordering::Acquire).as_ref() }.filter(|_| state != 0)?;
