@@ -1,4 +1,4 @@
-//! A curve's band on the grid: spread and hidden part added up, then widened around jumps and suspected jumps.
+//! A curve's band on the grid: spread, what smoothing hides and what repair moved added up, then widened around jumps and suspected jumps.
 //!
 //! Owns the putting together; what spread, bias and uncertain places are, `band` knows. The band never leaves what counters can do: no
 //! rate below zero, no share outside 0..1.
@@ -18,13 +18,17 @@ pub(crate) struct Fitted<'a> {
     pub(crate) spline: &'a Spline,
     pub(crate) grid: &'a [f64],
     pub(crate) closest: f64,
+    /// Share of an instance that was repaired.
+    pub(crate) moved: f64,
+    /// A smoothing that foretells as well but for chance.
+    pub(crate) rough: f64,
 }
 
 /// A rate with its band, and what the band is made of.
 pub(crate) struct Banded {
     pub(crate) rate: Band,
     pub(crate) jumps: Vec<Jump>,
-    /// Standard deviations of the rate, with what smoothing hides.
+    /// Standard deviations of the rate, with what smoothing hides and repair moved.
     pub(crate) deviation: Vec<f64>,
     pub(crate) accumulated_deviation: Vec<f64>,
     /// The part of `deviation` that is not spread.
@@ -38,7 +42,7 @@ pub(crate) struct Banded {
 impl Fitted<'_> {
     /// The band around `rate`, which this fit has on its grid.
     pub(crate) fn banded(&self, rate: Vec<f64>) -> Banded {
-        let Fitted { bins, knots, lambda, spline, grid, closest } = *self;
+        let Fitted { bins, knots, lambda, spline, grid, closest, moved, rough } = *self;
         let kinks: Vec<f64> = spline.kinks().iter().map(|kink| kink.0).collect();
         let replicates = Replicates::new(bins, lambda, &kinks, grid, closest);
         let factor = band::student(replicates.rate.len().saturating_sub(1));
@@ -48,10 +52,27 @@ impl Fitted<'_> {
         let rows = replicates.rates(grid, &jumps);
         let rates = spread(&rows, grid.len());
         let shares = spread(&replicates.accumulated, grid.len());
-        let (hidden_share, hidden) =
+        let (mut hidden_share, mut hidden) =
             band::bias(knots, lambda, &kinks, spline, grid, lambda.powf(0.25));
-        let both = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a.hypot(*b)).collect();
-        let deviation: Vec<f64> = both(&rates, &hidden);
+        for ((&x, share), rate) in grid.iter().zip(&mut hidden_share).zip(&mut hidden) {
+            *rate = rate.hypot(moved);
+            // Of a step that may lie anywhere, in a share that begins and ends exactly.
+            *share = share.hypot(moved * (x * (1.0 - x)).sqrt());
+        }
+        let both = |a: &[f64], b: &[f64]| -> Vec<f64> {
+            a.iter().zip(b).map(|(a, b)| a.hypot(*b)).collect()
+        };
+        if let Some(other) = System::new(knots, rough).ok().filter(|_| rough < lambda) {
+            // Which of two curves that foretell alike is the right one, nobody knows.
+            let other = other.fit(&kinks);
+            let apart = |a: Vec<f64>, b: Vec<f64>| -> Vec<f64> {
+                a.iter().zip(&b).map(|(a, b)| a - b).collect()
+            };
+            let rates = apart(band::slopes(&other, grid), band::slopes(spline, grid));
+            let shares = apart(band::values(&other, grid), band::values(spline, grid));
+            (hidden, hidden_share) = (both(&hidden, &rates), both(&hidden_share, &shares));
+        }
+        let deviation = both(&rates, &hidden);
         let mut rate = around(rate, &deviation, factor, f64::INFINITY);
         widen_all(&mut rate, grid, &jumps);
         let accumulated_deviation = both(&shares, &hidden_share);

@@ -142,7 +142,8 @@ pub struct Overlay {
     pub low: Vec<f64>,
     /// The highest rate per second.
     pub high: Vec<f64>,
-    /// Parts of the region in which at least one curve differs from the mean by more than chance: begin and end.
+    /// Parts of the region in which at least one curve differs from the mean by more than chance: begin and end. Curves without
+    /// a band are not compared.
     pub differ: Vec<(f64, f64)>,
 }
 
@@ -165,12 +166,8 @@ pub fn overlay(curves: &[&Curve]) -> Result<Overlay, CombineError> {
         found.low.push(rates.iter().copied().fold(f64::INFINITY, f64::min));
         found.high.push(rates.iter().copied().fold(f64::NEG_INFINITY, f64::max));
         let half = |c: &Curve| 0.5 * (c.rate.high[at] - c.rate.low[at]) * c.per_second();
-        let own: f64 = curves.iter().map(|c| half(c).powi(2)).sum::<f64>() / (count * count);
-        let apart = curves.iter().zip(&rates).any(|(c, rate)| {
-            // The mean holds the curve itself: its own part counts once.
-            let width = (half(c).powi(2) * (1.0 - 2.0 / count) + own).max(0.0).sqrt();
-            (rate - mean).abs() > width
-        });
+        let banded = curves.iter().zip(&rates).map(|(c, &rate)| (rate, half(c)));
+        let apart = apart(&banded.filter(|one| one.1.is_finite()).collect::<Vec<_>>());
         let x = curves[0].x[at];
         match (apart, open) {
             (true, None) => open = Some(x),
@@ -183,6 +180,18 @@ pub fn overlay(curves: &[&Curve]) -> Result<Overlay, CombineError> {
     }
     found.differ.extend(open.map(|begin| (begin, 1.0)));
     Ok(found)
+}
+
+/// Whether one of several rates with their half bands differs from their mean by more than chance. What has no band cannot say so.
+fn apart(rates: &[(f64, f64)]) -> bool {
+    let count = rates.len() as f64;
+    let mean = rates.iter().map(|one| one.0).sum::<f64>() / count;
+    let own: f64 = rates.iter().map(|one| one.1.powi(2)).sum::<f64>() / (count * count);
+    rates.iter().any(|&(rate, half)| {
+        // The mean holds the curve itself: its own part counts once.
+        let width = (half.powi(2) * (1.0 - 2.0 / count) + own).max(0.0).sqrt();
+        rates.len() > 1 && (rate - mean).abs() > width
+    })
 }
 
 /// Counters at one time of a typical instance, as counts since the previous one.

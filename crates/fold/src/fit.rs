@@ -14,12 +14,12 @@ use crate::jumps::{Choice, Search};
 use crate::kriging::NUGGET;
 use crate::monotone;
 use crate::project::Projected;
+use crate::repair::{self, Repaired};
+use crate::score;
 use crate::spline::{Knots, Spline, System};
 
 /// Groups of instances; more make the band no better.
 const MOST_GROUPS: usize = 48;
-/// Cells in which the held-out error is measured.
-const MOST_CELLS: usize = 100;
 
 /// How smooth curves are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -193,7 +193,8 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
     let points = options.points.clamp(2, 1 << 20);
     let grid: Vec<f64> = (0..points).map(|i| i as f64 / (points - 1) as f64).collect();
     let (rate, accumulated, _) = monotone::on_grid(spline, &knots.x, &grid);
-    let whole = Fitted { bins, knots, lambda, spline, grid: &grid, closest };
+    let (moved, rough) = (chosen.moved, chosen.rough);
+    let whole = Fitted { bins, knots, lambda, spline, grid: &grid, closest, moved, rough };
     let Banded { mut rate, accumulated_deviation, deviation, jumps, extra, replicates, factor } =
         whole.banded(rate);
     if replicates.len() < 2 {
@@ -203,9 +204,7 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
         whole.doubt(&mut rate, suspect, factor);
     }
     let accumulated = around(accumulated, &accumulated_deviation, factor, 1.0);
-    let cells = ((0.5 / held::spacing(projected)) as usize).min(MOST_CELLS);
-    let held_out_error =
-        (cells >= 4).then(|| held::error(projected, bins, cells, lambda, kinks)).flatten();
+    let held_out_error = score::halves(projected, bins, lambda, kinks);
     let mean_square = deviation.iter().map(|d| d * d).sum::<f64>() / deviation.len() as f64;
     let estimated_error = Some(mean_square.sqrt()).filter(|error| error.is_finite());
     let scales = scales(projected, bins.groups);
@@ -235,8 +234,12 @@ struct Chosen {
     knots: Knots,
     /// For weights that sum to 1.
     lambda: f64,
+    /// One that foretells as well but for chance.
+    rough: f64,
     kinks: Vec<f64>,
     suspects: Vec<Choice>,
+    /// Share of an instance that was repaired.
+    moved: f64,
     spline: Spline,
     closest: f64,
 }
@@ -256,17 +259,16 @@ fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chose
     // A bandwidth of half a bin, below which there is nothing to see.
     let least = (0.5 * bins.width()).powi(4);
     let best = match options.smoothing {
-        Smoothing::Fixed(lambda) => Some(lambda / count),
-        Smoothing::HeldOut => {
-            held.as_ref().and_then(|held| held::smoothing(held, &[], least)).map(|found| found.0)
-        }
+        Smoothing::Fixed(lambda) => Some((lambda / count, lambda / count)),
+        Smoothing::HeldOut => held.as_ref().and_then(|held| held::smoothing(held, &[], least)),
     };
     if best.is_none() {
         let detail = "one instance, smoothing is the usual one, not chosen";
         note(gaps, of, GapKind::Estimated, 0, detail);
     }
     let usual = NUGGET / 12.0 / count;
-    let mut lambda = best.filter(|l| l.is_finite() && *l > 0.0).unwrap_or(usual);
+    let (mut lambda, mut rough) =
+        best.filter(|(l, _)| l.is_finite() && *l > 0.0).unwrap_or((usual, usual));
     let counter = || of.counter.clone();
     let mut knots = bins.knots(std::iter::empty());
     if knots.x.len() < 3 {
@@ -277,7 +279,10 @@ fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chose
         let system = System::new(knots, lambda);
         system.map(|s| s.fit(kinks)).map_err(|_| FitError::Shares { counter: counter() })
     };
-    if let Some((y, replaced)) = held::repaired(of, &spline_of(&knots, lambda, &[])?) {
+    let mut moved = 0.0;
+    if let Some(found) = repair::repaired(of, &spline_of(&knots, lambda, &[])?) {
+        let Repaired { y, replaced, .. } = found;
+        moved = found.moved;
         let detail = format!(
             "{replaced} intervals between samples differ from all other instances and are replaced"
         );
@@ -298,9 +303,12 @@ fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chose
         if options.smoothing == Smoothing::HeldOut {
             lambda = found.lambda;
         }
+        if !kinks.is_empty() {
+            rough = lambda;
+        }
     }
     let spline = spline_of(&knots, lambda, &kinks)?;
-    Ok(Chosen { bins, knots, lambda, kinks, suspects, spline, closest })
+    Ok(Chosen { bins, knots, lambda, rough, kinks, suspects, moved, spline, closest })
 }
 
 /// Whether the columns fit together.

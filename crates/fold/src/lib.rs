@@ -22,6 +22,7 @@ mod monotone;
 pub mod project;
 pub mod reference;
 pub mod regions;
+mod repair;
 pub mod score;
 pub mod select;
 pub mod spline;

@@ -21,7 +21,7 @@ pub use self::without::without_mpi;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use talea_model::trace::types;
+use talea_model::trace::{StateRecord, UNKNOWN_TIME, types};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
 use crate::project::Instances;
@@ -45,6 +45,16 @@ pub enum Region {
         /// The call.
         value: i64,
     },
+}
+
+impl Region {
+    /// The type whose values it is one of.
+    fn event_type(self) -> Option<u32> {
+        match self {
+            Self::Value { event_type, .. } => Some(event_type),
+            _ => None,
+        }
+    }
 }
 
 /// Instances of a region, as columns of equal length, by location and begin.
@@ -161,7 +171,7 @@ pub fn possible(trace: &Trace) -> Vec<Possible> {
         let sum = sums.entry(region).or_default();
         sum.instances += 1;
         sum.time += time;
-        // Instances come location by location, but for states.
+        // Instances come location by location.
         if sum.last != Some(location) {
             sum.locations += 1;
             sum.last = Some(location);
@@ -172,9 +182,12 @@ pub fn possible(trace: &Trace) -> Vec<Possible> {
         let region = Region::Value { event_type: span.event_type, value };
         add(region, span.location, Nanos(span.end) - Nanos(span.begin));
     });
-    spans::states(trace, &mut |state, location, begin, end| {
-        add(Region::State(state), location, Nanos(end) - Nanos(begin));
-    });
+    let ended = |one: &StateRecord| one.end != UNKNOWN_TIME && one.end >= one.begin;
+    let mut states: Vec<StateRecord> = trace.states.iter().filter(ended).collect();
+    states.sort_by_key(|one| one.location);
+    for one in states {
+        add(Region::State(one.state), one.location, Nanos(one.end) - Nanos(one.begin));
+    }
     let names = Names::new(trace);
     let mut found: Vec<Possible> = sums
         .into_iter()

@@ -1,6 +1,7 @@
 //! How well curves foretell instances that they have not seen, and how often their band holds what those counted.
 //!
-//! Owns the trial that figures in results come from. Instances are put into six groups in turns; each choice of half of the groups is
+//! Owns the trials that figures in results come from: a quick one, of halves fitted with the smoothing and the jumps of the whole, and a strict
+//! one. In that instances are put into six groups in turns; each choice of half of the groups is
 //! fitted from the start - smoothing and jumps included - and compared with what the other half counted directly between samples, on
 //! average, in equal cells. The noise of the half that is foretold is in the error; for the band it is added to its width.
 
@@ -8,9 +9,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::band::student;
+use crate::bins::Bins;
 use crate::fit::Curve;
-use crate::held::spacing;
+use crate::held::{self, spacing};
 use crate::project::Projected;
+use crate::spline::System;
 
 /// Groups of instances.
 const GROUPS: usize = 6;
@@ -57,6 +60,46 @@ pub fn part(all: &Projected, keep: impl Fn(usize) -> bool) -> Projected {
     part
 }
 
+/// Cells in which rates can be compared, some samples to each; absent with so few samples in each instance that they are less than four.
+fn cells(of: &Projected) -> Option<usize> {
+    Some(((0.5 / spacing(of)) as usize).min(MOST_CELLS)).filter(|&cells| cells >= 4)
+}
+
+/// Root mean square error of the rate over cells, fitted with this smoothing and these kinks on half of the groups, against the mean
+/// of what the other half counted there; both ways. In units of the mean rate.
+pub(crate) fn halves(of: &Projected, bins: &Bins, lambda: f64, kinks: &[f64]) -> Option<f64> {
+    let cells = cells(of).filter(|_| bins.groups > 1)?;
+    // Whole rounds of groups, so that every group keeps its share.
+    let round = 1 + of.x.len() / held::MOST_SAMPLES;
+    let both = (0..2).map(|half| {
+        let knots = bins.knots((0..bins.groups).filter(|group| group % 2 == half));
+        let spline = System::new(&knots, lambda).ok()?.fit(kinks);
+        let rows: Vec<Vec<f64>> = (0..of.instances.len())
+            .filter(|at| at % bins.groups % 2 == half && (at / bins.groups).is_multiple_of(round))
+            .map(|at| cells_of(of.samples(at), cells))
+            .collect();
+        let counted = mean(&rows.iter().collect::<Vec<_>>(), cells);
+        Some(squares(&differences(&in_cells(cells, |x| spline.value(x)), &counted)))
+    });
+    let squares: Option<f64> = both.sum();
+    squares.map(|sum| (sum / 2.0).sqrt()).filter(|error| error.is_finite())
+}
+
+/// The rates in `cells` cells of a curve that counts `share` up to a place.
+fn in_cells(cells: usize, share: impl Fn(f64) -> f64) -> Vec<f64> {
+    let edge = |cell: usize| share(cell as f64 / cells as f64);
+    (0..cells).map(|cell| (edge(cell + 1) - edge(cell)) * cells as f64).collect()
+}
+
+fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// The mean of squares.
+fn squares(errors: &[f64]) -> f64 {
+    errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64
+}
+
 /// What one instance counted in each of `cells` cells between its samples, in mean rates.
 fn cells_of((x, y): (&[f64], &[f64]), cells: usize) -> Vec<f64> {
     let mut next = 0;
@@ -87,17 +130,17 @@ fn mean(rows: &[&Vec<f64>], cells: usize) -> Vec<f64> {
     mean
 }
 
-/// Scores `fit`, which makes a curve of instances, in `most` splits at most. Absent with fewer than two instances, with so few samples in each that they have not
-/// four cells, and where nothing can be fitted.
+/// Scores `fit`, which makes a curve of instances, in `most` splits at most. Absent with fewer than two instances, with so few samples in each
+/// that they have not four cells, and where nothing can be fitted.
 pub fn score(
     all: &Projected,
     most: usize,
     fit: impl Fn(&Projected) -> Option<Curve> + Sync,
 ) -> Option<Score> {
     let count = all.instances.len();
-    let cells = ((0.5 / spacing(all)) as usize).min(MOST_CELLS);
+    let cells = cells(all)?;
     let groups = count.min(GROUPS);
-    if groups < 2 || cells < 4 || all.starts.len() != count + 1 {
+    if groups < 2 || all.starts.len() != count + 1 {
         return None;
     }
     let rows: Vec<Vec<f64>> = (0..count).map(|at| cells_of(all.samples(at), cells)).collect();
@@ -114,19 +157,12 @@ pub fn score(
         };
         let (seen, unseen) = (half(true), half(false));
         let (counted, truth) = (mean(&seen, cells), mean(&unseen, cells));
-        let fitted: Vec<f64> = (0..cells)
-            .map(|cell| {
-                let edge = |cell: usize| curve.share(cell as f64 / cells as f64);
-                (edge(cell + 1) - edge(cell)) * cells as f64
-            })
-            .collect();
-        let n = cells as f64;
-        let pairs = |a: &[f64]| a.iter().zip(&truth).map(|(a, b)| a - b).collect::<Vec<f64>>();
-        let rms = |errors: &[f64]| (errors.iter().map(|e| e * e).sum::<f64>() / n).sqrt();
-        let errors = pairs(&fitted);
-        let absolute = errors.iter().map(|e| e.abs()).sum::<f64>() / n;
+        let fitted = in_cells(cells, |x| curve.share(x));
+        let errors = differences(&fitted, &truth);
+        let absolute = errors.iter().map(|e| e.abs()).sum::<f64>() / cells as f64;
+        let direct = squares(&differences(&counted, &truth)).sqrt();
         let inside = covered(&curve, &fitted, &unseen, &truth, &rows);
-        Some([rms(&errors), absolute, rms(&pairs(&counted)), inside])
+        Some([squares(&errors).sqrt(), absolute, direct, inside])
     };
     let found: Vec<[f64; 4]> = splits.par_iter().filter_map(one).collect();
     let number = found.len() as f64;

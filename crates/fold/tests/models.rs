@@ -94,6 +94,13 @@ fn ranks_that_differ_are_seen_where_they_do() {
     assert!(low < 1.3e9 && high > 1.4e9, "{low} {high}");
     let alike = overlay(&all[..3]).unwrap();
     assert!(alike.differ.is_empty(), "{:?}", alike.differ);
+    // Without bands nobody knows what chance would do; one such curve does not hide what the others show.
+    let mut unknown = curves.clone();
+    let blank = |curve: &mut Curve| curve.rate.low.fill(f64::NAN);
+    blank(&mut unknown[0]);
+    assert!(!overlay(&unknown.iter().collect::<Vec<_>>()).unwrap().differ.is_empty());
+    unknown.iter_mut().for_each(blank);
+    assert!(overlay(&unknown.iter().collect::<Vec<_>>()).unwrap().differ.is_empty());
 }
 
 #[test]

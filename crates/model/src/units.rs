@@ -65,13 +65,16 @@ const DOWN: [&str; 5] = ["", "m", "µ", "n", "p"];
 /// Units of more characters are words, which take no prefix.
 const LONGEST_SYMBOL: usize = 3;
 
-/// Three significant digits without a prefix.
-fn three_digits(value: f64) -> String {
+/// Three significant digits without a prefix, as ratios are read; five places behind the point at most.
+pub fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let digits = 2 - (value.abs().log10().floor() as i32).clamp(-3, 2);
-    format!("{value:.*}", digits as usize)
+    let digits = |value: f64| (2 - (value.abs().log10().floor() as i32).clamp(-3, 2)) as usize;
+    let first = digits(value);
+    // 9.996 becomes 10.00, which has a digit more before the point.
+    let rounded = format!("{value:.first$}").parse().unwrap_or(value);
+    format!("{rounded:.*}", digits(rounded))
 }
 
 /// Three significant digits with the SI prefix that leaves one to three digits before the point.

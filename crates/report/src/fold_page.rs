@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use talea_model::Nanos;
-use talea_model::units::si;
+use talea_model::units::{si, three_digits};
 
 use crate::data::folded::{FoldedData, FoldedGroup};
 use crate::fold_svg::fold_svg;
@@ -164,7 +164,7 @@ fn models(group: &FoldedGroup) -> String {
         .map(|one| {
             let finite = || one.curve.value.iter().copied().filter(|value| value.is_finite());
             let text = |value: f64| {
-                if value.is_finite() { format!("{value:.3}") } else { "–".to_owned() }
+                if value.is_finite() { three_digits(value) } else { "–".to_owned() }
             };
             vec![
                 one.name.clone(),

@@ -1,17 +1,18 @@
 //! Folded curves as a picture: a panel for each model and counter, below them the call stack on the same axis.
 //!
-//! Owns the layout. Every panel has the rate with its 95 % band, samples behind it, and jumps as dashed lines; the share counted so far is a thin
-//! line with a scale of its own at the right. Below each column of panels lie the routines and the lines, whose x is exactly that of the panels.
+//! Owns the layout, the title and which panels there are. Below each column of panels lie the routines and the lines, whose x is exactly that of the panels.
 //! Parts (ranks, runs) are drawn over each other, a colour each, without their bands.
+
+mod panel;
 
 use std::fmt::Write;
 
 use talea_model::Nanos;
-use talea_model::units::si;
 
-use crate::data::folded::{FoldedBand, FoldedCounter, FoldedData, FoldedGroup};
+use self::panel::Panel;
+use crate::data::folded::{FoldedData, FoldedGroup};
 use crate::fold_strip::{self, STRIP};
-use crate::plot::{Area, Plot, Scale, Spacing, category, document};
+use crate::plot::{Area, category, document};
 use crate::text::xml;
 
 /// Width of the picture.
@@ -43,18 +44,6 @@ const STYLE: &str = "\
 .plot text.outside{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:4px}
 ";
 
-/// One panel.
-struct Panel<'a> {
-    name: &'a str,
-    note: String,
-    unit: &'a str,
-    mean: f64,
-    curve: &'a FoldedBand,
-    counter: Option<&'a FoldedCounter>,
-    /// The same of each part.
-    parts: Vec<Option<&'a FoldedBand>>,
-}
-
 /// The picture of a folded region.
 pub fn fold_svg(data: &FoldedData) -> String {
     let panels = panels(data);
@@ -76,7 +65,7 @@ pub fn fold_svg(data: &FoldedData) -> String {
         let mut last = None;
         for one in own {
             let area = Area { x: left, y, width, height: HEIGHT };
-            body.push_str(&panel(one, area, data));
+            body.push_str(&panel::draw(one, area, data));
             last = Some(area);
             y += HEIGHT + BETWEEN;
         }
@@ -125,7 +114,13 @@ fn title(data: &FoldedData) -> String {
             "; dots: up to {shown} of {samples} samples, evenly chosen, those beyond a panel at its edge"
         );
     }
-    let _ = writeln!(out, "<text class=\"name\" x=\"12\" y=\"38\">{}</text>", xml(&note, 200));
+    let curves = data.all.models.len() + data.all.counters.len();
+    for (what, all, most) in [("curves", curves, MOST), ("parts", data.parts.len(), MOST_PARTS)] {
+        if all > most {
+            let _ = write!(note, "; {most} of {all} {what}");
+        }
+    }
+    let _ = writeln!(out, "<text class=\"name\" x=\"12\" y=\"38\">{}</text>", xml(&note, 240));
     let mut x = 12.0;
     for (at, part) in data.parts.iter().take(MOST_PARTS).enumerate() {
         let name = xml(&part.name, 28);
@@ -179,293 +174,6 @@ fn panels(data: &FoldedData) -> Vec<Panel<'_>> {
     }
     found.truncate(MOST);
     found
-}
-
-/// The largest value that a panel shows: that of the curves, and of the band as far as it is not wild.
-fn highest(panel: &Panel<'_>) -> f64 {
-    let most =
-        |values: &[f64]| values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
-    let curves = panel
-        .parts
-        .iter()
-        .flatten()
-        .map(|one| most(&one.value))
-        .fold(most(&panel.curve.value), f64::max);
-    let mut ends: Vec<f64> = panel.curve.high.iter().copied().filter(|v| v.is_finite()).collect();
-    ends.sort_by(f64::total_cmp);
-    // A band is widest at its ends and at jumps, and must not flatten the curve.
-    let usual = ends.get((0.98 * ends.len() as f64) as usize).copied().unwrap_or(0.0);
-    curves.max(usual.min(2.0 * curves))
-}
-
-/// Where the axis begins: at 0 but where curves vary and stay far above it.
-fn lowest(panel: &Panel<'_>, most: f64) -> f64 {
-    let least =
-        |values: &[f64]| values.iter().copied().filter(|v| v.is_finite()).fold(most, f64::min);
-    let parts = panel.parts.iter().flatten().map(|one| least(&one.value));
-    let low = parts.fold(least(&panel.curve.value), f64::min);
-    if low > 0.55 * most && most - low > 0.05 * most { low - 0.25 * (most - low) } else { 0.0 }
-}
-
-/// Three digits without a prefix.
-fn plain(value: f64) -> String {
-    let digits = match value.abs() {
-        size if size >= 99.95 => 0,
-        size if size >= 9.995 => 1,
-        size if size >= 0.9995 => 2,
-        _ => 3,
-    };
-    format!("{value:.digits$}")
-}
-
-fn panel(panel: &Panel<'_>, area: Area, data: &FoldedData) -> String {
-    let unit = if matches!(panel.unit, "MIPS" | "GHz") { "" } else { panel.unit };
-    let most = highest(panel);
-    let bottom = lowest(panel, most);
-    let plot = Plot {
-        area,
-        x: Scale::new("", "", [0.0, 1.0], Spacing::Linear),
-        y: Scale::new("", unit_of(unit), [bottom, most + 0.06 * (most - bottom)], Spacing::Linear),
-    };
-    let mut out = String::new();
-    let mean = match panel.unit {
-        "/s" | "ns/s" => si(panel.mean, panel.unit),
-        unit => format!("{} {unit}", plain(panel.mean)).trim_end().to_owned(),
-    };
-    let cut = if bottom > 0.0 { "axis cut · " } else { "" };
-    let mean = format!("mean {mean}");
-    // Letters are some 6 pixels wide; what does not fit beside the mean is left out.
-    let room = area.width
-        - 6.4 * (mean.len() + cut.len()) as f64
-        - 7.2 * panel.name.chars().count() as f64;
-    let note = xml(&panel.note, ((room - 20.0) / 6.0).clamp(0.0, LONGEST as f64) as usize);
-    let note = if room < 80.0 { String::new() } else { note };
-    let _ = writeln!(
-        out,
-        "<text class=\"strong\" x=\"{:.1}\" y=\"{:.1}\">{}<tspan class=\"name note\" dx=\"8\">{note}</tspan></text>\
-         <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{cut}{}</text>",
-        area.x,
-        area.y - 9.0,
-        xml(panel.name, LONGEST),
-        area.x + area.width,
-        area.y - 9.0,
-        xml(&mean, LONGEST),
-    );
-    out.push_str(&plot.axis_y());
-    for tenth in [0, 2, 4, 6, 8, 10] {
-        let at = plot.px(f64::from(tenth) / 10.0);
-        let _ =
-            write!(out, "<path class=\"grid\" d=\"M{at:.1} {:.1}v{:.1}\"/>", area.y, area.height);
-    }
-    out.push('\n');
-    let top = plot.y_end();
-    out.push_str(&hole(&plot, data));
-    if let Some(counter) = panel.counter {
-        out.push_str(&dots(&plot, counter, top));
-    }
-    let overlaid = panel.parts.iter().any(Option::is_some);
-    if !overlaid {
-        out.push_str(&band(&plot, panel.curve, top));
-    }
-    if let Some(counter) = panel.counter {
-        out.push_str(&accumulated(area, counter));
-        out.push_str(&jumps(&plot, counter, data.all.mean_ns));
-    }
-    if overlaid {
-        for (at, part) in panel.parts.iter().enumerate() {
-            if let Some(part) = part {
-                let tip = data.parts.get(at).map_or("", |part| part.name.as_str());
-                out.push_str(&line(
-                    &plot,
-                    &part.value,
-                    &format!("line thin {}", category(at)),
-                    tip,
-                ));
-            }
-        }
-        out.push_str(&line(&plot, &panel.curve.value, "line mean", "all together"));
-    } else {
-        let tip = format!("{}: mean {mean}", panel.name);
-        out.push_str(&line(&plot, &panel.curve.value, &format!("line {}", category(0)), &tip));
-    }
-    out.push_str(&hover(&plot, panel, data.all.mean_ns));
-    out
-}
-
-/// Units that stand behind numbers on an axis.
-fn unit_of(unit: &str) -> &str {
-    if unit.ends_with("/s") { unit } else { "" }
-}
-
-/// Pixels of the values at equal steps; pieces end where there is none.
-fn path(plot: &Plot, values: &[f64], top: f64) -> String {
-    let steps = values.len().saturating_sub(1).max(1) as f64;
-    let mut out = String::new();
-    let mut begun = false;
-    for (at, &value) in values.iter().enumerate() {
-        if !value.is_finite() {
-            begun = false;
-            continue;
-        }
-        let (x, y) = (plot.px(at as f64 / steps), plot.py(value.clamp(plot.y_begin(), top)));
-        let _ = write!(out, "{}{x:.1} {y:.1}", if begun { "L" } else { "M" });
-        begun = true;
-    }
-    out
-}
-
-fn line(plot: &Plot, values: &[f64], class: &str, tip: &str) -> String {
-    let path = path(plot, values, plot.y_end());
-    if path.is_empty() {
-        return String::new();
-    }
-    format!("<path class=\"{class}\" d=\"{path}\"><title>{}</title></path>\n", xml(tip, LONGEST))
-}
-
-/// The band as areas between its ends, one for each piece that has both.
-fn band(plot: &Plot, curve: &FoldedBand, top: f64) -> String {
-    let steps = curve.value.len().saturating_sub(1).max(1) as f64;
-    let mut out = String::new();
-    let known = |at: usize| {
-        let (low, high) = (curve.low.get(at)?, curve.high.get(at)?);
-        (low.is_finite() && high.is_finite()).then_some((*low, *high))
-    };
-    let mut at = 0;
-    while at < curve.value.len() {
-        let mut end = at;
-        let (mut upper, mut lower) = (String::new(), Vec::new());
-        while let Some((low, high)) = known(end).filter(|_| end < curve.value.len()) {
-            let x = plot.px(end as f64 / steps);
-            let _ = write!(
-                upper,
-                "{}{x:.1} {:.1}",
-                if end == at { "M" } else { "L" },
-                plot.py(high.clamp(plot.y_begin(), top))
-            );
-            lower.push(format!("L{x:.1} {:.1}", plot.py(low.clamp(plot.y_begin(), top))));
-            end += 1;
-        }
-        if end > at {
-            lower.reverse();
-            let _ = writeln!(
-                out,
-                "<path class=\"band {}\" d=\"{upper}{}Z\"/>",
-                category(0),
-                lower.concat()
-            );
-        }
-        at = end.max(at + 1);
-    }
-    out
-}
-
-/// The part of the region without samples, where curves are guesses.
-fn hole(plot: &Plot, data: &FoldedData) -> String {
-    let coverage = &data.all.coverage;
-    if coverage.samples == 0 || coverage.hole <= (3.0 * coverage.hole_expected).max(0.02) {
-        return String::new();
-    }
-    let from = plot.px(coverage.hole_at);
-    format!(
-        "<rect class=\"turns\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>no sample here: curves are \
-         guesses</title></rect>\n",
-        plot.area.y,
-        plot.px(coverage.hole_at + coverage.hole) - from,
-        plot.area.height
-    )
-}
-
-/// Samples; those above the panel lie at its edge.
-fn dots(plot: &Plot, counter: &FoldedCounter, top: f64) -> String {
-    let mut out = String::new();
-    for &[x, rate] in counter.points.iter().filter(|point| point[1].is_finite()) {
-        let (x, y) = (plot.px(x), plot.py(rate.clamp(plot.y_begin(), top)));
-        let _ = write!(out, "M{x:.1} {y:.1}h0");
-    }
-    if out.is_empty() { out } else { format!("<path class=\"dots\" d=\"{out}\"/>\n") }
-}
-
-/// The share counted so far, with its scale at the right.
-fn accumulated(area: Area, counter: &FoldedCounter) -> String {
-    let plot = Plot {
-        area,
-        x: Scale::new("", "", [0.0, 1.0], Spacing::Linear),
-        y: Scale::new("", "", [0.0, 1.0], Spacing::Linear),
-    };
-    let mut out = line(&plot, &counter.accumulated.value, "mark share", "share counted so far");
-    for (share, text) in [(0.0, "0"), (0.5, "50 %"), (1.0, "100 %")] {
-        let _ = write!(
-            out,
-            "<text class=\"tick faint\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>",
-            area.x + area.width + 5.0,
-            plot.py(share) + 3.5
-        );
-    }
-    out.push('\n');
-    out
-}
-
-fn jumps(plot: &Plot, counter: &FoldedCounter, mean: Nanos) -> String {
-    let mut out = String::new();
-    let Area { y, height, .. } = plot.area;
-    for jump in &counter.jumps {
-        let x = plot.px(jump.at);
-        let at = Nanos((jump.at * mean.0 as f64) as u64);
-        let tip = format!(
-            "jump of {} at {:.2} % ({at}), place known to {:.2} %",
-            si(jump.height, &counter.unit),
-            100.0 * jump.at,
-            100.0 * jump.within
-        );
-        let _ = writeln!(
-            out,
-            "<path class=\"mark jump\" d=\"M{x:.1} {y:.1}v{height:.1}\"><title>{}</title></path>",
-            xml(&tip, 120)
-        );
-    }
-    out
-}
-
-/// Invisible bars that say the value when pointed at.
-fn hover(plot: &Plot, panel: &Panel<'_>, mean: Nanos) -> String {
-    const BARS: usize = 50;
-    let values = &panel.curve.value;
-    let steps = values.len().saturating_sub(1);
-    if steps == 0 {
-        return String::new();
-    }
-    let mut out = String::from("<g class=\"hover\">");
-    let number = |value: f64| match panel.unit {
-        "/s" | "ns/s" => si(value, panel.unit),
-        unit => format!("{} {unit}", plain(value)).trim_end().to_owned(),
-    };
-    for bar in 0..BARS {
-        let x = (bar as f64 + 0.5) / BARS as f64;
-        let at = (x * steps as f64).round() as usize;
-        let value = values.get(at).copied().unwrap_or(f64::NAN);
-        if !value.is_finite() {
-            continue;
-        }
-        let ends = match (panel.curve.low.get(at), panel.curve.high.get(at)) {
-            (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
-                format!(" ({} to {})", number(*low), number(*high))
-            }
-            _ => String::new(),
-        };
-        let time = Nanos((x * mean.0 as f64) as u64);
-        let tip = format!("{:.0} % ({time}): {}{ends}", 100.0 * x, number(value));
-        let from = plot.px(bar as f64 / BARS as f64);
-        let _ = write!(
-            out,
-            "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title></rect>",
-            plot.area.y,
-            plot.area.width / BARS as f64,
-            plot.area.height,
-            xml(&tip, 120)
-        );
-    }
-    out.push_str("</g>\n");
-    out
 }
 
 /// Shares of the region, and the time that they stand for.

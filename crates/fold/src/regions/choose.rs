@@ -4,6 +4,8 @@
 //! iterations, else the routine with the most time, else the largest cluster, else the time from one call of a collective operation to the next,
 //! else the state with the most time. What was chosen for the user is said in [`Choice::why`].
 
+use std::collections::BTreeSet;
+
 use talea_metric::suggest;
 use talea_model::Trace;
 use talea_model::trace::types;
@@ -105,25 +107,23 @@ impl Chooser<'_> {
     }
 
     fn default_region(&self) -> Result<Choice, ChooseError> {
-        if self.value.is_none() {
-            for event_type in [types::ITERATION, types::USER_FUNCTION, OUTLINED, types::CLUSTER] {
-                if let Some(best) = self.best_of(event_type) {
-                    let why = format!("no region was named: `{}` of {}", best.name, best.of);
-                    return Ok(self.choice(best.region, why));
-                }
-            }
-            if let Some(anchor) = anchors(self.trace).first()
-                && let Region::Between { event_type, value } = anchor.region
-            {
-                let why = format!(
-                    "the trace marks neither iterations nor routines: from one {} to the next taken as an iteration",
-                    self.names.named(event_type, value)
-                );
-                return Ok(self.choice(anchor.region, why));
-            }
-        }
         if self.value.is_some() {
             return self.of_type_with_value();
+        }
+        for event_type in [types::ITERATION, types::USER_FUNCTION, OUTLINED, types::CLUSTER] {
+            if let Some(best) = self.best_of(event_type) {
+                let why = format!("no region was named: `{}` of {}", best.name, best.of);
+                return Ok(self.choice(best.region, why));
+            }
+        }
+        if let Some(anchor) = anchors(self.trace).first()
+            && let Region::Between { event_type, value } = anchor.region
+        {
+            let why = format!(
+                "the trace marks neither iterations nor routines: from one {} to the next taken as an iteration",
+                self.names.named(event_type, value)
+            );
+            return Ok(self.choice(anchor.region, why));
         }
         let states = |one: &&Possible| matches!(one.region, Region::State(_));
         // A state that one instance has says nothing of repetition.
@@ -252,9 +252,7 @@ impl Chooser<'_> {
     }
 
     fn values_of(&self, wanted: u32) -> impl Iterator<Item = &Possible> {
-        self.all.iter().filter(
-            move |one| matches!(one.region, Region::Value { event_type, .. } if event_type == wanted),
-        )
+        self.all.iter().filter(move |one| one.region.event_type() == Some(wanted))
     }
 
     /// A type that is no region by itself, but that the user asked for by its number.
@@ -346,9 +344,10 @@ impl Chooser<'_> {
     }
 
     fn unknown(&self, text: &str) -> ChooseError {
-        let labels = self.trace.labels.event_types.iter().filter(|one| {
-            is_region_type(one.number) && self.values_of(one.number).next().is_some()
-        });
+        let numbers: BTreeSet<u32> =
+            self.all.iter().filter_map(|one| one.region.event_type()).collect();
+        let labels = self.trace.labels.event_types.iter();
+        let labels = labels.filter(|one| numbers.contains(&one.number));
         let words = ["iteration", "cluster", "state"].into_iter();
         let known = words
             .chain(labels.map(|one| one.label.as_str()))

@@ -122,8 +122,8 @@ fn rows_within<'a>(trace: &'a Trace, spans: &Spans) -> impl Iterator<Item = usiz
     })
 }
 
-/// The counters read around instances. `wanted` names those that are taken; empty for all.
-pub fn probes(trace: &Trace, spans: &Spans, wanted: &[String]) -> ProbeColumns {
+/// The counters read around instances.
+pub fn probes(trace: &Trace, spans: &Spans) -> ProbeColumns {
     let names = Names::new(trace);
     let mut readings = BTreeMap::<u32, u64>::new();
     let mut rows = Vec::new();
@@ -149,11 +149,6 @@ pub fn probes(trace: &Trace, spans: &Spans, wanted: &[String]) -> ProbeColumns {
     let mut chosen: Vec<(u64, u32, String)> = readings
         .iter()
         .map(|(&event_type, &count)| (count, event_type, counter_name(&names, event_type)))
-        .filter(|(_, event_type, name)| {
-            let number = event_type.to_string();
-            wanted.is_empty()
-                || wanted.iter().any(|one| one.eq_ignore_ascii_case(name) || *one == number)
-        })
         .collect();
     chosen.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     if chosen.len() > MOST_COUNTERS {

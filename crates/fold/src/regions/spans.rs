@@ -47,10 +47,14 @@ fn nests(event_type: u32) -> bool {
     matches!(event_type, types::USER_FUNCTION | 60_000_018)
 }
 
-/// Shows each instance of the types that `of` names, location by location in the order of their ends; gives how many never end.
-pub(super) fn walk(trace: &Trace, of: impl Fn(u32) -> bool, visit: &mut dyn FnMut(Span)) -> u64 {
+/// Shows each instance of the types that `of` names, location by location in the order of their ends; gives the values of those that never end.
+pub(super) fn walk(
+    trace: &Trace,
+    of: impl Fn(u32) -> bool,
+    visit: &mut dyn FnMut(Span),
+) -> Vec<i64> {
     let by_location = trace.events_by_location();
-    let mut unended = 0;
+    let mut unended = Vec::new();
     for location in 0..by_location.len() as u32 {
         let mut open = BTreeMap::<u32, Open>::new();
         for &row in by_location.rows(location) {
@@ -71,20 +75,7 @@ pub(super) fn walk(trace: &Trace, of: impl Fn(u32) -> bool, visit: &mut dyn FnMu
                 }
             }
         }
-        unended += open.values().map(|one| one.stack.len() as u64).sum::<u64>();
-    }
-    unended
-}
-
-/// Shows each state whose end is known: number, location, begin, end.
-pub(super) fn states(trace: &Trace, visit: &mut dyn FnMut(u32, u32, u64, u64)) -> u64 {
-    let mut unended = 0;
-    for state in trace.states.iter() {
-        if state.end == UNKNOWN_TIME {
-            unended += 1;
-        } else {
-            visit(state.state, state.location, state.begin, state.end);
-        }
+        unended.extend(open.values().flat_map(|one| one.stack.iter().map(|open| open.0)));
     }
     unended
 }
@@ -92,27 +83,25 @@ pub(super) fn states(trace: &Trace, visit: &mut dyn FnMut(u32, u32, u64, u64)) -
 /// All instances of a region.
 pub fn instances(trace: &Trace, region: Region) -> Spans {
     let mut found = Spans::default();
-    let (backward, unended) = match region {
+    let (mut backward, mut unended) = (0, 0);
+    match region {
         Region::Value { event_type, value } => {
             let wanted = |one: i64| value.is_none_or(|value| value == one);
-            let unended = walk(trace, |one| one == event_type, &mut |span| {
+            let open = walk(trace, |one| one == event_type, &mut |span| {
                 if wanted(span.value) {
                     found.push(span.location, span.value, span.begin, span.end);
                 }
             });
-            // Others of the type that do not end are not asked for, and cannot be told apart here.
-            (0, if found.is_empty() { unended } else { 0 })
+            unended = open.into_iter().filter(|&value| wanted(value)).count() as u64;
         }
         Region::State(wanted) => {
-            let mut backward = 0;
-            let unended = states(trace, &mut |state, location, begin, end| {
-                if state == wanted && end < begin {
-                    backward += 1;
-                } else if state == wanted {
-                    found.push(location, i64::from(state), begin, end);
+            for one in trace.states.iter().filter(|one| one.state == wanted) {
+                match one.end {
+                    UNKNOWN_TIME => unended += 1,
+                    end if end < one.begin => backward += 1,
+                    end => found.push(one.location, i64::from(wanted), one.begin, end),
                 }
-            });
-            (backward, unended)
+            }
         }
         Region::Between { event_type, value } => {
             let mut last = None::<(u32, u64)>;
@@ -129,9 +118,8 @@ pub fn instances(trace: &Trace, region: Region) -> Spans {
                     last = Some((location, event.time));
                 }
             }
-            (0, 0)
         }
-    };
+    }
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by_key(|&at| (found.location[at], found.begin[at], found.end[at]));
     let take = |column: &[Nanos]| order.iter().map(|&at| column[at]).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use super::group::{Group, Work, fold_group};
 use super::models::{Model, ModelError};
 use super::prepare::{Prepared, Routines, note, prepare};
 use super::what::{Extent, Fit, Groups, Ranks, Trial, What};
-use super::{differences, findings};
+use super::{differences, findings, models};
 
 /// Most parts that are folded each for itself.
 const MOST_PARTS: usize = 64;
@@ -100,8 +100,7 @@ pub(crate) struct Folded {
 
 /// Folds a region of one or several traces.
 pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, AnalyseError> {
-    let models =
-        what.models.iter().map(|text| Model::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let own = what.models.iter().map(|text| Model::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let mut prepared: Vec<Prepared> = Vec::with_capacity(inputs.len());
     for input in inputs {
         // What was chosen in the first is meant in all.
@@ -124,7 +123,7 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
         .zip(&prepared)
         .map(|(input, prepared)| Routines::new(input.1, &prepared.stacks))
         .collect();
-    let work = Work { fit: what.fit, trial: what.trial, points: what.points, models: &models };
+    let work = Work { fit: what.fit, trial: what.trial, points: what.points, models: &own };
     let whole = together(inputs, &prepared, &routines, what.ranks);
     let mut gaps = Gaps::default();
     for one in &prepared {
@@ -132,6 +131,7 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
     }
     let (all, curves, lost) = fold_group(&whole, &work)?;
     gaps.merge(lost);
+    models::check(&own, &curves)?;
     let choice = prepared[0].choice.clone();
     if all.counters.is_empty() && all.stack.is_empty() {
         let why = gaps.iter().next().map(|gap| gap.detail.clone());

@@ -12,13 +12,27 @@ const SMALLEST: f64 = 0.02;
 /// Most that are told.
 const MOST: usize = 20;
 
+/// Whether there are two parts with bands, so that chance can be told.
+pub(super) fn comparable(parts: &[FoldedGroup]) -> bool {
+    let banded = |part: &&FoldedGroup| {
+        part.counters.iter().any(|one| one.rate.high.iter().any(|high| high.is_finite()))
+    };
+    parts.iter().filter(banded).count() > 1
+}
+
 /// Stretches in which parts differ, the largest differences first.
 pub(super) fn between(
     parts: &[FoldedGroup],
     curves: &[Vec<(u32, Curve)>],
 ) -> Vec<FoldedDifference> {
     let mut found = Vec::new();
-    let counters = curves.first().into_iter().flatten().map(|one| one.1.counter.as_str());
+    // A part may lack counters that others have.
+    let mut counters: Vec<&str> = Vec::new();
+    for (_, curve) in curves.iter().flatten() {
+        if !counters.contains(&curve.counter.as_str()) {
+            counters.push(&curve.counter);
+        }
+    }
     for counter in counters {
         let of: Vec<(&str, &Curve)> = parts
             .iter()
@@ -30,9 +44,6 @@ pub(super) fn between(
             .collect();
         let only: Vec<&Curve> = of.iter().map(|one| one.1).collect();
         let Ok(laid) = overlay(&only) else { continue };
-        if of.len() < 2 {
-            continue;
-        }
         for (from, to) in laid.differ {
             let rate = |curve: &Curve| {
                 curve.per_second() * (curve.share(to) - curve.share(from)) / (to - from)

@@ -6,6 +6,7 @@
 use talea_model::units::si;
 use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
 
+use super::differences::comparable;
 use super::what::Groups;
 
 /// Rates that vary by less than this are even.
@@ -29,7 +30,7 @@ pub(super) fn of(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String>
     let main: Vec<&FoldedCounter> = main_counters(&data.all);
     found.extend(main.iter().map(|counter| rate(counter, &data.all)));
     if let Some(ipc) = data.all.models.iter().find(|model| model.name == "IPC") {
-        found.extend(extremes(ipc, &data.all));
+        found.extend(extremes(ipc));
     }
     found.extend(stack(&data.all));
     if let Some(first) = data.differences.first() {
@@ -42,19 +43,20 @@ pub(super) fn of(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String>
             percent(first.from),
             percent(first.to)
         ));
-    } else if data.parts.len() > 1 {
+    } else if comparable(&data.parts) {
         found.push(format!("The {} parts do not differ by more than chance.", data.parts.len()));
     }
     let doubtful: Vec<&str> = data
         .all
         .counters
         .iter()
-        .filter(|counter| counter.error_held_out.is_some_and(|error| error > DOUBTFUL))
+        // Too few instances or samples to hold some out: the band knows as well.
+        .filter(|one| one.error_held_out.or(one.error_estimated).is_some_and(|e| e > DOUBTFUL))
         .map(|counter| counter.name.as_str())
         .collect();
     if !doubtful.is_empty() {
         found.push(format!(
-            "Not to be relied on in detail, as instances differ too much: {}.",
+            "Not to be relied on in detail, as instances differ too much or have too few samples: {}.",
             doubtful.join(", ")
         ));
     }
@@ -163,7 +165,7 @@ fn rate(counter: &FoldedCounter, group: &FoldedGroup) -> String {
     }
 }
 
-fn extremes(model: &FoldedModel, _group: &FoldedGroup) -> Option<String> {
+fn extremes(model: &FoldedModel) -> Option<String> {
     let ((low_at, low), (high_at, high)) = ends(&model.curve.value)?;
     if (high - low).abs() < EVEN * model.mean.abs() {
         return Some(format!("{} is even: {:.2}.", model.name, model.mean));

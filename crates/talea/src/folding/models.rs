@@ -7,8 +7,6 @@ use talea_fold::{CombineError, Curve, combine};
 use talea_metric::{Expression, suggest};
 use talea_report::data::folded::{FoldedBand, FoldedModel};
 
-use super::analyse::AnalyseError;
-
 /// Misses and mispredictions, which are told by instructions.
 const BY_INSTRUCTIONS: [&str; 6] =
     ["PAPI_L1_DCM", "PAPI_L2_DCM", "PAPI_L2_TCM", "PAPI_L3_TCM", "LLC_MISSES", "PAPI_BR_MSP"];
@@ -35,6 +33,9 @@ pub(crate) enum ModelError {
         /// The expression.
         text: String,
     },
+    /// Nothing that varies.
+    #[error("expected a counter in the model `{0}`")]
+    Constant(String),
     /// A counter that is not folded.
     #[error("expected a counter that is folded, found `{counter}` in the model `{model}`{}", nearest.as_ref().map_or_else(String::new, |name| format!("; the nearest is `{name}`")))]
     Counter {
@@ -66,6 +67,9 @@ impl Model {
             text: body.to_owned(),
         })?;
         let name = if name.is_empty() { body } else { name };
+        if expression.counters().is_empty() {
+            return Err(ModelError::Constant(name.to_owned()));
+        }
         Ok(Self { name: name.to_owned(), text: body.to_owned(), unit: String::new(), expression })
     }
 
@@ -97,29 +101,36 @@ fn usual(known: &[&str]) -> Vec<Model> {
     found.into_iter().flatten().filter(all).collect()
 }
 
-/// The user's models, then the usual ones that the user did not define.
+/// Refuses models whose counters are not among those of `curves`.
+pub(super) fn check(own: &[Model], curves: &[(u32, Curve)]) -> Result<(), ModelError> {
+    let known = || curves.iter().map(|one| one.1.counter.as_str());
+    for model in own {
+        let lacks = |counter: &&String| known().all(|one| one != counter.as_str());
+        if let Some(counter) = model.expression.counters().iter().find(lacks) {
+            let nearest = suggest(counter, known());
+            let (counter, model) = (counter.clone(), model.name.clone());
+            return Err(ModelError::Counter { counter, model, nearest });
+        }
+    }
+    Ok(())
+}
+
+/// The user's models, then the usual ones that the user did not define; those whose counters are not all there are left out.
 pub(super) fn evaluate(
     own: &[Model],
     curves: &[(u32, Curve)],
-) -> Result<Vec<FoldedModel>, AnalyseError> {
+) -> Result<Vec<FoldedModel>, ModelError> {
     let known: Vec<&str> = curves.iter().map(|one| one.1.counter.as_str()).collect();
     let usual = usual(&known);
     let new = usual.iter().filter(|model| !own.iter().any(|other| other.name == model.name));
     let mut found = Vec::new();
     for model in own.iter().chain(new) {
-        let mut wanted: Vec<&Curve> = Vec::new();
-        for counter in model.expression.counters() {
-            let curve = curves.iter().find(|one| one.1.counter == *counter);
-            let Some((_, curve)) = curve else {
-                let nearest = suggest(counter, known.iter().copied());
-                let (counter, model) = (counter.clone(), model.name.clone());
-                return Err(ModelError::Counter { counter, model, nearest }.into());
-            };
-            wanted.push(curve);
-        }
-        if wanted.is_empty() {
+        let curve = |counter: &String| curves.iter().find(|one| one.1.counter == *counter);
+        let counters = model.expression.counters().iter();
+        let Some(wanted) = counters.map(|one| Some(&curve(one)?.1)).collect::<Option<Vec<_>>>()
+        else {
             continue;
-        }
+        };
         let band = combine(&wanted, |rates| model.expression.eval(rates))
             .map_err(|source| ModelError::Combine { source, model: model.name.clone() })?;
         let means: Vec<f64> = wanted.iter().map(|curve| curve.per_second()).collect();
@@ -150,6 +161,8 @@ mod tests {
             Model::parse("x = a + ").unwrap_err().to_string(),
             "expected a number, a counter or `(`, found the end, at character 4 of the model `a +`"
         );
+        let constant = Model::parse("x = 2 + 3").unwrap_err().to_string();
+        assert_eq!(constant, "expected a counter in the model `x`");
     }
 
     #[test]

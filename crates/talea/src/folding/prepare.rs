@@ -22,6 +22,8 @@ pub(super) struct Prepared {
     /// Groups of instances, as places in `spans`.
     pub(super) modes: Vec<Vec<u32>>,
     pub(super) probes: ProbeColumns,
+    /// Counters that are folded, as places in `probes`; the others tell where a set of counters changed.
+    pub(super) wanted: Vec<usize>,
     pub(super) stacks: StackColumns,
     /// Rank of each location, counted over the applications that the trace has.
     pub(super) ranks: BTreeMap<u32, Rank>,
@@ -97,13 +99,13 @@ pub(super) fn prepare(
             return Err(empty("between the times asked for", all));
         }
     }
-    let mut probes = regions::probes(trace, &spans, &[]);
+    let mut probes = regions::probes(trace, &spans);
     regions::borders(&mut probes, &spans);
     let mut stacks = regions::stacks(trace, &spans);
     if what.extent == Extent::WithoutMpi {
         regions::without_mpi(trace, &mut spans, &mut probes, &mut stacks);
     }
-    pick(&mut probes, what, &choice.name)?;
+    let wanted = pick(&probes, what, &choice.name)?;
     let options = SelectOptions { outliers: what.outliers, ..SelectOptions::default() };
     let selection = select(&spans.durations(), &options);
     let mut gaps = trace.gaps.clone();
@@ -118,13 +120,14 @@ pub(super) fn prepare(
         let detail = format!("{count} of {all} samples have no routine with a name");
         note(&mut gaps, GapKind::Unresolved, count, detail);
     }
-    Ok(Prepared { choice, spans, modes: selection.modes, probes, stacks, ranks, gaps })
+    let modes = selection.modes;
+    Ok(Prepared { choice, spans, modes, probes, wanted, stacks, ranks, gaps })
 }
 
-/// Keeps the counters that were asked for.
-fn pick(probes: &mut ProbeColumns, what: &What, region: &str) -> Result<(), AnalyseError> {
+/// The counters that were asked for.
+fn pick(probes: &ProbeColumns, what: &What, region: &str) -> Result<Vec<usize>, AnalyseError> {
     if what.counters.is_empty() {
-        return Ok(());
+        return Ok((0..probes.types.len()).collect());
     }
     let mut kept = Vec::new();
     for wanted in &what.counters {
@@ -142,10 +145,7 @@ fn pick(probes: &mut ProbeColumns, what: &What, region: &str) -> Result<(), Anal
             }
         }
     }
-    probes.types = kept.iter().map(|&at| probes.types[at]).collect();
-    probes.names = kept.iter().map(|&at| probes.names[at].clone()).collect();
-    probes.values = kept.iter().map(|&at| std::mem::take(&mut probes.values[at])).collect();
-    Ok(())
+    Ok(kept)
 }
 
 impl Prepared {
@@ -153,8 +153,9 @@ impl Prepared {
     pub(super) fn projected(&self, mode: usize) -> Vec<(u32, Projected)> {
         let counters = self.probes.counters();
         let wanted = self.modes.get(mode).map(Vec::as_slice).unwrap_or_default();
-        let found = project(&self.spans.columns(), &self.probes.probes(&counters), wanted);
-        self.probes.types.iter().copied().zip(found).collect()
+        let mut found = project(&self.spans.columns(), &self.probes.probes(&counters), wanted);
+        let one = |&at: &usize| (self.probes.types[at], std::mem::take(&mut found[at]));
+        self.wanted.iter().map(one).collect()
     }
 
     /// Samples with stacks in the instances of one mode.

@@ -3,7 +3,7 @@
 //! Owns the layout within 100 columns.
 
 use talea_model::Nanos;
-use talea_model::units::si;
+use talea_model::units::{si, three_digits};
 use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
 
 use super::findings::percent;
@@ -148,7 +148,8 @@ fn models(models: &[FoldedModel]) -> Vec<String> {
     ]);
     for model in models {
         let finite = || model.curve.value.iter().copied().filter(|value| value.is_finite());
-        let number = |value: f64| if value.is_finite() { plain(value) } else { "-".to_owned() };
+        let number =
+            |value: f64| if value.is_finite() { three_digits(value) } else { "-".to_owned() };
         table.row([
             if model.unit.is_empty() || model.unit == model.name {
                 model.name.clone()
@@ -162,17 +163,6 @@ fn models(models: &[FoldedModel]) -> Vec<String> {
         ]);
     }
     table.lines()
-}
-
-/// Three digits without a prefix, as ratios are read.
-fn plain(value: f64) -> String {
-    let digits = match value.abs() {
-        size if size >= 99.95 => 0,
-        size if size >= 9.995 => 1,
-        size if size >= 0.9995 => 2,
-        _ => 3,
-    };
-    format!("{value:.digits$}")
 }
 
 fn stack(group: &FoldedGroup) -> Vec<String> {

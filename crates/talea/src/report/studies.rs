@@ -149,7 +149,7 @@ fn folded_study(data: &FoldedData, loop_id: Option<LoopId>, known: &Gaps) -> Stu
             ("executions", ""),
             ("mean rate", ""),
             ("error held out", "%"),
-            ("band ±", "%"),
+            ("error at a place", "%"),
             ("jumps", ""),
         ]),
         rows: group.counters.iter().map(row).collect(),

@@ -258,6 +258,57 @@ fn traces_that_lack_something_give_a_result_with_its_gap() {
 }
 
 #[test]
+fn a_counter_is_the_same_alone_and_among_others() {
+    const C: u32 = 42_000_050;
+    let mut records = instances(6, even);
+    // In two of eight instances another set of counters is read for a while.
+    for begin in [20_000, 22_000] {
+        event(&mut records, begin, &[(60_000_019, 5), (C, 0)]);
+        event(&mut records, begin + 400, &[(C, 4_000)]);
+        event(&mut records, begin + 500, &[(42_000_059, 0)]);
+        event(&mut records, begin + 600, &[(42_000_059, 9)]);
+        event(&mut records, begin + 1_000, &[(60_000_019, 0), (C, 4_000)]);
+    }
+    let made = Made::new(&records);
+    let all = json(&[&made.trace()]);
+    let alone = json(&[&made.trace(), "--counter", "papi_tot_ins"]);
+    assert_eq!(counter(&all, "PAPI_TOT_INS")["instances"], 6);
+    assert_eq!(counter(&all, "PAPI_TOT_INS"), counter(&alone, "PAPI_TOT_INS"));
+    assert_eq!(alone["counters"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn parts_that_cannot_be_compared_are_not_called_alike() {
+    let made = Made::new(&instances(20, even));
+    let twice = [&made.trace()[..], &made.trace()];
+    assert!(text(&twice).contains("The 2 parts do not differ by more than chance."));
+    let said = text(&[&twice[..], &["--fit", "kriging"]].concat());
+    assert!(!said.contains("chance"), "{said}");
+    // One part that lacks a model's counter does not take it from the other.
+    let more = Made::new(&instances(20, even).replace(":42000050:", ":42000059:1:42000050:"));
+    let model = ["--model", "ratio = PAPI_TOT_CYC / PAPI_TOT_INS"];
+    let both = json(&[&[&more.trace()[..], &made.trace()], &model[..]].concat());
+    let has = |part: usize| both["parts"][part]["models"].as_array().unwrap()[0]["name"] == "ratio";
+    assert!(has(0) && !has(1), "{}", both["parts"]);
+}
+
+#[test]
+fn wide_bands_are_told_where_nothing_can_be_held_out() {
+    const C: u32 = 42_000_050;
+    let mut records = String::new();
+    for at in 0..6 {
+        let (begin, first) = (2_000 * at, [9_500, 1_000, 9_000, 2_000, 9_800, 9_700][at as usize]);
+        event(&mut records, begin, &[(60_000_019, 5), (C, 0)]);
+        event(&mut records, begin + 450 + 20 * at, &[(C, first)]);
+        event(&mut records, begin + 1_000, &[(60_000_019, 0), (C, 10_000 - first)]);
+    }
+    let made = Made::new(&records);
+    assert!(counter(&json(&[&made.trace()]), "PAPI_TOT_INS")["error_held_out"].is_null());
+    let said = text(&[&made.trace()]);
+    assert!(said.contains("Not to be relied on in detail"), "{said}");
+}
+
+#[test]
 fn traces_that_cannot_be_folded_are_refused_with_a_reason() {
     let nothing = refused(&[&Made::new("").trace()]);
     assert!(nothing.contains("the trace has none that end"), "{nothing}");
