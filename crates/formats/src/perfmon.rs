@@ -177,6 +177,9 @@ fn literal(name: &str) -> Result<Expression, Wrong> {
     Expression::parse(text).or_else(|_| Expression::checked_counter(name))
 }
 
+/// Bytes of a word that may be a name with parentheses around it.
+const LONGEST_WORD: usize = 1_000;
+
 /// The text of a threshold over names of metrics.
 fn threshold(
     name: &str,
@@ -206,7 +209,6 @@ fn threshold(
             if formula.trim().is_empty() {
                 return None;
             }
-            const LONGEST: usize = 1_000;
             let mut aliases: HashMap<&str, &str> = HashMap::new();
             for one in threshold_metrics {
                 aliases.entry(&one.alias).or_insert(&one.value);
@@ -217,7 +219,7 @@ fn threshold(
             };
             let words = formula.split_whitespace().map(|word| {
                 // Names are never near that; each parenthesis behind one is tried.
-                if word.len() > LONGEST {
+                if word.len() > LONGEST_WORD {
                     return word.to_owned();
                 }
                 let open = word.len() - word.trim_start_matches('(').len();
