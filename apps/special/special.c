@@ -5,6 +5,7 @@
  *   special threads   three threads send to themselves under MPI_THREAD_MULTIPLE
  *   special crowd     more threads than are recorded, one after the other, then 1,000 barriers
  *   special spawn     two more processes, one collective call with them (start again as "spawned")
+ *   special messages  two ranks: receives that are cancelled, given away, found complete by another thread, between groups
  *   special many N    N messages to nobody, with sizes and tags that do not repeat
  */
 #include <mpi.h>
@@ -54,12 +55,66 @@ static void meet(MPI_Comm others)
     MPI_Comm_disconnect(&others);
 }
 
+static void *await(void *request)
+{
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+/* From rank 0 to rank 1; a barrier stands before each send, so that receives are posted before. */
+static void send_messages(void)
+{
+    int numbers[2] = {1, 2};
+    const int counts[] = {1, 1, 2, 1, 2}, tags[] = {7, 8, 8, 11, 11};
+    MPI_Comm other;
+    for (int i = 0; i < 5; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Send(numbers, counts[i], MPI_INT, 1, tags[i], MPI_COMM_WORLD);
+    }
+    MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1, 99, &other);
+    MPI_Send(numbers, 1, MPI_INT, 0, 10, other);
+    MPI_Comm_free(&other);
+}
+
+static void receive_messages(void)
+{
+    static int numbers[2], given[2];
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Comm other;
+    pthread_t thread;
+    MPI_Recv_init(numbers, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
+    MPI_Start(&request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Start(&request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    MPI_Mprobe(MPI_PROC_NULL, 9, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(numbers, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    MPI_Irecv(given, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(numbers, 2, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Irecv(numbers, 1, MPI_INT, MPI_ANY_SOURCE, 11, MPI_COMM_WORLD, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    pthread_create(&thread, NULL, await, &request);
+    pthread_join(thread, NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(numbers, 2, MPI_INT, 0, 11, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 0, 99, &other);
+    MPI_Recv(numbers, 1, MPI_INT, 0, 10, other, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&other);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     int level;
-    MPI_Init_thread(&argc, &argv, strcmp(what, "threads") && strcmp(what, "crowd") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
-                    &level);
+    int single = strcmp(what, "threads") && strcmp(what, "crowd") && strcmp(what, "messages");
+    MPI_Init_thread(&argc, &argv, single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm others;
     if (!strcmp(what, "pause")) {
@@ -83,6 +138,8 @@ int main(int argc, char **argv)
         }
         for (int i = 0; i < 1000; i++)
             MPI_Barrier(MPI_COMM_WORLD);
+    } else if (!strcmp(what, "messages") && level == MPI_THREAD_MULTIPLE) {
+        rank ? receive_messages() : send_messages();
     } else if (!strcmp(what, "spawn")) {
         char *words[] = {"spawned", NULL};
         MPI_Comm_spawn(argv[0], words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others, MPI_ERRCODES_IGNORE);

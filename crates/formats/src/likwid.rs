@@ -5,7 +5,7 @@
 //! several registers count the same event, as memory channels do, `EVENT:REGISTER`. A register may be named without its options. `time` is the time of computation, `inverseClock` one by the frequency of the time stamp counter. What
 //! a formula names that the event set has not is a problem of that line. Follows LIKWID's `perfgroup.c`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use talea_metric::expression::Expression;
 use talea_metric::model::Problem;
@@ -57,8 +57,10 @@ pub fn read(bytes: &[u8], name: &str) -> Model {
 #[derive(Default)]
 struct Group {
     title: String,
-    /// Register, event, line.
+    /// Register and event.
     events: Vec<(String, String)>,
+    /// Those that were met.
+    registers: HashSet<String>,
     lines: Vec<(u64, String)>,
     problems: Vec<Problem>,
 }
@@ -77,10 +79,10 @@ impl Group {
                 if let Err(wrong) = name {
                     return self.problem(number, format!("`{}`: {wrong}", short(event)));
                 }
-                if self.events.iter().any(|(known, _)| known == register) {
-                    self.problem(number, format!("`{register}` is there twice, the first counts"));
-                } else {
+                if self.registers.insert(register.to_owned()) {
                     self.events.push((register.to_owned(), event.to_owned()));
+                } else {
+                    self.problem(number, format!("`{register}` is there twice, the first counts"));
                 }
             }
             _ => self.problem(

@@ -33,25 +33,26 @@ pub enum ModelError {
     },
 }
 
+/// Whether these are metrics of Linux' pmu-events, whose items say `MetricExpr`.
+pub fn is_pmu_events(bytes: &[u8]) -> bool {
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    matches!(first, Some(b'{' | b'[')) && memchr::memmem::find(bytes, b"\"MetricExpr\"").is_some()
+}
+
 /// Reads a file of any of the three kinds; `name` is what the model is called where the file does not say it.
 pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Err(ModelError::Unknown("nothing")),
+        _ if is_pmu_events(bytes) => pmu_events::read(bytes, name),
+        Some(b'{' | b'[') if memchr::memmem::find(bytes, b"\"Formula\"").is_some() => {
+            perfmon::read(bytes, name)
+        }
         Some(b'{' | b'[') => {
-            // Linux' items say `MetricExpr`, Intel's `Formula`.
-            let expressions = memchr::memmem::find(bytes, b"\"MetricExpr\"").is_some();
-            let formulas = memchr::memmem::find(bytes, b"\"Formula\"").is_some();
-            match (expressions, formulas) {
-                (true, _) => pmu_events::read(bytes, name),
-                (_, true) => perfmon::read(bytes, name),
-                _ => {
-                    // What breaks the syntax is worth more than that there is no metric.
-                    let text = text(bytes);
-                    let mut items = Vec::new();
-                    walk(&text, &mut items)?;
-                    Err(ModelError::Unknown("JSON without metrics"))
-                }
-            }
+            // What breaks the syntax is worth more than that there is no metric.
+            let text = text(bytes);
+            let mut items = Vec::new();
+            walk(&text, &mut items)?;
+            Err(ModelError::Unknown("JSON without metrics"))
         }
         Some(_) if memchr::memmem::find(bytes, b"METRICS").is_some() => {
             Ok(likwid::read(bytes, name))

@@ -177,6 +177,9 @@ fn literal(name: &str) -> Result<Expression, Wrong> {
     Expression::parse(text).or_else(|_| Expression::checked_counter(name))
 }
 
+/// Bytes of a word that may be a name with parentheses around it.
+const LONGEST_WORD: usize = 1_000;
+
 /// The text of a threshold over names of metrics.
 fn threshold(
     name: &str,
@@ -193,10 +196,10 @@ fn threshold(
             if text.is_empty() {
                 return None;
             }
+            let mut asked = parent.and_then(|parent| of_others.get(parent));
             let terms = text.split('&').map(str::trim).map(|term| match term {
-                "P" => {
-                    parent.and_then(|parent| of_others.get(parent)).map(|text| format!("({text})"))
-                }
+                // Once says it: a file may have any number of them.
+                "P" => asked.take().map(|text| format!("({text})")),
                 term if term.starts_with(['<', '>']) => Some(format!("{} {term}", quoted(name))),
                 term => Some(term.to_owned()),
             });
@@ -206,12 +209,19 @@ fn threshold(
             if formula.trim().is_empty() {
                 return None;
             }
+            let mut aliases: HashMap<&str, &str> = HashMap::new();
+            for one in threshold_metrics {
+                aliases.entry(&one.alias).or_insert(&one.value);
+            }
             let named = |word: &str| {
-                let value = threshold_metrics.iter().find(|one| one.alias == word);
-                let value = value.map_or(word, |one| one.value.as_str());
+                let value = aliases.get(word).copied().unwrap_or(word);
                 legacy.get(value).map(|name| quoted(name))
             };
             let words = formula.split_whitespace().map(|word| {
+                // Names are never near that; each parenthesis behind one is tried.
+                if word.len() > LONGEST_WORD {
+                    return word.to_owned();
+                }
                 let open = word.len() - word.trim_start_matches('(').len();
                 let mut end = word.len();
                 loop {

@@ -55,15 +55,20 @@ const SAME: [&[&str]; 5] = [
     ],
 ];
 
+/// Other names for the same.
+pub fn others(name: &str) -> impl Iterator<Item = &'static str> {
+    let same = SAME.iter().find(|same| same.contains(&name)).map_or(&[][..], |same| *same);
+    same.iter().copied().filter(move |&other| other != name)
+}
+
 /// The number that stands under a name, or under another name for the same.
 pub fn lookup(name: &str, number: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
-    number(name).or_else(|| number(other(name, number)?))
+    number(name).or_else(|| others(name).find_map(number))
 }
 
 /// Another name for the same under which there is a number.
 pub fn other(name: &str, number: &dyn Fn(&str) -> Option<f64>) -> Option<&'static str> {
-    let same = SAME.iter().find(|same| same.contains(&name))?;
-    same.iter().copied().find(|&other| other != name && number(other).is_some())
+    others(name).find(|&other| number(other).is_some())
 }
 
 #[cfg(test)]

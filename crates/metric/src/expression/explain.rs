@@ -18,6 +18,9 @@ pub enum Absent {
     /// It overflows, or a function has no value there.
     #[error("no number comes out")]
     NotANumber,
+    /// A count, or a part of one, that comes out as less than nothing: see [`crate::table`].
+    #[error("{0} is below zero")]
+    Negative(String),
     /// A metric that is defined by itself.
     #[error("defined by itself: {0}")]
     Cycle(String),

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use talea_model::trace::types;
 use talea_model::{GapKind, Gaps, Trace};
 
-use super::note;
 use super::span::Span;
 use super::useful::Interval;
+use super::{Measured, note};
 use crate::catalogue;
 
 /// Less than all of the time of computation that need not be said.
@@ -39,6 +39,23 @@ impl Columns {
             found.names.push(name);
         }
         found
+    }
+
+    /// Says which counters only some of the locations that computed have: figures of all of them cannot be made of those.
+    pub(super) fn note_absent(&self, locations: &[Measured], gaps: &mut Gaps) {
+        const SHOWN: usize = 4;
+        let computed: Vec<&Measured> = locations.iter().filter(|one| one.computed()).collect();
+        let some = self.names.iter().enumerate().filter(|(at, _)| {
+            let with = computed.iter().filter(|one| one.counters[*at].is_finite()).count();
+            with > 0 && with < computed.len()
+        });
+        let names: Vec<&str> = some.map(|(_, name)| name.as_str()).collect();
+        if let Some(more) = names.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+            let what = format!("{} and {more} more", names[..SHOWN].join(", "));
+            note(gaps, GapKind::Missing, not_by_all(&what), names.len() as u64);
+        } else if !names.is_empty() {
+            note(gaps, GapKind::Missing, not_by_all(&names.join(", ")), names.len() as u64);
+        }
     }
 
     /// What each counter counted during the intervals; `NaN` for those that did not count then.
@@ -101,6 +118,10 @@ impl Columns {
         });
         whole.collect()
     }
+}
+
+fn not_by_all(names: &str) -> String {
+    format!("not counted by all locations that compute: {names}: no metric of all of them")
 }
 
 /// What counters lack, over all locations.

@@ -20,6 +20,7 @@ pub use counters::counter_name;
 pub use span::{Chosen, Part, Span};
 
 use crate::efficiency::{Run, Share};
+use crate::synonyms;
 
 /// What one location did in the part of the trace that is looked at.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,13 @@ pub struct Measured {
     pub bursts: u64,
     /// What the counters counted during computation, in the order of [`Numbers::counters`]; `NaN` where one did not count.
     pub counters: Vec<f64>,
+}
+
+impl Measured {
+    /// Whether it computed at all: what did not has nothing to count.
+    fn computed(&self) -> bool {
+        self.useful > Nanos(0)
+    }
 }
 
 /// The numbers of a trace.
@@ -110,6 +118,7 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
         return Err(MeasureError::Nothing);
     }
     losses.note(&mut gaps);
+    columns.note_absent(&locations, &mut gaps);
     mpi.note_left_out(trace, &mut gaps);
     Ok(Numbers { span, counters: columns.names, locations, gaps })
 }
@@ -134,17 +143,16 @@ impl Processes {
 
 impl Numbers {
     /// Numbers by name, as [`crate::table::metrics_of`] and models take them, of some of [`Self::locations`]: sums over them. A counter
-    /// that one of them did not count is left out.
+    /// that one of those that computed did not count is left out.
     pub fn values<'a>(
         &self,
         of: impl IntoIterator<Item = &'a Measured> + Clone,
     ) -> BTreeMap<String, f64> {
         let mut values = BTreeMap::new();
         for (at, name) in self.counters.iter().enumerate() {
-            let sum: f64 = of.clone().into_iter().map(|one| one.counters[at]).sum();
-            if sum.is_finite() {
-                values.insert(name.clone(), sum);
-            }
+            let computed = of.clone().into_iter().filter(|one| one.computed());
+            let sum = computed.map(|one| one.counters[at]).reduce(|sum, value| sum + value);
+            values.extend(sum.filter(|sum| sum.is_finite()).map(|sum| (name.clone(), sum)));
         }
         let useful: Nanos = of.clone().into_iter().map(|one| one.useful).sum();
         let total: Nanos = of.clone().into_iter().map(|_| self.span.length()).sum();
@@ -157,15 +165,17 @@ impl Numbers {
 
     /// What factors of efficiency are computed from.
     pub fn run(&self) -> Run {
-        let place = |names: &[&str]| {
-            names.iter().find_map(|name| self.counters.iter().position(|own| own == name))
+        let place = |name| {
+            let mut names = std::iter::once(name).chain(synonyms::others(name));
+            names.find_map(|name| self.counters.iter().position(|own| own == name))
         };
-        let instructions =
-            place(&["PAPI_TOT_INS", "instructions", "INST_RETIRED.ANY", "PM_INST_CMPL"]);
-        let cycles =
-            place(&["PAPI_TOT_CYC", "cycles", "cpu-cycles", "CPU_CLK_UNHALTED.THREAD", "PM_CYC"]);
+        let (instructions, cycles) = (place("PAPI_TOT_INS"), place("PAPI_TOT_CYC"));
         let shares = self.locations.iter().map(|one| {
-            let counter = |place: Option<usize>| place.map_or(f64::NAN, |at| one.counters[at]);
+            let counter = |place: Option<usize>| match place {
+                Some(_) if !one.computed() => 0.0,
+                Some(at) => one.counters[at],
+                None => f64::NAN,
+            };
             Share {
                 process: one.process,
                 useful: one.useful.seconds(),

@@ -91,6 +91,24 @@ fn parts_cut_bursts_and_their_counters() {
 }
 
 #[test]
+fn locations_that_do_not_compute_have_nothing_to_count() {
+    let part = Part::Between(Some(Nanos(60)), None);
+    let numbers = measure(&trace(true), part).unwrap();
+    assert_eq!(numbers.values(&numbers.locations).get("PAPI_TOT_INS"), Some(&100.0));
+    assert_eq!(numbers.values(&numbers.locations[1..]).get("PAPI_TOT_INS"), None);
+    let counted: Vec<f64> = numbers.run().shares.iter().map(|share| share.instructions).collect();
+    assert_eq!(counted, [100.0, 0.0]);
+    assert!(numbers.gaps.is_empty());
+    // One that computes and does not count leaves no figure of both.
+    let mut trace = trace(true);
+    trace.push_event((0, 1), 70, &[42_000_059], &[1]);
+    let numbers = measure(&trace, Part::default()).unwrap();
+    assert_eq!(numbers.values(&numbers.locations).get("PAPI_TOT_CYC"), None);
+    let said = "not counted by all locations that compute: PAPI_TOT_CYC: no metric of all of them";
+    assert!(numbers.gaps.iter().any(|gap| gap.detail == said), "{:?}", numbers.gaps);
+}
+
+#[test]
 fn counters_that_take_turns_are_made_whole() {
     let mut trace = Trace { duration: Nanos(100), ..Trace::default() };
     trace.locations.push_task(1, 1).unwrap();

@@ -1,7 +1,8 @@
 //! Which metric needs which.
 //!
 //! Owns finding references, an order in which each metric comes behind those that it needs, and cycles. A metric that refers to its own
-//! name means the counter of that name. It refuses recursion: ways are kept on an explicit stack.
+//! name means the counter of that name. It refuses recursion: ways are kept on an explicit stack, and each
+//! reference is looked at once.
 
 use std::collections::BTreeMap;
 
@@ -26,32 +27,43 @@ pub(super) fn order(
     const OPEN: u8 = 1;
     const DONE: u8 = 2;
     let mut state = vec![NEW; metrics.len()];
+    // Where on the way those stand that are open.
+    let mut places = vec![0_usize; metrics.len()];
     let (mut order, mut cycles) = (Vec::with_capacity(metrics.len()), BTreeMap::new());
+    let mut way: Vec<Stop> = Vec::new();
     for first in 0..metrics.len() as u32 {
         if state[first as usize] != NEW {
             continue;
         }
         state[first as usize] = OPEN;
-        // The way so far, each with how many of its references were looked at.
-        let mut way: Vec<(u32, usize)> = vec![(first, 0)];
-        while let Some((metric, next)) = way.last_mut() {
-            let Some(&other) = references[*metric as usize].get(*next) else {
-                state[*metric as usize] = DONE;
-                order.push(*metric);
+        way.push(Stop { metric: first, next: 0, back: None });
+        while let Some(stop) = way.last_mut() {
+            let Some(&other) = references[stop.metric as usize].get(stop.next) else {
+                let (metric, back) = (stop.metric, stop.back.take());
+                state[metric as usize] = DONE;
+                order.push(metric);
                 way.pop();
+                if let Some((to, round)) = back {
+                    cycles.insert(metric, round.clone());
+                    // Those between here and where it leads back to are on it too.
+                    if let Some(before) = way.last_mut().filter(|_| to < places[metric as usize]) {
+                        before.back_to(to, round);
+                    }
+                }
                 continue;
             };
-            *next += 1;
+            stop.next += 1;
             match state[other as usize] {
                 NEW => {
                     state[other as usize] = OPEN;
-                    way.push((other, 0));
+                    places[other as usize] = way.len();
+                    way.push(Stop { metric: other, next: 0, back: None });
                 }
                 OPEN => {
-                    let begin = way.iter().rposition(|&(metric, _)| metric == other).unwrap_or(0);
-                    let round = round(metrics, &way[begin..]);
-                    for &(metric, _) in &way[begin..] {
-                        cycles.entry(metric).or_insert_with(|| round.clone());
+                    let to = places[other as usize];
+                    let names = round(metrics, &way[to..]);
+                    if let Some(stop) = way.last_mut() {
+                        stop.back_to(to, names);
                     }
                 }
                 _ => {}
@@ -62,10 +74,27 @@ pub(super) fn order(
     (order, cycles)
 }
 
+/// A metric on the way that is walked.
+struct Stop {
+    metric: u32,
+    /// How many of its references were looked at.
+    next: usize,
+    /// The first place on the way that it leads back to, and the names on that round.
+    back: Option<(usize, String)>,
+}
+
+impl Stop {
+    fn back_to(&mut self, to: usize, names: String) {
+        if self.back.as_ref().is_none_or(|(known, _)| to < *known) {
+            self.back = Some((to, names));
+        }
+    }
+}
+
 /// The names on a cycle, a few of them.
-fn round(metrics: &[Definition], way: &[(u32, usize)]) -> String {
+fn round(metrics: &[Definition], way: &[Stop]) -> String {
     const SHOWN: usize = 4;
-    let name = |&(metric, _): &(u32, usize)| metrics[metric as usize].name.clone();
+    let name = |stop: &Stop| metrics[stop.metric as usize].name.clone();
     let mut names: Vec<String> = way.iter().take(SHOWN).map(name).collect();
     if way.len() > SHOWN {
         names.push(format!("{} more", way.len() - SHOWN));

@@ -151,6 +151,11 @@ fn long_chains_and_many_metrics_take_neither_stack_nor_time() {
         "`m0` is defined by itself: m0 > m1 > m2 > m3 > 99996 more > m0"
     );
     assert!(model.evaluate(&number).iter().all(Result::is_err));
+    let back: Vec<Definition> = (0..100_000)
+        .map(|i| definition(&format!("m{i}"), &format!("m{} + m0", (i + 1).min(99_999))))
+        .collect();
+    let model = Model::new("m", back, Vec::new());
+    assert_eq!(model.problems.len(), 100_000);
 }
 
 proptest! {

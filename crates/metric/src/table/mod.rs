@@ -1,7 +1,8 @@
 //! Metrics of performance, architecture and instruction mix from the counters that there are.
 //!
 //! Owns the choice between counters: a metric is an expression over quantities, a quantity an expression over counters, and of several
-//! the first whose counters were all measured. What cannot be computed says which counters would do. It follows the table of Labarta's
+//! the first whose counters were all measured. What cannot be computed says which counters would do, and what comes out below zero,
+//! which nothing here can be, has no value. It follows the table of Labarta's
 //! "Obtaining Extremely Detailed Information at Scale", slides 19 and 20. It refuses knowing where numbers come from: a run, a rank and
 //! a cluster of bursts are the same to it.
 
@@ -140,6 +141,8 @@ fn first<'a>(
     let mut reason: Option<Vec<String>> = None;
     for expression in alternatives {
         match expression.value(number) {
+            // Counts, times and their quotients: misses of one level taken from those of another may say otherwise.
+            Ok(value) if value < 0.0 => return Err(Absent::Negative(expression.to_string())),
             Ok(value) => return Ok((value, expression)),
             Err(Absent::Missing(names)) => {
                 if reason.as_ref().is_none_or(|fewest: &Vec<String>| names.len() < fewest.len()) {

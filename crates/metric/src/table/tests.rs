@@ -97,3 +97,18 @@ fn what_is_missing_says_which_counters_would_do() {
     let zero = metrics_of(&values(&[("PAPI_TOT_CYC", 0.0), ("PAPI_TOT_INS", 1.0)]));
     assert_eq!(find(&zero, "ipc").value, Err("division by zero: cycles: 0".into()));
 }
+
+#[test]
+fn nothing_is_below_zero() {
+    let found = metrics_of(&values(&[
+        ("PAPI_L1_DCM", 10.0),
+        ("PAPI_L2_DCM", 11.0),
+        ("PAPI_LST_INS", 4.0),
+        ("PAPI_TOT_CYC", 100.0),
+    ]));
+    let why = "no loads served by level 2: PAPI_L1_DCM - PAPI_L2_DCM is below zero";
+    assert_eq!(find(&found, "l2_loads").value, Err(why.into()));
+    assert_eq!(find(&found, "l2_loads_per_cycle").value, Err(why.into()));
+    let rate = find(&found, "l1_hit_rate").value.unwrap_err();
+    assert_eq!(rate, "100 * (1 - l1_misses / memory) is below zero");
+}

@@ -21,8 +21,9 @@ Examples:
   talea convert trace.prv.gz trace.folded      for flamegraph.pl and inferno
 
 The ending of OUT tells the form: .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded,
-.collapsed, .parquet (where talea was built with `--features parquet`). Event types in Paraver files are those of Extrae; 600000003 is the iteration, from 1, of
-the main loop that talea found.")]
+.collapsed, .parquet (where talea was built with `--features parquet`). A pipe or a device as OUT gets
+that one file alone. Event types in Paraver files are those of Extrae; 600000003 is the iteration, from 1,
+of the main loop that talea found.")]
 pub(super) struct ConvertArgs {
     /// Run directory, or a trace: .prv, .prv.gz
     #[arg(value_name = "INPUT", value_hint = ValueHint::AnyPath)]

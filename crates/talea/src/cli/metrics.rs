@@ -110,7 +110,7 @@ enum By {
     Run,
     /// Each rank
     Rank,
-    /// Each cluster of bursts, as `talea cluster` finds them without options
+    /// Each cluster of the whole trace's bursts, as `talea cluster` finds them without options
     Cluster,
 }
 

@@ -3,6 +3,7 @@
 //! Owns the choice of the form by the ending of the file's name, and writing it. What a form can hold of a trace is told by
 //! [`views`]; its syntax is `formats`'.
 
+mod file;
 pub(crate) mod paraver;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -11,7 +12,6 @@ mod views;
 use std::path::{Path, PathBuf};
 
 use talea_formats::profile;
-use talea_run::directory::{WriteError, replace};
 
 use crate::exit::{Exit, Expected};
 use crate::input::{self, InputError};
@@ -73,13 +73,18 @@ pub(crate) enum ConvertError {
     Input(#[from] InputError),
     /// A name that does not say which form.
     #[error(
-        "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof, .folded or .parquet, or --format: `{}`",
+        "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded, .collapsed or .parquet, or --format: `{}`",
         .0.display()
     )]
     Form(PathBuf),
     /// The file.
-    #[error(transparent)]
-    Write(#[from] WriteError),
+    #[error("cannot write: {source}: `{}`", path.display())]
+    Write {
+        /// What the system said.
+        source: std::io::Error,
+        /// The file.
+        path: PathBuf,
+    },
     /// The files of Paraver.
     #[error(transparent)]
     Paraver(#[from] paraver::SaveError),
@@ -122,12 +127,16 @@ pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
     progress.step("writing");
     let stacks =
         || views::stacks(trace).ok_or_else(|| ConvertError::NoStacks(options.input.clone()));
+    let write = |bytes: &[u8]| {
+        let failed = |source| ConvertError::Write { source, path: out.clone() };
+        file::write(out, bytes).map_err(failed)
+    };
     match format {
         Format::Paraver => paraver::save(trace, out)?,
-        Format::Chrome => replace(out, profile::chrome(&views::slices(trace)).as_bytes())?,
-        Format::Speedscope => replace(out, profile::speedscope(&stacks()?).as_bytes())?,
-        Format::Pprof => replace(out, &profile::pprof(&stacks()?))?,
-        Format::Collapsed => replace(out, profile::collapsed(&stacks()?).as_bytes())?,
+        Format::Chrome => write(profile::chrome(&views::slices(trace)).as_bytes())?,
+        Format::Speedscope => write(profile::speedscope(&stacks()?).as_bytes())?,
+        Format::Pprof => write(&profile::pprof(&stacks()?))?,
+        Format::Collapsed => write(profile::collapsed(&stacks()?).as_bytes())?,
         #[cfg(feature = "parquet")]
         Format::Parquet => parquet::save(trace, out)?,
         // Refused before anything was read.

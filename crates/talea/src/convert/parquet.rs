@@ -3,7 +3,6 @@
 //! Owns the columns. Each pair of type and value is a row; applications, tasks and threads count from 1, times are nanoseconds. Texts
 //! repeat, which dictionaries and zstd take out again. Needs the feature `parquet`; without it nothing of this is built.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +13,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use talea_model::Trace;
+
+use super::file::Draft;
 
 /// Rows that are written together: bounds the memory for them.
 const GROUP: usize = 1 << 20;
@@ -32,26 +33,29 @@ enum Piece {
     Texts(Vec<ByteArray>),
 }
 
-/// Writes `OUT.parquet` with the events, and `OUT.states.parquet` and `OUT.messages.parquet` beside it.
+/// Writes `OUT.parquet` with the events, and `OUT.states.parquet` and `OUT.messages.parquet` beside it; a pipe or a device gets the
+/// events alone.
 pub(crate) fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| SaveError { source, path: path.clone() }
     };
-    events(trace, path).map_err(failed(path))?;
-    let states_path = path.with_extension("states.parquet");
-    states(trace, &states_path).map_err(failed(&states_path))?;
-    let messages_path = path.with_extension("messages.parquet");
-    messages(trace, &messages_path).map_err(failed(&messages_path))
+    if let Some(path) = events(trace, path).map_err(failed(path))? {
+        let states_path = path.with_extension("states.parquet");
+        states(trace, &states_path).map_err(failed(&states_path))?;
+        let messages_path = path.with_extension("messages.parquet");
+        messages(trace, &messages_path).map_err(failed(&messages_path))?;
+    }
+    Ok(())
 }
 
-/// Columns: those that begin with `=` are texts.
+/// Writes a table; the file's name as [`Draft::finish`] has it. Columns that begin with `=` are texts.
 fn table(
     path: &Path,
     columns: &[&str],
     rows: usize,
     piece: impl Fn(usize, std::ops::Range<usize>) -> Piece,
-) -> Result<(), ParquetError> {
+) -> Result<Option<PathBuf>, ParquetError> {
     let fields: String = columns
         .iter()
         .map(|name| match name.strip_prefix('=') {
@@ -64,7 +68,7 @@ fn table(
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_created_by(concat!("talea ", env!("CARGO_PKG_VERSION")).to_owned())
         .build();
-    let file = File::create(path).map_err(|error| ParquetError::External(Box::new(error)))?;
+    let file = Draft::create(path)?;
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
     for from in (0..rows).step_by(GROUP) {
         let range = from..rows.min(from + GROUP);
@@ -77,11 +81,11 @@ fn table(
         }
         group.close()?;
     }
-    writer.close().map(|_| ())
+    Ok(writer.into_inner()?.finish()?)
 }
 
 fn write<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Draft>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {
     if let Some(mut column) = group.next_column()? {
@@ -109,7 +113,7 @@ fn time(nanos: u64) -> i64 {
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }
 
-fn events(trace: &Trace, path: &Path) -> Result<(), ParquetError> {
+fn events(trace: &Trace, path: &Path) -> Result<Option<PathBuf>, ParquetError> {
     let events = &trace.events;
     // The record of each pair.
     let mut records: Vec<u32> = Vec::with_capacity(events.types.len());
@@ -141,7 +145,7 @@ fn events(trace: &Trace, path: &Path) -> Result<(), ParquetError> {
     })
 }
 
-fn states(trace: &Trace, path: &Path) -> Result<(), ParquetError> {
+fn states(trace: &Trace, path: &Path) -> Result<Option<PathBuf>, ParquetError> {
     let states = &trace.states;
     let columns = ["application", "task", "thread", "begin_ns", "end_ns", "state", "=state_label"];
     table(path, &columns, states.len(), |column, range| match column {
@@ -153,7 +157,7 @@ fn states(trace: &Trace, path: &Path) -> Result<(), ParquetError> {
     })
 }
 
-fn messages(trace: &Trace, path: &Path) -> Result<(), ParquetError> {
+fn messages(trace: &Trace, path: &Path) -> Result<Option<PathBuf>, ParquetError> {
     let messages = &trace.messages;
     let columns = [
         "application",
@@ -179,6 +183,8 @@ fn messages(trace: &Trace, path: &Path) -> Result<(), ParquetError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
     use talea_model::trace::{MessageRecord, StateRecord, ValueSet};

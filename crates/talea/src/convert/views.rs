@@ -102,13 +102,20 @@ impl Frames {
     }
 }
 
-/// `120 (halo.c, /src/halo.c)` as line and file.
+/// What a label that Extrae shortened stands for: `curre..ooth [current_smooth]`.
+fn whole(label: &str) -> &str {
+    let (short, rest) = label.split_once(" [").unwrap_or((label, ""));
+    rest.strip_suffix(']').filter(|_| short.contains("..")).unwrap_or(label)
+}
+
+/// `120 (halo.c, /src/halo.c)` as file and line. Extrae writes the program where others write the path.
 fn line_of(label: &str) -> (Option<String>, Option<u32>) {
-    let mut parts = label.splitn(2, ' ');
-    let line = parts.next().and_then(|number| number.parse().ok());
-    let inside = parts.next().and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
-    let file = inside.map(|inside| inside.rsplit(", ").next().unwrap_or(inside).to_owned());
-    (file, line)
+    let Some((line, rest)) = whole(label).split_once(" (") else { return (None, None) };
+    let Some(line) = line.parse().ok().filter(|&line| line > 0) else { return (None, None) };
+    let inside = rest.strip_suffix(')').unwrap_or(rest);
+    let (name, path) = inside.split_once(", ").unwrap_or((inside, inside));
+    let file = if path.ends_with(name) { path } else { name };
+    (Some(file.to_owned()), Some(line))
 }
 
 /// Stacks with weights: of samples, or of calls of MPI. Absent where there are neither.
@@ -137,7 +144,8 @@ pub(super) fn stacks(trace: &Trace) -> Option<Samples> {
                     let label =
                         line.and_then(|line| trace.labels.value(lines.start() + depth, line));
                     let (file, line) = label.map_or((None, None), line_of);
-                    stack.push((depth, frames.number(named(trace, kind, value), file, line)));
+                    let function = whole(&named(trace, kind, value)).to_owned();
+                    stack.push((depth, frames.number(function, file, line)));
                 } else if types::MPI.contains(&kind) {
                     call = Some((kind, value));
                 }
@@ -182,6 +190,13 @@ mod tests {
             (Some("/src/halo.c".to_owned()), Some(120))
         );
         assert_eq!(line_of("120 (halo.c)"), (Some("halo.c".to_owned()), Some(120)));
+        assert_eq!(
+            line_of("31 (curre..ooth.F90) [31 (current_smooth.F90, epoch2d)]"),
+            (Some("current_smooth.F90".to_owned()), Some(31))
+        );
+        assert_eq!(line_of("0 (., libc-2.28.so)"), (None, None));
+        assert_eq!(whole("_end [0x0021f018-0x0021f017]"), "_end [0x0021f018-0x0021f017]");
+        assert_eq!(whole("__hel..sity [__helper_MOD_density]"), "__helper_MOD_density");
         assert_eq!(line_of("Unresolved"), (None, None));
         assert_eq!(line_of(""), (None, None));
     }

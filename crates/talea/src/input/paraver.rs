@@ -20,7 +20,7 @@ const SIDE_FILE: u64 = 1 << 28;
 /// Whether the file's first bytes, unpacked, are those of a trace. An empty one is, to be told so by its reader.
 pub(super) fn is_trace(path: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
-    let mut unpacked = open(path)?;
+    let (mut unpacked, _) = open(path)?;
     match unpacked.by_ref().take(MAGIC.len() as u64).read_to_end(&mut head) {
         Ok(_) => Ok(MAGIC.starts_with(&head)),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(true),
@@ -28,26 +28,23 @@ pub(super) fn is_trace(path: &Path) -> io::Result<bool> {
     }
 }
 
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+/// The file's bytes, unpacked, and whether they were packed.
+fn open(path: &Path) -> io::Result<(Box<dyn Read>, bool)> {
     let mut file = File::open(path)?;
     let mut first = Vec::new();
     file.by_ref().take(2).read_to_end(&mut first)?;
     let packed = first == GZIP;
     let whole = io::Cursor::new(first).chain(file);
-    Ok(if packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
+    Ok((if packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) }, packed))
 }
 
 /// Reads the trace and what lies beside it.
 pub(super) fn load(path: &Path) -> Result<Trace, InputError> {
     let read = |source| InputError::Read { source, path: path.to_owned() };
-    let packed = {
-        let mut first = Vec::new();
-        File::open(path).map_err(read)?.take(2).read_to_end(&mut first).map_err(read)?;
-        first == GZIP
-    };
+    let (bytes, packed) = open(path).map_err(read)?;
     let size = std::fs::metadata(path).ok().filter(|_| !packed).map(|found| found.len());
     let options = Options { size, damage: Damage::Skip };
-    let mut trace = paraver::read(open(path).map_err(read)?, &options)
+    let mut trace = paraver::read(bytes, &options)
         .map_err(|source| InputError::Paraver { source, path: path.to_owned() })?;
     if let Some(bytes) = beside(path, "pcf", "labels", &mut trace) {
         trace.labels = paraver::read_labels(&bytes, &mut trace.gaps);

@@ -7,6 +7,8 @@ mod loops;
 mod names;
 mod samples;
 
+use std::collections::BTreeMap;
+
 use talea_model::trace::{Communicator, Level, Members, MessageRecord, StateRecord, types};
 use talea_model::{ArgKind, Gap, GapKind, Nanos, ProcedureSpec, Rank, Trace};
 use talea_run::live::record;
@@ -128,6 +130,7 @@ fn locations(
         rows.extend(alone.map(|(one, at)| (0, at, one.host().to_owned(), one.others().max(1))));
     }
     let mut hosts: Vec<String> = Vec::new();
+    let mut nodes: BTreeMap<String, usize> = BTreeMap::new();
     let mut first = Vec::new();
     let mut names = Vec::new();
     let mut before = None;
@@ -138,9 +141,8 @@ fn locations(
             before = Some(world);
             next = 0;
         }
-        let known = hosts.iter().position(|known| *known == host);
-        let node = known.unwrap_or_else(|| {
-            hosts.push(host);
+        let node = *nodes.entry(host).or_insert_with_key(|host| {
+            hosts.push(host.clone());
             trace.locations.nodes.push(0);
             hosts.len() - 1
         });
@@ -214,7 +216,6 @@ impl Filler<'_> {
         let plans: Vec<NodePlan> = (0..nodes).map(|node| self.plan(node, calls, callers)).collect();
         let place = (self.location, 0);
         let mut before = self.process.started.at;
-        let mut last_state = types::RUNNING;
         let state = |trace: &mut Trace, begin: Nanos, end: Nanos, state: u32| {
             if end > begin {
                 let (location, cpu) = place;
@@ -226,11 +227,8 @@ impl Filler<'_> {
             let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
             let Some(plan) = plans.get(event.node.0 as usize) else { continue };
             let end = begin + duration;
-            let computing =
-                if last_state == types::TRACING_DISABLED { last_state } else { types::RUNNING };
-            state(trace, before.min(begin), begin, computing);
+            state(trace, before, begin, types::RUNNING);
             state(trace, begin, end, plan.kind.state);
-            last_state = plan.kind.state;
             let mut kinds = vec![plan.kind.event];
             let mut values = vec![plan.kind.value];
             let mut pair = |kind: u32, value: i64| {

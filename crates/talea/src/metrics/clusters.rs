@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use talea_metric::metrics_of;
 use talea_model::{Gap, GapKind, Gaps, Trace};
 
+use super::models::Models;
 use crate::clusters;
 
 /// A cluster and its values of the table.
@@ -23,7 +24,7 @@ pub(super) struct Cluster {
 }
 
 /// The clusters that `talea cluster` finds without options.
-pub(super) fn of(trace: &Trace, gaps: &mut Gaps) -> Vec<Cluster> {
+pub(super) fn of(trace: &Trace, models: &Models, gaps: &mut Gaps) -> Vec<Cluster> {
     let Some(data) = clusters::data(trace, "") else {
         gaps.note(Gap {
             kind: GapKind::Missing,
@@ -42,6 +43,7 @@ pub(super) fn of(trace: &Trace, gaps: &mut Gaps) -> Vec<Cluster> {
         values.insert("duration_time".to_owned(), row.time_ns / 1e9);
         values.insert("total_time".to_owned(), all / 1e9);
         values.insert("bursts".to_owned(), row.points as f64);
+        models.own_values(&mut values);
         let table = metrics_of(&values).into_iter();
         Cluster {
             id: row.id,

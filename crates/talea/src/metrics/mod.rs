@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use talea_metric::Expression;
 use talea_metric::efficiency::Scaling;
 use talea_metric::measure::{MeasureError, Part};
+use talea_model::{Gap, GapKind};
 
 use crate::exit::{Exit, Expected};
 use crate::input::{self, InputError};
@@ -129,7 +130,16 @@ pub(crate) fn metrics(options: &Options) -> Result<(), MetricsError> {
         let mut study =
             study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
         if options.rows == Rows::Cluster {
-            study.clusters = clusters::of(&input.trace, &mut study.gaps);
+            study.clusters = clusters::of(&input.trace, &models, &mut study.gaps);
+            if let Part::Between(..) = options.part {
+                let detail = "clusters are those of the whole trace, not of the part asked for";
+                study.gaps.note(Gap {
+                    kind: GapKind::Unsupported,
+                    rank: None,
+                    detail: detail.to_owned(),
+                    count: 0,
+                });
+            }
         }
         studies.push(study);
     }

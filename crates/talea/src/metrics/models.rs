@@ -2,11 +2,12 @@
 //!
 //! Owns reading the files. A folder of Linux' pmu-events is one model, as its files refer to each other; other files are one each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use talea_formats::{models, pmu_events};
+use talea_metric::expression::Absent;
 use talea_metric::model::{Problem, builtin};
 use talea_metric::{Definition, Model};
 
@@ -23,6 +24,23 @@ pub(super) struct Models {
     pub(super) named: Vec<Model>,
     /// Shown where the input has their counters.
     pub(super) builtin: &'static [Model],
+}
+
+impl Models {
+    /// The values of the user's expressions, which join the numbers that they are computed from: literals and counters that are given
+    /// so are there for models, and the table's own constant.
+    pub(super) fn own_values(
+        &self,
+        numbers: &mut BTreeMap<String, f64>,
+    ) -> Vec<Result<f64, Absent>> {
+        let own = self.own.evaluate(&|name| numbers.get(name).copied());
+        for (definition, value) in self.own.metrics.iter().zip(&own) {
+            if let Ok(value) = value {
+                numbers.entry(definition.name.clone()).or_insert(*value);
+            }
+        }
+        own
+    }
 }
 
 pub(super) fn load(options: &Options) -> Result<Models, MetricsError> {
@@ -78,20 +96,20 @@ fn read_folder(path: &Path) -> Result<Vec<Model>, MetricsError> {
     for file in files {
         let bytes = bytes(&file)?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let events = bytes.windows(12).any(|part| part == b"\"MetricExpr\"");
-        match (events, models::read(&bytes, &name)) {
-            (true, Ok(_)) => {
-                if let Ok((own, wrong)) = pmu_events::definitions(&bytes) {
-                    metrics.extend(own);
-                    problems.extend(wrong.into_iter().map(|one| Problem {
-                        what: format!("{}: {}", file.display(), one.what),
-                        ..one
-                    }));
-                }
-            }
-            (false, Ok(model)) => found.push(model),
-            (_, Err(models::ModelError::Unknown(_))) => {}
-            (_, Err(error)) => {
+        let outcome = if models::is_pmu_events(&bytes) {
+            pmu_events::definitions(&bytes).map(|(own, wrong)| {
+                metrics.extend(own);
+                problems.extend(wrong.into_iter().map(|one| Problem {
+                    what: format!("{}: {}", file.display(), one.what),
+                    ..one
+                }));
+            })
+        } else {
+            models::read(&bytes, &name).map(|model| found.push(model))
+        };
+        match outcome {
+            Ok(()) | Err(models::ModelError::Unknown(_)) => {}
+            Err(error) => {
                 return Err(MetricsError::Model { what: error.to_string(), path: file });
             }
         }

@@ -93,18 +93,10 @@ impl Study {
         let numbers = measure(trace, part)?;
         let mut values = numbers.values(&numbers.locations);
         let of_ranks = numbers.locations.chunk_by(|a, b| a.process == b.process);
-        let ranks = of_ranks.map(|threads| rank(&numbers, threads)).collect();
+        let ranks = of_ranks.map(|threads| rank(&numbers, threads, models)).collect();
+        let own = models.own_values(&mut values);
         let table = metrics_of(&values);
-        let lookup = |values: &BTreeMap<String, f64>, name: &str| values.get(name).copied();
-        let own = models.own.evaluate(&|name| lookup(&values, name));
-        // Literals and counters that the user gives are there for models, and so is the table's own constant.
-        for (definition, value) in models.own.metrics.iter().zip(&own) {
-            if let Ok(value) = value {
-                values.entry(definition.name.clone()).or_insert(*value);
-            }
-        }
-        let table = if models.own.metrics.is_empty() { table } else { metrics_of(&values) };
-        let number = |name: &str| lookup(&values, name);
+        let number = |name: &str| values.get(name).copied();
         let mut shown = Vec::new();
         if !models.own.metrics.is_empty() {
             shown.push(evaluated(&models.own, &own, &number));
@@ -149,8 +141,9 @@ impl Study {
     }
 }
 
-fn rank(numbers: &Numbers, threads: &[Measured]) -> Rank {
-    let values = numbers.values(threads);
+fn rank(numbers: &Numbers, threads: &[Measured], models: &Models) -> Rank {
+    let mut values = numbers.values(threads);
+    models.own_values(&mut values);
     let place = threads[0].place;
     Rank {
         application: place.application,

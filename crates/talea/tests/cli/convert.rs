@@ -60,6 +60,30 @@ fn every_message_has_both_its_ends() {
 }
 
 #[test]
+fn receives_that_do_not_end_as_they_began_keep_their_order() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let mut command = mpi.launch(2);
+        command.extend([mpi.program("special").display().to_string(), "messages".to_owned()]);
+        bench.record(mpi.name, &["--no-report"], &command);
+        let out = format!("{}.prv", mpi.name);
+        let said = bench.talea(["convert", mpi.name, &out]).output().unwrap();
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        // Nobody learns when a receive that was given away is complete; it still has the first of its messages.
+        assert!(said.contains("gap: 2 sends or receives whose other end"), "{said}");
+        let text = std::fs::read_to_string(bench.path(&out)).unwrap();
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        for line in text.lines().filter(|line| line.starts_with("3:")) {
+            let fields: Vec<u64> = line.split(':').map(|field| field.parse().unwrap()).collect();
+            assert_eq!((fields[3], fields[9]), (1, 2), "{line}");
+            found.push((fields[14], fields[13]));
+        }
+        found.sort_unstable();
+        assert_eq!(found, [(7, 4), (8, 8), (10, 4), (11, 4), (11, 8)], "{}", mpi.name);
+    }
+}
+
+#[test]
 fn a_run_becomes_what_other_tools_read() {
     let Some(bench) = Bench::new() else { return };
     let Some(mpi) = Mpi::any() else { return };
@@ -113,6 +137,13 @@ fn what_cannot_be_converted_is_said() {
     std::fs::write(bench.path("small.prv"), trace).unwrap();
     check(&["convert", "small.prv", "out.folded"], "neither samples nor calls");
     check(&["convert", "small.prv", "no/such/out.prv"], "No such file");
+    // A device stays one, and nothing is put beside it.
+    std::os::unix::fs::symlink("/dev/null", bench.path("null.prv")).unwrap();
+    bench.text(&["convert", "small.prv", "null.prv"]);
+    assert!(bench.path("null.prv").is_symlink() && !bench.path("null.prv").is_file());
+    assert!(!bench.path("null.pcf").exists());
+    let piped = bench.text(&["convert", "small.prv", "/dev/stdout", "--format", "paraver"]);
+    assert!(piped.starts_with("#Paraver") && piped.contains("1:1:1:1:1:0:10:1"), "{piped}");
     // A damaged line is left out and said.
     std::fs::write(bench.path("damaged.prv"), format!("{trace}2:1:1:1:1:5:nonsense\n")).unwrap();
     let said = bench.talea(["convert", "damaged.prv", "out.prv"]).output().unwrap();

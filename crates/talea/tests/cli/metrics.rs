@@ -130,6 +130,13 @@ fn two_ranks_of_known_balance() {
         "gaps",
     ];
     assert_eq!(keys, expected);
+    // What is given counts for ranks as for the whole.
+    let given = ["short.prv", "--json", "--expr", "PAPI_L3_TCM = PAPI_TOT_INS"];
+    let given = json(folder.path(), &[&given[..], &["--expr", "#cache_line = 128"]].concat());
+    let metrics = given["metrics"].as_array().unwrap();
+    let bytes = metrics.iter().find(|one| one["key"] == "memory_bandwidth").unwrap();
+    near(&bytes["value"], 6e9 * 128.0);
+    near(&bytes["by_rank"][1], 6e9 * 128.0);
     let whole = json(folder.path(), &["short.prv", "--json", "--whole"]);
     near(&whole["efficiency"]["parallel"], 0.5);
     let part = json(folder.path(), &["short.prv", "--json", "--from", "1ms", "--to", "1600us"]);
@@ -224,6 +231,8 @@ fn each_kind_of_computation_has_its_own_metrics() {
     assert!((of("burst_duration", 1) - 600e-6).abs() < 1e-9);
     let shares = of("duration_share", 0) + of("duration_share", 1);
     assert!((shares - 100.0).abs() < 5.0, "{shares}");
+    let part = json(folder.path(), &["long.prv", "--by", "cluster", "--json", "--to", "8ms"]);
+    assert!(part["gaps"].to_string().contains("clusters are those of the whole trace"), "{part}");
     let text = text(folder.path(), &["long.prv", "--by", "cluster"]);
     assert!(text.contains("Cluster 1") && text.contains("Cluster 2"), "{text}");
 }

@@ -11,7 +11,7 @@ use talea_report::data::Category;
 use talea_run::Recording;
 
 use crate::analysis::Analysis;
-use crate::procedures::category;
+use crate::procedures::{Traffic, category, traffic};
 
 /// Extrae's numbers of calls.
 const NUMBERS: [(&str, i64); 61] = [
@@ -159,26 +159,19 @@ fn base(name: &str) -> &str {
 fn event(name: &str) -> u32 {
     let first = *types::MPI.start();
     let base = base(name);
-    let one_sided = [
-        "Win_",
-        "Put",
-        "Get",
-        "Rput",
-        "Rget",
-        "Accumulate",
-        "Raccumulate",
-        "Fetch_and_op",
-        "Compare_and_swap",
-    ];
+    let fetches =
+        ["Get_accumulate", "Rget_accumulate", "Fetch_and_op", "Compare_and_swap"].contains(&base);
+    let one_sided = matches!(traffic(name), Traffic::Put | Traffic::Get) || fetches;
     if base.starts_with("File_") {
         first + 4
-    } else if one_sided.iter().any(|start| base.starts_with(start)) && !base.starts_with("Get_") {
+    } else if one_sided || base.starts_with("Win_") {
         first + 3
     } else {
         match category(name) {
             Category::Collective => first + 1,
             Category::Transfer | Category::Waiting => first,
-            _ if base.ends_with("send_init") || base.ends_with("recv_init") => first,
+            _ if traffic(name) == Traffic::Prepare => first,
+            _ if ["Recv_init", "Precv_init"].contains(&base) => first,
             Category::Setup | Category::Computation | Category::Io => first + 2,
         }
     }
@@ -193,7 +186,7 @@ fn state(name: &str) -> u32 {
         "Irecv" | "Imrecv" => types::IMMEDIATE_RECEIVE,
         "Wait" | "Waitall" | "Waitany" | "Waitsome" => types::WAIT_ALL,
         "Barrier" => types::SYNCHRONIZATION,
-        base if base.starts_with("Test") || base.contains("probe") => types::TEST_PROBE,
+        base if base.starts_with("Test") || base.ends_with("robe") => types::TEST_PROBE,
         base if base.starts_with("File_") => types::IO,
         _ if category(name) == Category::Collective => types::GROUP_COMMUNICATION,
         _ => types::OTHERS,
@@ -342,4 +335,34 @@ pub(super) fn states(labels: &mut Labels) {
             colour: Some(colour),
         })
         .collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_have_the_type_and_the_state_of_what_they_do() {
+        let [p2p, collective, other, one_sided, io] =
+            [0, 1, 2, 3, 4].map(|at| types::MPI.start() + at);
+        for (name, kind, doing) in [
+            ("MPI_Send", p2p, types::BLOCKING_SEND),
+            ("MPI_Recv_c", p2p, types::WAITING),
+            ("MPI_Send_init", p2p, types::OTHERS),
+            ("MPI_Probe", p2p, types::TEST_PROBE),
+            ("MPI_Improbe", p2p, types::TEST_PROBE),
+            ("MPI_Testsome", p2p, types::TEST_PROBE),
+            ("MPI_Test_cancelled", other, types::TEST_PROBE),
+            ("MPI_Barrier", collective, types::SYNCHRONIZATION),
+            ("MPI_Iallreduce", collective, types::GROUP_COMMUNICATION),
+            ("MPI_Put", one_sided, types::OTHERS),
+            ("MPI_Rget", one_sided, types::OTHERS),
+            ("MPI_Get_accumulate", one_sided, types::OTHERS),
+            ("MPI_Win_create", one_sided, types::OTHERS),
+            ("MPI_Get_count", other, types::OTHERS),
+            ("MPI_File_write_all", io, types::IO),
+        ] {
+            assert_eq!((event(name), state(name)), (kind, doing), "{name}");
+        }
+    }
 }

@@ -1,0 +1,83 @@
+//! What a procedure does with messages, and where its arguments stand.
+//!
+//! Owns the roles of calls that receive, and the places of arguments by name, found once for each node. What a call sends is
+//! [`SendPlan`]'s, which requests it completes [`Plan`]'s.
+
+use talea_model::{ArgKind, ProcedureSpec};
+
+use crate::analysis::arguments::SendPlan;
+use crate::requests::Plan;
+
+/// Where a procedure has the arguments that matter here.
+pub(super) struct NodePlan {
+    pub(super) send: SendPlan,
+    pub(super) requests: Plan,
+    pub(super) role: Role,
+    /// Partitioned messages match among each other only.
+    pub(super) partitioned: bool,
+    pub(super) comm: Option<usize>,
+    pub(super) dest: Option<usize>,
+    pub(super) send_tag: Option<usize>,
+    pub(super) source: Option<usize>,
+    pub(super) receive_tag: Option<usize>,
+    /// Source and tag that the call itself, or the one request that it completed, has met.
+    pub(super) status: Option<(usize, usize)>,
+    pub(super) statuses: Option<usize>,
+    pub(super) index: Option<usize>,
+    pub(super) flag: Option<usize>,
+}
+
+/// What a call does beside sending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It does not receive by itself; it may complete requests.
+    #[default]
+    Other,
+    /// Receives before it returns.
+    Receives,
+    Posts,
+    Prepares,
+    Starts,
+    /// Finds a message and takes it out of the queue.
+    Claims,
+    /// Receives what was claimed.
+    ReceivesClaimed,
+    PostsClaimed,
+    Cancels,
+    /// Gives a request away: when it is complete nobody learns.
+    Frees,
+}
+
+impl NodePlan {
+    pub(super) fn of(spec: &ProcedureSpec) -> Self {
+        let place = |name: &str| spec.args.iter().position(|arg| arg.name == name);
+        let name = spec.name.strip_suffix("_c").unwrap_or(&spec.name);
+        let role = match name {
+            "MPI_Recv" | "MPI_Sendrecv" | "MPI_Sendrecv_replace" => Role::Receives,
+            "MPI_Irecv" | "MPI_Isendrecv" | "MPI_Isendrecv_replace" => Role::Posts,
+            "MPI_Recv_init" | "MPI_Precv_init" => Role::Prepares,
+            "MPI_Start" | "MPI_Startall" => Role::Starts,
+            "MPI_Mprobe" | "MPI_Improbe" => Role::Claims,
+            "MPI_Mrecv" => Role::ReceivesClaimed,
+            "MPI_Imrecv" => Role::PostsClaimed,
+            "MPI_Cancel" => Role::Cancels,
+            "MPI_Request_free" => Role::Frees,
+            _ => Role::Other,
+        };
+        Self {
+            send: SendPlan::of(spec),
+            requests: Plan::of(spec),
+            role,
+            partitioned: matches!(name, "MPI_Psend_init" | "MPI_Precv_init"),
+            comm: spec.args.iter().position(|arg| arg.kind == ArgKind::Comm),
+            dest: place("dest"),
+            send_tag: place("sendtag").or_else(|| place("tag")),
+            source: place("source"),
+            receive_tag: place("recvtag").or_else(|| place("tag")),
+            status: place("status.source").zip(place("status.tag")),
+            statuses: place("statuses"),
+            index: place("index"),
+            flag: place("flag"),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The file that a conversion writes.
+//!
+//! Owns the promise that a reader sees the whole file or the one before: bytes go to a new file, which takes the name at the end, and
+//! nothing is left of one that was not finished. A link is followed; a pipe or a device is written to as it is, and has no files
+//! beside it.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// A file that is not finished.
+pub(super) struct Draft {
+    to: To,
+    /// The name it takes, behind links.
+    path: PathBuf,
+}
+
+enum To {
+    New(BufWriter<NamedTempFile>),
+    There(BufWriter<File>),
+}
+
+impl Draft {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        const BUFFER: usize = 1 << 20;
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let to = if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            To::There(BufWriter::with_capacity(BUFFER, File::options().write(true).open(&path)?))
+        } else {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let file = tempfile::Builder::new()
+                .prefix(".talea-")
+                // Less what the process may not give.
+                .permissions(fs::Permissions::from_mode(0o666))
+                .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+            To::New(BufWriter::with_capacity(BUFFER, file))
+        };
+        Ok(Self { to, path })
+    }
+
+    /// Gives the file its name, which is absent where no other file can stand beside it.
+    pub(super) fn finish(self) -> io::Result<Option<PathBuf>> {
+        match self.to {
+            To::New(file) => {
+                let file = file.into_inner()?;
+                // Without this a crash of the machine can leave the new name with no bytes behind it.
+                file.as_file().sync_all()?;
+                file.persist(&self.path)?;
+                Ok(Some(self.path))
+            }
+            To::There(mut file) => file.flush().map(|()| None),
+        }
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.to {
+            To::New(file) => file.write(bytes),
+            To::There(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::New(file) => file.flush(),
+            To::There(file) => file.flush(),
+        }
+    }
+}
+
+/// Writes a whole file.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = Draft::create(path)?;
+    draft.write_all(bytes)?;
+    draft.finish().map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_followed_and_devices_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for text in ["one", "two"] {
+            write(&file, text.as_bytes()).unwrap();
+            write(&link, text.to_uppercase().as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), text.to_uppercase());
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        }
+        std::os::unix::fs::symlink("/dev/null", folder.path().join("null")).unwrap();
+        let mut draft = Draft::create(&folder.path().join("null")).unwrap();
+        draft.write_all(b"gone").unwrap();
+        assert_eq!(draft.finish().unwrap(), None);
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        assert!(write(folder.path(), b"").is_err());
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_was_not_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "before").unwrap();
+        let mut draft = Draft::create(&path).unwrap();
+        draft.write_all(b"half").unwrap();
+        drop(draft);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
