@@ -4,6 +4,7 @@
 //! rank does once must be able to be a cluster. Of some radii the smallest is taken whose clusters hold nearly as much time, in nearly as
 //! equal sequences of the ranks, as those of any: larger ones only merge what is apart.
 
+use rayon::prelude::*;
 use talea_model::Rank;
 
 use crate::dbscan::{Dbscan, DbscanError, dbscan};
@@ -50,6 +51,8 @@ pub struct Chosen {
     pub eps: f64,
     /// From small to large; empty where the knee decided, one where the points are nearly all alike.
     pub tried: Vec<Tried>,
+    /// The score of its sequences.
+    pub score: Spmdiness,
 }
 
 /// The duration below which bursts are left out: those hold at most `share` of the time. 0 without durations.
@@ -130,28 +133,33 @@ pub fn choose(
                 knee::eps(points, min_points).unwrap_or(*first).clamp(*first, *last)
             }
         };
-        return Ok(Chosen { clustering: cluster(eps)?, eps, tried: Vec::new() });
+        let clustering = cluster(eps)?;
+        let score = score(&clustering, rank_of);
+        return Ok(Chosen { clustering, eps, tried: Vec::new(), score });
     }
     let all: f64 = weights.map_or(points.len() as f64, |weights| weights.iter().sum());
-    let mut found = Vec::with_capacity(radii.len());
-    for &eps in radii {
-        let clustering = cluster(eps)?;
+    let clusterings: Vec<Clustering> =
+        radii.iter().map(|&eps| cluster(eps)).collect::<Result<_, _>>()?;
+    // Sequences of one radius are laid one after the other; those of different radii need not wait.
+    let scores: Vec<Spmdiness> =
+        clusterings.par_iter().map(|clustering| score(clustering, rank_of)).collect();
+    let one = |((&eps, clustering), score): ((&f64, &Clustering), &Spmdiness)| {
         let held: f64 = clustering.clusters.iter().map(|one| one.weight).sum();
-        let tried = Tried {
+        Tried {
             eps,
             clusters: clustering.clusters.len(),
             noise: clustering.noise(),
             held: (all > 0.0).then(|| held / all),
-            score: score(&clustering, rank_of).global,
-        };
-        found.push((tried, clustering));
-    }
+            score: score.global,
+        }
+    };
+    let tried: Vec<Tried> = radii.iter().zip(&clusterings).zip(&scores).map(one).collect();
     let worth = |tried: &Tried| tried.held.unwrap_or(0.0) * tried.score.unwrap_or(0.0);
-    let best = found.iter().map(|(tried, _)| worth(tried)).fold(0.0, f64::max);
-    let place = found.iter().position(|(tried, _)| worth(tried) >= best - NEARLY).unwrap_or(0);
-    let tried = found.iter().map(|(tried, _)| *tried).collect();
-    let (Tried { eps, .. }, clustering) = found.swap_remove(place);
-    Ok(Chosen { clustering, eps, tried })
+    let best = tried.iter().map(worth).fold(0.0, f64::max);
+    let place = tried.iter().position(|one| worth(one) >= best - NEARLY).unwrap_or(0);
+    let found = clusterings.into_iter().zip(scores).nth(place);
+    let (clustering, score) = found.unwrap_or_default();
+    Ok(Chosen { clustering, eps: radii[place], tried, score })
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@
 //! lose by. Elsewhere a window of both sides is aligned at best (weights are the ranks of a column), and the first half of
 //! the path is kept. Memory is that of one window and of the columns; time grows with length times window.
 
+use std::ops::{Add, Sub};
+
 use talea_model::Rank;
 
 use crate::label::{Cluster, Label};
@@ -60,7 +62,7 @@ pub fn align(sequences: &[Sequence], window: usize) -> Vec<Column> {
 }
 
 /// What the next step of a path takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Both,
     Column,
@@ -70,9 +72,7 @@ enum Step {
 #[derive(Default)]
 struct Aligner {
     window: usize,
-    /// Best scores of two rows of the window, from its end.
-    scores: [Vec<i64>; 2],
-    /// The first step of the best path from each place of the window.
+    /// The first step of the best path from each place of the window: a row for each diagonal, by column.
     steps: Vec<Step>,
 }
 
@@ -96,7 +96,7 @@ impl Aligner {
             let kept = if is_last { usize::MAX } else { self.window / 2 };
             let (mut a, mut b) = (0, 0);
             while a < these.len() && b < those.len() && a.max(b) < kept {
-                match self.steps[a * those.len() + b] {
+                match self.steps[(a + b) * these.len() + a] {
                     Step::Both => {
                         laid.push(Column { ranks: these[a].ranks + 1, ..these[a] });
                         (a, b) = (a + 1, b + 1);
@@ -122,36 +122,68 @@ impl Aligner {
     /// meets the window's end, where skipping is free: what is left over there may go on behind it. Otherwise sequences that
     /// repeat would slip by a window's end.
     fn best(&mut self, these: &[Column], those: &[Label]) {
-        // More than a window can skip, so that it decides between equals only.
-        const MATCH: i64 = 1 << 14;
-        let width = those.len();
-        self.steps.clear();
-        self.steps.resize(these.len() * width, Step::Column);
-        let [below, row] = &mut self.scores;
-        below.clear();
-        below.resize(width + 1, 0);
-        row.clear();
-        row.resize(width + 1, 0);
-        for (a, column) in these.iter().enumerate().rev() {
-            let steps = &mut self.steps[a * width..(a + 1) * width];
-            for b in (0..width).rev() {
-                let (mut best, mut step) = (below[b] - 1, Step::Column);
-                if row[b + 1] - 1 > best {
-                    (best, step) = (row[b + 1] - 1, Step::Burst);
-                }
-                let both = below[b + 1] + MATCH * i64::from(column.ranks);
-                if column.label == those[b] && both >= best {
-                    (best, step) = (both, Step::Both);
-                }
-                (row[b], steps[b]) = (best, step);
-            }
-            std::mem::swap(below, row);
+        let most = these.iter().map(|column| u64::from(column.ranks)).max().unwrap_or(0);
+        let places = (these.len() + those.len() + 1) as u64;
+        self.steps.resize(places as usize * these.len(), Step::Column);
+        // Twice as many of the smaller numbers are compared at a time.
+        if these.len().min(those.len()) as u64 * most * places < i32::MAX as u64 {
+            steps::<i32>(these, those, &mut self.steps);
+        } else {
+            steps::<i64>(these, those, &mut self.steps);
         }
     }
 }
 
+/// Fills the steps of a window, diagonal by diagonal from its end: places of one depend on those of the two before alone, so that
+/// many are found at a time.
+fn steps<N>(these: &[Column], those: &[Label], steps: &mut [Step])
+where
+    N: Copy + Ord + Add<Output = N> + Sub<Output = N> + From<i16> + TryFrom<i64>,
+{
+    let (columns, bursts) = (these.len(), those.len());
+    let number = |n: i64| N::try_from(n).unwrap_or(N::from(0));
+    // A match is more than a window can skip, so that skipping decides between equals only.
+    let weights: Vec<N> = these
+        .iter()
+        .map(|column| number(i64::from(column.ranks) * (columns + bursts + 1) as i64))
+        .collect();
+    let labels: Vec<Label> = these.iter().map(|column| column.label).collect();
+    let backwards: Vec<Label> = those.iter().rev().copied().collect();
+    let (one, zero, never) = (N::from(1), N::from(0), N::from(i16::MIN));
+    // Best scores by column: of the diagonal, of the next one, of the one after it. Behind the window's end all are 0.
+    let [mut now, mut next, mut after] = [(); 3].map(|()| vec![zero; columns + 1]);
+    for diagonal in (0..(columns + bursts).saturating_sub(1)).rev() {
+        let from = (diagonal + 1).saturating_sub(bursts);
+        let to = columns.min(diagonal + 1);
+        let count = to - from;
+        let skip_burst = &next[from..][..count];
+        let skip_column = &next[from + 1..][..count];
+        let both = &after[from + 1..][..count];
+        let (labels, weights) = (&labels[from..][..count], &weights[from..][..count]);
+        let others = &backwards[from + bursts - 1 - diagonal..][..count];
+        let scores = &mut now[from..][..count];
+        let steps = &mut steps[diagonal * columns + from..][..count];
+        for at in 0..count {
+            let skipped = skip_column[at].max(skip_burst[at]) - one;
+            let skip = if skip_burst[at] > skip_column[at] { Step::Burst } else { Step::Column };
+            let met = if labels[at] == others[at] { both[at] + weights[at] } else { never };
+            scores[at] = met.max(skipped);
+            steps[at] = if met >= skipped { Step::Both } else { skip };
+        }
+        if diagonal >= columns {
+            now[columns] = zero;
+        }
+        if diagonal >= bursts {
+            now[diagonal - bursts] = zero;
+        }
+        // What is done with is written over.
+        std::mem::swap(&mut now, &mut after);
+        std::mem::swap(&mut next, &mut after);
+    }
+}
+
 /// How much the ranks do the same at the same time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spmdiness {
     /// For each cluster the mean over its columns of the share of ranks that have it, 0 to 1; nothing where it has no column.
     pub clusters: Vec<Option<f64>>,
@@ -238,7 +270,45 @@ mod tests {
         assert!(score.global.unwrap() > 0.998, "{score:?}");
     }
 
+    /// The same steps, row by row.
+    fn plainly(these: &[Column], those: &[Label]) -> Vec<Step> {
+        let mut scores = vec![vec![0_i64; those.len() + 1]; these.len() + 1];
+        let mut steps = vec![Step::Column; (these.len() + those.len() + 1) * these.len()];
+        for a in (0..these.len()).rev() {
+            for b in (0..those.len()).rev() {
+                let (mut best, mut step) = (scores[a + 1][b] - 1, Step::Column);
+                if scores[a][b + 1] - 1 > best {
+                    (best, step) = (scores[a][b + 1] - 1, Step::Burst);
+                }
+                let both = scores[a + 1][b + 1] + (1 << 20) * i64::from(these[a].ranks);
+                if these[a].label == those[b] && both >= best {
+                    (best, step) = (both, Step::Both);
+                }
+                scores[a][b] = best;
+                steps[(a + b) * these.len() + a] = step;
+            }
+        }
+        steps
+    }
+
     proptest! {
+        #[test]
+        fn diagonals_say_what_rows_say(
+            these in prop::collection::vec((1..4_u32, 1..9_u32), 1..30),
+            those in prop::collection::vec(1..4_u32, 1..30),
+            many in prop::bool::ANY,
+        ) {
+            let times = if many { u32::MAX / 8 } else { 1 };
+            let column = |&(label, ranks): &(u32, u32)| {
+                Column { label: Label(label), ranks: ranks * times }
+            };
+            let these: Vec<Column> = these.iter().map(column).collect();
+            let those: Vec<Label> = those.into_iter().map(Label).collect();
+            let mut aligner = Aligner::default();
+            aligner.best(&these, &those);
+            prop_assert_eq!(aligner.steps, plainly(&these, &those));
+        }
+
         #[test]
         fn every_burst_has_its_column_in_its_order(
             of in prop::collection::vec(prop::collection::vec(1..5_u32, 0..40), 0..6),

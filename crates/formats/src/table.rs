@@ -115,10 +115,15 @@ pub fn read(mut source: impl BufRead, wanted: Option<&[String]>) -> Result<Table
         return Err(TableError::Empty);
     }
     let head = text(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line), number)?;
-    let separator = head.chars().find(|c| ",;\t".contains(*c)).unwrap_or(',');
+    let mut quoted = false;
+    let separates = |c: &char| {
+        quoted ^= *c == '"';
+        !quoted && ",;\t".contains(*c)
+    };
+    let separator = head.chars().find(separates).unwrap_or(',');
     let mut all = Vec::new();
     cells(head, separator, number, |_, cell| {
-        all.push(cell.trim().to_owned());
+        all.push(cell.replace("\"\"", "\"").trim().to_owned());
         if all.len() > MOST_COLUMNS { Err(TableError::Columns) } else { Ok(()) }
     })?;
     if all.iter().all(|name| name.parse::<f64>().is_ok()) {
@@ -269,7 +274,8 @@ fn next_line(
     }
 }
 
-/// Calls `each` with every cell and its place. Quotes inside of a quoted cell, which are written twice, stay so: no number has any.
+/// Calls `each` with every cell and its place. Quotes inside of a quoted cell stay written twice: no number has any, and names are put
+/// right by the reader.
 fn cells<'a>(
     line: &'a str,
     separator: char,
@@ -342,7 +348,8 @@ mod tests {
         // All that are numbers; other separators, quotes, line ends, blank lines.
         let table =
             check("\u{feff}\"a \"\"x\"\"\";b;c\r\n\r\n\"1\";NaN;text\r\n 2 ; 4e3;-", &[]).unwrap();
-        assert_eq!(table.names, ["a \"\"x\"\"", "b"]);
+        assert_eq!(table.names, ["a \"x\"", "b"]);
+        assert_eq!(check("\"a, b\";c\n1;2\n", &[]).unwrap().names, ["a, b", "c"]);
         assert_eq!((table.values[0], table.values[2], table.values[3]), (1.0, 2.0, 4000.0));
         assert_eq!(check("a\tb\n1\t2\n", &[]).unwrap().values, [1.0, 2.0]);
         // No number in the first row: there is no column of numbers.

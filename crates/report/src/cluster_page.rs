@@ -109,7 +109,7 @@ pub fn cluster_html(data: &ClusterData) -> String {
         }
         cell(&mut body, "", &fixed(row.mips, 0));
         cell(&mut body, "", &fixed(row.spmd_score, 2));
-        cell(&mut body, " class=\"text\"", &place(row).unwrap_or_default());
+        cell(&mut body, " class=\"text\"", &row.site.as_ref().map(place).unwrap_or_default());
         body.push_str("</tr>\n");
     }
     if data.noise > 0 {
@@ -238,8 +238,11 @@ pub fn track_html(data: &TrackData) -> String {
                 "",
                 &one.spmd_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}")),
             );
-            let site = object.site.as_ref().map(|site| format!("{} {}", site.line, site.function));
-            cell(&mut body, " class=\"text\"", &site.unwrap_or_default());
+            cell(
+                &mut body,
+                " class=\"text\"",
+                &object.site.as_ref().map(place).unwrap_or_default(),
+            );
             body.push_str("</tr>\n");
         }
     }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use talea_model::units::si;
 
 use crate::cluster_marks::{HALO, axis, class, mark, percent};
-use crate::data::clusters::{ClusterData, ClusterRow, DimensionData};
+use crate::data::clusters::{ClusterData, ClusterRow, ClusterSite, DimensionData};
 use crate::plot::{Area, Plot, Scale, Spacing, document};
 use crate::text::xml;
 
@@ -105,20 +105,19 @@ fn tip(row: &ClusterRow) -> String {
     if let Some(score) = row.spmd_score {
         let _ = write!(out, ", SPMD {score:.2}");
     }
-    if let Some(place) = place(row) {
-        let _ = write!(out, ", {place}");
+    if let Some(site) = &row.site {
+        let _ = write!(out, ", {}", place(site));
     }
     out
 }
 
 /// Where in the source.
-pub(crate) fn place(row: &ClusterRow) -> Option<String> {
-    let site = row.site.as_ref()?;
-    Some(if site.line.is_empty() {
+pub(crate) fn place(site: &ClusterSite) -> String {
+    if site.line.is_empty() {
         site.function.clone()
     } else {
         format!("{} {}", site.line, site.function)
-    })
+    }
 }
 
 fn marks(data: &ClusterData, plot: &Plot, body: &mut String) {

@@ -22,7 +22,6 @@ mod graph_fold;
 mod graph_layout;
 mod graph_svg;
 mod page;
-#[allow(dead_code, reason = "pictures of clusters and of folded regions come next")]
 mod plot;
 mod text;
 pub mod topo_page;

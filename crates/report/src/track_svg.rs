@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use crate::cluster_marks::{self, HALO, class, mark, percent};
+use crate::cluster_svg;
 use crate::data::clusters::{ObjectFrame, TrackData};
 use crate::plot::{Area, Plot, Scale, Spacing, document};
 use crate::text::xml;
@@ -137,7 +138,7 @@ fn tip(data: &TrackData, place: usize) -> String {
     let object = &data.objects[place];
     let mut out = format!("object {}", place + 1);
     if let Some(site) = &object.site {
-        let _ = write!(out, ", {} {}", site.line, site.function);
+        let _ = write!(out, ", {}", cluster_svg::place(site));
     }
     for (frame, one) in data.frames.iter().zip(&object.frames) {
         if let Some(one) = one {

@@ -8,7 +8,6 @@ mod scale;
 
 use std::fmt::Write;
 
-#[allow(unused_imports, reason = "pictures of clusters and of folded regions come next")]
 pub(crate) use scale::{Scale, Spacing};
 
 use crate::text::xml;

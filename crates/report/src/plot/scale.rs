@@ -118,7 +118,7 @@ impl Scale {
                 let first = (self.low / step).ceil() as i64;
                 let last = (self.high / step).floor() as i64;
                 let values: Vec<f64> =
-                    (first..=last.min(first + 24)).map(|n| n as f64 * step).collect();
+                    (first..=last.min(first.saturating_add(24))).map(|n| n as f64 * step).collect();
                 let ticks: Vec<(f64, String)> = values.iter().map(|&value| text(value)).collect();
                 if ticks.windows(2).any(|pair| pair[0].1 == pair[1].1) {
                     return self.finer(&values, step);
@@ -180,7 +180,15 @@ mod tests {
 
     #[test]
     fn every_value_has_a_place() {
-        for range in [[0.0, 0.0], [5.0, 5.0], [f64::NAN, 1.0], [2.0, 1.0], [-1.0, 0.0]] {
+        for range in [
+            [0.0, 0.0],
+            [5.0, 5.0],
+            [f64::NAN, 1.0],
+            [2.0, 1.0],
+            [-1.0, 0.0],
+            [0.0, 5e-324],
+            [-1e308, 1e308],
+        ] {
             for spacing in [Spacing::Linear, Spacing::Logarithmic] {
                 let scale = Scale::new("", "", range, spacing);
                 for value in [f64::NAN, f64::INFINITY, 0.0, -1.0, 1e300, range[0]] {

@@ -129,7 +129,7 @@ struct How {
     /// Compare values, not magnitudes, whatever the dimensions say
     #[arg(long, help_heading = "Preparation")]
     no_log: bool,
-    /// Radius of neighbours among points from 0 to 1: auto, refine, or a number
+    /// Radius of neighbours among points from 0 to 1: auto, a number, or refine (`cluster` alone, not with --subset)
     #[arg(long, value_name = "EPS", value_parser = eps, default_value = "auto", help_heading = "Clusters")]
     eps: Eps,
     /// Neighbours, itself included, that make a point the core of a cluster [default: as many as ranks, 3 to 10]

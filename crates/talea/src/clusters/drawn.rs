@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use talea_cluster::Label;
 use talea_cluster::prepare::Spacing;
 use talea_report::data::clusters::{
     ClusterRowTimeline, ClusterSpan, ClusterTimeline, ScatterData, ScatterMark,
@@ -150,9 +149,4 @@ fn shortened(spans: &[ClusterSpan], from: u64, to: u64) -> Vec<ClusterSpan> {
         }
     }
     out
-}
-
-/// The label as a number for events and tables.
-pub(super) fn number(label: Label) -> u32 {
-    label.0
 }

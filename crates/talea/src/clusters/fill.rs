@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use talea_cluster::Label;
 use talea_cluster::bursts::{Bursts, Source};
-use talea_cluster::dimension::find;
-use talea_cluster::prepare::Spacing;
+use talea_cluster::dimension::{Dimension, find};
+use talea_cluster::prepare::{Scale, Spacing};
 use talea_cluster::stats::{ClusterStatistics, statistics};
 use talea_model::Trace;
 use talea_model::trace::Labels;
@@ -18,7 +18,7 @@ use talea_report::data::clusters::{
     LeftOutData, SubsetData, TriedData,
 };
 
-use super::study::words;
+use super::points::words;
 use super::{Study, drawn, findings};
 
 /// What functions and ranks are called.
@@ -47,7 +47,10 @@ impl<'a> Names<'a> {
         // `71 (short..me.F90) [71 (whole_name.F90, program)]`
         let label =
             label.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']')).unwrap_or(label);
-        let Some((number, rest)) = label.split_once(" (") else { return Some(label.to_owned()) };
+        let Some((number, rest)) = label.split_once(" (") else {
+            // Traces name a line that nobody knows like this.
+            return (!matches!(label, "Unresolved" | "Not found")).then(|| label.to_owned());
+        };
         let file = rest.trim_end_matches(')').split(',').next().unwrap_or_default();
         let known = number.parse::<u64>().is_ok_and(|n| n > 0) && !file.is_empty();
         known.then(|| format!("{}:{number}", file.trim()))
@@ -75,7 +78,7 @@ impl<'a> Names<'a> {
 }
 
 /// Sums of two columns over bursts that have both.
-fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Option<(f64, f64)> {
+pub(crate) fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Option<(f64, f64)> {
     let both = of
         .map(|at| (a[at as usize], b[at as usize]))
         .filter(|(a, b)| a.is_finite() && b.is_finite());
@@ -127,7 +130,12 @@ pub(crate) fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData
         time_ns: timed.then_some(time),
         points_time_share: share(held),
         left_out: left_out(study, share),
-        dimensions: dimensions(study),
+        dimensions: study
+            .dimensions
+            .iter()
+            .zip(&study.prepared.scales)
+            .map(|(one, scale)| dimension_data(one, scale))
+            .collect(),
         eps: if study.eps.len() == 1 && study.eps_from != "refinement" {
             study.eps.first().copied()
         } else {
@@ -208,31 +216,23 @@ fn left_out(study: &Study, share: impl Fn(f64) -> Option<f64>) -> Vec<LeftOutDat
     reasons.into_iter().map(row).collect()
 }
 
-pub(crate) fn dimensions(study: &Study) -> Vec<DimensionData> {
-    let scales = study.prepared.scales.iter();
-    study
-        .dimensions
-        .iter()
-        .zip(scales)
-        .map(|(one, scale)| {
-            let logarithmic = one.spacing == Spacing::Logarithmic;
-            let back =
-                |at: f64| Some(if logarithmic { at.exp() } else { at }).filter(|v| v.is_finite());
-            DimensionData {
-                name: one.name.clone(),
-                expression: one.expression.to_string(),
-                unit: one.unit().to_owned(),
-                logarithmic,
-                factor: scale.factor,
-                low: back(scale.low),
-                high: back(scale.high),
-            }
-        })
-        .collect()
+/// A dimension with the ends of its scale in its own unit.
+pub(crate) fn dimension_data(one: &Dimension, scale: &Scale) -> DimensionData {
+    let logarithmic = one.spacing == Spacing::Logarithmic;
+    let back = |at: f64| Some(if logarithmic { at.exp() } else { at }).filter(|v| v.is_finite());
+    DimensionData {
+        name: one.name.clone(),
+        expression: one.expression.to_string(),
+        unit: one.unit().to_owned(),
+        logarithmic,
+        factor: scale.factor,
+        low: back(scale.low),
+        high: back(scale.high),
+    }
 }
 
 /// Places of the bursts of noise and of each cluster, by label.
-pub(crate) fn members(study: &Study) -> Vec<Vec<u32>> {
+fn members(study: &Study) -> Vec<Vec<u32>> {
     let mut members = vec![Vec::new(); study.clustering.clusters.len() + 1];
     for (&burst, label) in study.prepared.bursts.iter().zip(&study.clustering.labels) {
         members[label.0 as usize].push(burst);
@@ -289,7 +289,13 @@ fn rows(study: &Study, names: &Names<'_>, data: &mut ClusterData) {
                 time_share: times.get(label).and_then(|one| one.share),
                 mean_duration_ns: duration.map(|one| one.mean),
                 median_duration_ns: duration.map(|one| one.median),
-                centroid: each(&|at| centroid(study, at, own)),
+                centroid: each(&|at| {
+                    let values = study.values(at);
+                    mean(
+                        own.iter().map(|&burst| values[burst as usize]),
+                        study.dimensions[at].spacing,
+                    )
+                }),
                 low: each(&|at| column(&dimensions, at).map_or(f64::NAN, |one| one.low)),
                 high: each(&|at| column(&dimensions, at).map_or(f64::NAN, |one| one.high)),
                 eps: study
@@ -324,14 +330,11 @@ fn rows(study: &Study, names: &Names<'_>, data: &mut ClusterData) {
         .collect();
 }
 
-/// The mean of a dimension, of logarithms where those are compared, in its own unit.
-pub(crate) fn centroid(study: &Study, dimension: usize, of: &[u32]) -> f64 {
-    let values = study.values(dimension);
-    let logarithmic = study.dimensions[dimension].spacing == Spacing::Logarithmic;
-    let value = |at: &u32| {
-        let value = values[*at as usize];
-        if logarithmic { value.ln() } else { value }
-    };
-    let mean = of.iter().map(value).sum::<f64>() / of.len() as f64;
+/// The mean of values, of logarithms where those are compared, in their own unit.
+pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64>, spacing: Spacing) -> f64 {
+    let logarithmic = spacing == Spacing::Logarithmic;
+    let count = values.len() as f64;
+    let mean =
+        values.map(|value| if logarithmic { value.ln() } else { value }).sum::<f64>() / count;
     if logarithmic { mean.exp() } else { mean }
 }

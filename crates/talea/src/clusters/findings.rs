@@ -3,7 +3,9 @@
 //! Owns the sentences and their order. They say nothing that the data do not have.
 
 use talea_model::units::si;
-use talea_report::data::clusters::{ClusterData, ClusterRow};
+use talea_report::data::clusters::{ClusterData, ClusterRow, ClusterSite};
+
+use crate::terminal::grouped;
 
 /// A share as people read it.
 pub(crate) fn percent(share: f64) -> String {
@@ -17,25 +19,13 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A count with separators.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// The place in the source as people name it.
-pub(crate) fn place(row: &ClusterRow) -> Option<String> {
-    let site = row.site.as_ref()?;
-    // Traces name a line that nobody knows like this.
-    let unknown = matches!(site.line.as_str(), "" | "Unresolved" | "Not found");
-    Some(if unknown { site.function.clone() } else { format!("{}, {}", site.line, site.function) })
+pub(crate) fn place(site: &ClusterSite) -> String {
+    if site.line.is_empty() {
+        site.function.clone()
+    } else {
+        format!("{}, {}", site.line, site.function)
+    }
 }
 
 /// The share of a cluster: of the time, or of the points where there are no times.
@@ -52,7 +42,7 @@ pub(super) fn findings(data: &ClusterData) -> Vec<String> {
     if clusters.is_empty() {
         out.push(format!(
             "No cluster: all {} points are noise with eps {} and {} points to a core.",
-            count(data.points),
+            grouped(data.points),
             data.eps.unwrap_or_default(),
             data.min_points
         ));
@@ -70,7 +60,7 @@ pub(super) fn findings(data: &ClusterData) -> Vec<String> {
     let all = clusters.len();
     let noise = match data.noise {
         0 => "no point is noise".to_owned(),
-        n => format!("{} of {} points are noise", count(n), count(data.points)),
+        n => format!("{} of {} points are noise", grouped(n), grouped(data.points)),
     };
     let whole = if most == all { String::new() } else { format!(" of {all}") };
     let was = if data.time_ns.is_some() { "was" } else { "were" };
@@ -92,18 +82,14 @@ pub(super) fn findings(data: &ClusterData) -> Vec<String> {
             .map_or_else(String::new, |mean| format!(" of {} on average", si(mean, "ns")));
         let ipc =
             row.ipc.map_or_else(String::new, |ipc| format!(", {ipc:.2} instructions per cycle"));
-        let place =
-            place(row).map_or_else(String::new, |place| format!(", before the call at {place}"));
-        let place = if data.source == "regions" {
-            place.replace("before the call at", "in")
-        } else {
-            place
-        };
+        let at = if data.source == "regions" { "in" } else { "before the call at" };
+        let place = row.site.as_ref().map(|site| format!(", {at} {}", place(site)));
+        let place = place.unwrap_or_default();
         out.push(format!(
             "Cluster {} takes {} of the {of}: {} bursts{time}{ipc}{place}.",
             row.id,
             percent(share(row)),
-            count(row.points)
+            grouped(row.points)
         ));
     }
     let slow = clusters
@@ -168,11 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_well() {
-        assert_eq!(
-            [0, 999, 1_000, 30_712, 1_234_567].map(count),
-            ["0", "999", "1,000", "30,712", "1,234,567"]
-        );
+    fn shares_read_well() {
         assert_eq!(
             [0.0, 0.00001, 0.004, 0.0994, 0.0996, 1.0].map(percent),
             ["0 %", "< 0.1 %", "0.4 %", "9.9 %", "10 %", "100 %"]

@@ -1,7 +1,7 @@
 //! `talea cluster`: which stretches of computation are alike.
 //!
-//! Owns the way from an input to clusters, and what is written of them. [`source`] finds bursts, [`study`] clusters them, [`fill`] makes
-//! the data that text, JSON, pictures and pages show; the report calls [`data`].
+//! Owns the way from an input to clusters, and what is written of them. [`source`] finds bursts, [`points`] makes points of
+//! them, [`search`] clusters those; [`study`] has it all. [`fill`] makes the data that text, JSON, pictures and pages show; the report calls [`data`].
 
 mod drawn;
 mod fill;
@@ -9,6 +9,8 @@ mod findings;
 mod labelled;
 mod options;
 mod outputs;
+mod points;
+mod search;
 pub(crate) mod source;
 pub(crate) mod study;
 mod text;
@@ -24,10 +26,11 @@ use crate::exit::{Exit, Expected};
 use crate::input::InputError;
 use crate::terminal::Progress;
 
-pub(crate) use fill::{Names, place as site_of};
-pub(crate) use findings::{count, percent};
+pub(crate) use fill::{Names, dimension_data, mean, place as site_of, sums};
+pub(crate) use findings::{percent, place as site_name};
 pub(crate) use options::{Analysis, Eps, SubsetRule, subset};
-pub(crate) use outputs::write_file;
+pub(crate) use outputs::{print, write_file};
+pub(crate) use points::{described, dimensions};
 pub(crate) use source::Source;
 pub(crate) use study::{Study, StudyError};
 pub(crate) use text::compared;
@@ -125,7 +128,6 @@ pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
     let mut data = fill::data(&study, &names, &path);
     if let Some(trace) = &source.trace {
         data.gaps.merge(trace.gaps.clone());
-        data.findings = findings::findings(&data);
     }
     data.seconds.read = read;
     data.seconds.bursts = source.seconds;

@@ -4,13 +4,14 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use talea_formats::table::{cell, quoted};
 use talea_model::Trace;
 use talea_report::data::clusters::ClusterData;
 
-use super::{ClusterError, Options, Study, drawn, labelled, text};
+use super::{ClusterError, Options, Study, labelled, text};
 use crate::convert::paraver;
 use crate::terminal::{Palette, Progress, say};
 
@@ -59,7 +60,7 @@ pub(super) fn write(
         let labels = study.labels();
         let mut lines = String::with_capacity(labels.len() * 3);
         for label in labels {
-            let _ = writeln!(lines, "{}", drawn::number(label));
+            let _ = writeln!(lines, "{}", label.0);
         }
         write_file(path, &lines)?;
     }
@@ -68,18 +69,25 @@ pub(super) fn write(
         paraver::save(&labelled::labelled(trace, study), path)?;
         say(&format!("wrote `{}` with events 90000001, and the files beside it", path.display()));
     }
-    let shown = if out.json {
+    let files = [&out.svg, &out.timeline, &out.html, &out.csv, &out.labels];
+    Ok(print(out.json.then_some(data), &files, || text::lines(data, Palette::stdout()))?)
+}
+
+/// Prints `json`, or else the lines of text, unless one of the files is standard output.
+pub(crate) fn print(
+    json: Option<&impl Serialize>,
+    files: &[&Option<PathBuf>],
+    lines: impl FnOnce() -> Vec<String>,
+) -> std::io::Result<()> {
+    let shown: String = match json {
         // Keys are texts, and what is not finite becomes null: nothing can fail.
-        serde_json::to_string_pretty(data).unwrap_or_default() + "\n"
-    } else {
-        text::lines(data, Palette::stdout())
-            .into_iter()
-            .map(|line| line.trim_end().to_owned() + "\n")
-            .collect()
+        Some(data) => serde_json::to_string_pretty(data).unwrap_or_default() + "\n",
+        None if files.iter().any(|file| file.as_deref() == Some(Path::new("-"))) => String::new(),
+        None => lines().iter().map(|line| line.trim_end().to_owned() + "\n").collect(),
     };
     let mut to = std::io::stdout().lock();
     to.write_all(shown.as_bytes())?;
-    Ok(to.flush()?)
+    to.flush()
 }
 
 /// One row a burst: where and when, the cluster, dimensions and counters. `talea cluster` reads it again.

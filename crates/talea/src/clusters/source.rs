@@ -11,7 +11,7 @@ use std::time::Instant;
 use flate2::read::MultiGzDecoder;
 use talea_cluster::bursts::{self, Bursts, Counter};
 use talea_formats::table::{self, Table};
-use talea_model::{Rank, Trace};
+use talea_model::{GapKind, Rank, Trace};
 
 use super::{Analysis, ClusterError};
 use crate::input;
@@ -68,20 +68,13 @@ fn of_table(mut table: Table, how: &Analysis) -> Result<Bursts, table::TableErro
     let rows = table.rows;
     let mut bursts = Bursts { source: bursts::Source::Table, ..Bursts::default() };
     let column = |name: &str| table.column(name);
-    let numbers = |name: &str| -> Option<Vec<u64>> {
-        Some(
-            column(name)?
-                .into_iter()
-                .map(|value| if value >= 0.0 { value as u64 } else { 0 })
-                .collect(),
-        )
-    };
     let plain = how.columns.is_some();
     if !plain {
-        bursts.rank = column("rank")
-            .map(|ranks| ranks.into_iter().map(|rank| Rank(rank.max(0.0) as u32)).collect())
-            .unwrap_or_default();
-        if let Some((begin, end)) = numbers("begin").zip(numbers("end")) {
+        let ranks = whole(&table, "rank", &mut bursts).unwrap_or_default();
+        bursts.rank =
+            ranks.into_iter().map(|rank| Rank(u32::try_from(rank).unwrap_or(u32::MAX))).collect();
+        let begin = whole(&table, "begin", &mut bursts);
+        if let Some((begin, end)) = begin.zip(whole(&table, "end", &mut bursts)) {
             (bursts.begin, bursts.end) = (begin, end);
         }
     }
@@ -94,7 +87,7 @@ fn of_table(mut table: Table, how: &Analysis) -> Result<Bursts, table::TableErro
         None => column("duration").or_else(|| {
             let spans = bursts.begin.iter().zip(&bursts.end);
             (!bursts.begin.is_empty())
-                .then(|| spans.map(|(&begin, &end)| end.saturating_sub(begin) as f64).collect())
+                .then(|| spans.map(|(&begin, &end)| length(begin, end)).collect())
         }),
     };
     bursts.duration = duration.unwrap_or_else(|| vec![f64::NAN; rows]);
@@ -115,8 +108,33 @@ fn of_table(mut table: Table, how: &Analysis) -> Result<Bursts, table::TableErro
         bursts.counters = counters.collect();
     }
     bursts.rank.resize(rows, Rank(0));
+    let spans = bursts.begin.iter().zip(&mut bursts.end).filter(|(begin, end)| **end < **begin);
+    let backwards = spans.map(|(begin, end)| *end = *begin).count() as u64;
+    if backwards > 0 {
+        bursts.gap(GapKind::Damaged, backwards, format!("{backwards} rows end before they begin"));
+    }
     check_order(&mut bursts);
     Ok(bursts)
+}
+
+/// A span's extent; not a number if it ends before it begins.
+fn length(begin: u64, end: u64) -> f64 {
+    end.checked_sub(begin).map_or(f64::NAN, |length| length as f64)
+}
+
+/// A column of numbers that every row must have.
+fn whole(table: &Table, name: &str, bursts: &mut Bursts) -> Option<Vec<u64>> {
+    let values = table.column(name)?;
+    let lacking = values.iter().filter(|value| !(**value >= 0.0 && value.is_finite())).count();
+    if lacking > 0 {
+        let detail = format!(
+            "column `{name}` is not used: {lacking} of {} rows have no number of at least 0 there",
+            table.rows
+        );
+        bursts.gap(GapKind::Missing, lacking as u64, detail);
+        return None;
+    }
+    Some(values.into_iter().map(|value| value as u64).collect())
 }
 
 /// Tables whose rows do not come by rank and time have no sequences: that is said.
@@ -125,6 +143,6 @@ fn check_order(bursts: &mut Bursts) {
     if !(1..bursts.len()).all(|at| key(at - 1) <= key(at)) {
         let detail =
             "rows are not in the order of rank and time, so that sequence scores say nothing";
-        bursts.gap(talea_model::GapKind::Unsupported, 0, detail.into());
+        bursts.gap(GapKind::Unsupported, 0, detail.into());
     }
 }

@@ -1,30 +1,25 @@
 //! From bursts to clusters.
 //!
-//! Owns the order: dimensions, filters, points, the subset, the radius, clusters, and the comparison with clustering everything.
-//! What each step means is crate `cluster`'s.
+//! Owns the result, and the order: dimensions and filters ([`super::points`]), then the subset, the radius, clusters, and the comparison
+//! with clustering everything ([`super::search`]). What each step means is crate `cluster`'s.
 
-use std::borrow::Cow;
 use std::time::Instant;
 
-use talea_cluster::agreement::{Kept, adjusted_rand, kept};
+use talea_cluster::agreement::Kept;
 use talea_cluster::auto::{self, Tried};
 use talea_cluster::bursts::Bursts;
-use talea_cluster::classify::{ClassifyError, dbscan_subset};
+use talea_cluster::classify::ClassifyError;
 use talea_cluster::dimension::{Dimension, DimensionError};
-use talea_cluster::prepare::{
-    self, LeftOut, Preparation, PrepareError, Prepared, Range, Scale, Spacing, prepare,
-};
-use talea_cluster::refine::{RefineError, refine};
+use talea_cluster::prepare::{PrepareError, Prepared};
+use talea_cluster::refine::RefineError;
 use talea_cluster::sequence::Spmdiness;
-use talea_cluster::subset::{Subset, SubsetError, choose};
-use talea_cluster::{Clustering, Dbscan, DbscanError, Label, Points, PointsError, dbscan, knee};
+use talea_cluster::subset::SubsetError;
+use talea_cluster::{Clustering, DbscanError, Label, PointsError};
 use talea_model::{GapKind, Rank};
 use talea_report::data::clusters::Stages;
 
-use super::{Analysis, Eps, SubsetRule};
-
-/// Bursts out of a range, by the expression of the range.
-type Outside = Vec<(String, Vec<u32>)>;
+use super::Analysis;
+use super::points::{self, Outside, borrowed, words};
 
 /// Why bursts cannot be clustered.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +52,14 @@ pub(crate) enum StudyError {
         /// Asked for.
         found: usize,
     },
+    /// Durations that are not there.
+    #[error(
+        "expected durations for --min-duration, found a table without `duration`, or `begin` and `end`"
+    )]
+    NoDurations,
+    /// A radius of each cluster's own, where all must share one.
+    #[error("expected --eps auto or a number with {0}, found refine")]
+    OneRadius(&'static str),
     /// Clustering.
     #[error(transparent)]
     Dbscan(#[from] DbscanError),
@@ -134,30 +137,6 @@ impl Study {
     }
 }
 
-/// The column that a dimension is, without arithmetic.
-fn borrowed<'a>(dimension: &Dimension, bursts: &'a Bursts) -> Option<&'a [f64]> {
-    let name = dimension.expression.as_counter()?;
-    match talea_cluster::dimension::find(bursts, name) {
-        Some(place) => Some(&bursts.counters[place].values),
-        None if name == talea_cluster::dimension::DURATION => Some(&bursts.duration),
-        None => None,
-    }
-}
-
-fn dimensions(bursts: &Bursts, how: &Analysis) -> Result<Vec<Dimension>, StudyError> {
-    let mut found = match (&how.columns, &how.dimensions) {
-        (Some(columns), _) => Dimension::columns(columns),
-        (None, Some(text)) => Dimension::list(text)?,
-        (None, None) => Dimension::usual(bursts)?,
-    };
-    if how.no_log || how.no_prepare {
-        for one in &mut found {
-            one.spacing = Spacing::Linear;
-        }
-    }
-    Ok(found)
-}
-
 /// Clusters bursts.
 pub(crate) fn study(mut bursts: Bursts, how: &Analysis) -> Result<Study, StudyError> {
     let mut seconds = Stages::default();
@@ -166,7 +145,7 @@ pub(crate) fn study(mut bursts: Bursts, how: &Analysis) -> Result<Study, StudyEr
         let why = bursts.gaps.iter().next().map(|gap| format!(" ({})", gap.detail));
         return Err(StudyError::Nothing(why.unwrap_or_default()));
     }
-    let dimensions = dimensions(&bursts, how)?;
+    let dimensions = points::dimensions(&bursts, how)?;
     let mut computed = Vec::new();
     for one in &dimensions {
         let is_there = borrowed(one, &bursts).is_some();
@@ -179,12 +158,13 @@ pub(crate) fn study(mut bursts: Bursts, how: &Analysis) -> Result<Study, StudyEr
         .collect();
     let timed = bursts.duration.iter().any(|duration| duration.is_finite());
     let shortest = match how.min_duration {
+        Some(_) if !timed => return Err(StudyError::NoDurations),
         _ if how.no_prepare || !timed => (0.0, false),
         Some(given) => (given, false),
         None => (auto::shortest(&bursts.duration, auto::SHORT), true),
     };
-    let (preparation, outside) = preparation(&bursts, &dimensions, how, shortest.0)?;
-    let prepared = points(&bursts, &columns, &preparation, &outside, how, timed)?;
+    let (preparation, outside) = points::preparation(&bursts, &dimensions, how, shortest.0)?;
+    let prepared = points::points(&bursts, &columns, &preparation, &outside, how, timed)?;
     let places = |column: &[f64]| -> Vec<f64> {
         prepared.bursts.iter().map(|&burst| column[burst as usize]).collect()
     };
@@ -221,250 +201,11 @@ pub(crate) fn study(mut bursts: Bursts, how: &Analysis) -> Result<Study, StudyEr
         tried: Vec::new(),
         subset: None,
         check: None,
-        score: Spmdiness { clusters: Vec::new(), global: None },
+        score: Spmdiness::default(),
         seconds,
         prepared,
         bursts,
     };
     study.cluster(how)?;
     Ok(study)
-}
-
-/// How bursts become points, and those that a range of another expression leaves out.
-fn preparation(
-    bursts: &Bursts,
-    dimensions: &[Dimension],
-    how: &Analysis,
-    shortest: f64,
-) -> Result<(Preparation, Outside), StudyError> {
-    if !how.factors.is_empty() && how.factors.len() != dimensions.len() {
-        let (expected, found) = (dimensions.len(), how.factors.len());
-        return Err(StudyError::Factors { expected, found });
-    }
-    let mut described: Vec<prepare::Dimension> = dimensions
-        .iter()
-        .enumerate()
-        .map(|(at, one)| prepare::Dimension {
-            range: Range::ALL,
-            spacing: one.spacing,
-            factor: how.factors.get(at).copied().unwrap_or(1.0),
-        })
-        .collect();
-    let mut outside = Vec::new();
-    for (text, range) in &how.ranges {
-        if let Some(at) = dimensions.iter().position(|one| one.name == *text) {
-            described[at].range = *range;
-            continue;
-        }
-        for one in Dimension::list(text)? {
-            let values = one.values(bursts)?;
-            let out = (0..).zip(&values).filter(|(_, value)| !range.holds(**value));
-            outside.push((text.clone(), out.map(|(at, _)| at).collect()));
-        }
-    }
-    let duration = Range { low: shortest, high: f64::INFINITY };
-    Ok((Preparation { duration, dimensions: described }, outside))
-}
-
-fn points(
-    bursts: &Bursts,
-    columns: &[&[f64]],
-    preparation: &Preparation,
-    outside: &[(String, Vec<u32>)],
-    how: &Analysis,
-    timed: bool,
-) -> Result<Prepared, StudyError> {
-    let mut passes = vec![true; bursts.len()];
-    for &burst in outside.iter().flat_map(|(_, out)| out) {
-        passes[burst as usize] = false;
-    }
-    if how.no_prepare {
-        return as_they_are(columns, &passes);
-    }
-    // Without durations nothing is too short.
-    let duration = || -> Cow<'_, [f64]> {
-        if timed { (&bursts.duration).into() } else { vec![0.0; bursts.len()].into() }
-    };
-    if outside.is_empty() {
-        return Ok(prepare(columns, &duration(), preparation)?);
-    }
-    let kept: Vec<u32> =
-        (0..).zip(&passes).filter(|(_, passes)| **passes).map(|(at, _)| at).collect();
-    let of = |column: &[f64]| -> Vec<f64> { kept.iter().map(|&at| column[at as usize]).collect() };
-    let some: Vec<Vec<f64>> = columns.iter().map(|column| of(column)).collect();
-    let some: Vec<&[f64]> = some.iter().map(Vec::as_slice).collect();
-    let mut prepared = prepare(&some, &of(&duration()), preparation)?;
-    prepared.bursts.iter_mut().for_each(|at| *at = kept[*at as usize]);
-    prepared.left_out.iter_mut().for_each(|(at, _)| *at = kept[*at as usize]);
-    Ok(prepared)
-}
-
-/// Points without filters and scales; missing values leave bursts out all the same.
-fn as_they_are(columns: &[&[f64]], passes: &[bool]) -> Result<Prepared, StudyError> {
-    let (mut bursts, mut left_out) = (Vec::new(), Vec::new());
-    let mut rows = Vec::with_capacity(passes.len() * columns.len());
-    for (burst, &passes) in (0_u32..).zip(passes) {
-        if !passes {
-            continue;
-        }
-        let missing = columns.iter().position(|column| !column[burst as usize].is_finite());
-        if let Some(missing) = missing {
-            left_out.push((burst, LeftOut::Missing(missing as u32)));
-        } else {
-            bursts.push(burst);
-            rows.extend(columns.iter().map(|column| column[burst as usize]));
-        }
-    }
-    let scale = |column: &&[f64]| {
-        let ends = (f64::INFINITY, f64::NEG_INFINITY);
-        let values = bursts.iter().map(|&burst| column[burst as usize]);
-        let (low, high) = values.fold(ends, |(low, high), v| (low.min(v), high.max(v)));
-        Scale { spacing: Spacing::Linear, low, high, factor: 1.0 }
-    };
-    let scales = columns.iter().map(scale).collect();
-    Ok(Prepared { points: Points::new(columns.len(), rows)?, bursts, left_out, scales })
-}
-
-/// A reason in words.
-pub(crate) fn words(reason: LeftOut, dimensions: &[Dimension], shortest: f64) -> String {
-    let name = |at: u32| dimensions.get(at as usize).map_or("?", |one| one.name.as_str());
-    match reason {
-        LeftOut::NoDuration => "they have no duration".to_owned(),
-        LeftOut::Duration => {
-            format!("they are shorter than {}", talea_model::units::si(shortest, "ns"))
-        }
-        LeftOut::Missing(at) => format!("they lack {}", name(at)),
-        LeftOut::Range(at) => format!("their {} is out of range", name(at)),
-        LeftOut::NotPositive(at) => {
-            format!("their {} is zero or less and has no logarithm", name(at))
-        }
-    }
-}
-
-impl Study {
-    fn cluster(&mut self, how: &Analysis) -> Result<(), StudyError> {
-        let begin = Instant::now();
-        let (points, weights) = (&self.prepared.points, self.weights.as_deref());
-        let min_points = match how.min_points {
-            Some(found) if found > points.len() => {
-                return Err(StudyError::MinPoints { points: points.len(), found });
-            }
-            Some(given) => given,
-            None => auto::min_points(&self.rank_of).min(points.len()),
-        };
-        self.min_points = min_points;
-        let scales = (!how.no_prepare).then_some(&self.prepared.scales[..]);
-        if let Some((rule, text)) = &how.subset {
-            let places = self.places(*rule, how, scales)?;
-            // A part has fewer neighbours; thinning leaves crowded cells what makes a core.
-            let share = places.len() as f64 / points.len().max(1) as f64;
-            let min_points = match (how.min_points, rule) {
-                (None, SubsetRule::Some { .. }) => {
-                    ((min_points as f64 * share).ceil() as usize).clamp(3, min_points.max(3))
-                }
-                _ => min_points,
-            };
-            self.min_points = min_points;
-            let some = points.select(&places);
-            let ranks: Vec<Rank> = places.iter().map(|&at| self.rank_of[at as usize]).collect();
-            let some_weights: Option<Vec<f64>> =
-                weights.map(|weights| places.iter().map(|&at| weights[at as usize]).collect());
-            let eps = match how.eps {
-                Eps::Given(eps) => eps,
-                Eps::Auto | Eps::Refine => {
-                    let radii = auto::radii(&some, scales, min_points);
-                    let chosen =
-                        auto::choose(&some, some_weights.as_deref(), &ranks, &radii, min_points)?;
-                    self.tried = chosen.tried;
-                    chosen.eps
-                }
-            };
-            let how = Dbscan { eps, min_points };
-            self.clustering = dbscan_subset(points, weights, &how, &places)?;
-            self.eps = vec![eps];
-            self.subset = Some(Chosen { rule: text.clone(), points: places.len() });
-        } else {
-            match how.eps {
-                Eps::Given(eps) => {
-                    self.clustering = dbscan(points, weights, &Dbscan { eps, min_points })?;
-                    self.eps = vec![eps];
-                }
-                Eps::Auto => {
-                    let radii = auto::radii(points, scales, min_points);
-                    let chosen = auto::choose(points, weights, &self.rank_of, &radii, min_points)?;
-                    (self.clustering, self.eps) = (chosen.clustering, vec![chosen.eps]);
-                    self.tried = chosen.tried;
-                }
-                Eps::Refine => {
-                    let radii = auto::radii(points, scales, min_points);
-                    let refined = refine(points, weights, &self.rank_of, &radii, min_points)?;
-                    self.tried = refined
-                        .steps
-                        .iter()
-                        .map(|step| Tried {
-                            eps: step.eps,
-                            clusters: step.clusters,
-                            noise: 0,
-                            held: None,
-                            score: step.score,
-                        })
-                        .collect();
-                    (self.clustering, self.eps) = (refined.clustering, refined.eps);
-                }
-            }
-        }
-        self.eps_from = match how.eps {
-            Eps::Given(_) => "given",
-            Eps::Refine if self.subset.is_none() => "refinement",
-            _ if self.tried.is_empty() => "knee",
-            _ if self.tried.len() == 1 => "alike",
-            _ => "score",
-        };
-        self.seconds.cluster = begin.elapsed().as_secs_f64();
-        if let (true, &[eps]) = (how.check, &self.eps[..]) {
-            let begin = Instant::now();
-            let whole = dbscan(
-                &self.prepared.points,
-                self.weights.as_deref(),
-                &Dbscan { eps, min_points },
-            )?;
-            let (found, truth) = (&self.clustering.labels, &whole.labels);
-            let kept = kept(truth, found).unwrap_or_default();
-            self.check = Some(Check { adjusted_rand: adjusted_rand(truth, found), kept });
-            self.seconds.check = begin.elapsed().as_secs_f64();
-        }
-        let begin = Instant::now();
-        self.score = auto::score(&self.clustering, &self.rank_of);
-        self.seconds.score = begin.elapsed().as_secs_f64();
-        Ok(())
-    }
-
-    /// The points that are clustered.
-    fn places(
-        &self,
-        rule: SubsetRule,
-        how: &Analysis,
-        scales: Option<&[Scale]>,
-    ) -> Result<Vec<u32>, StudyError> {
-        let points = &self.prepared.points;
-        let seed = how.seed;
-        let subset = match rule {
-            SubsetRule::Some { ranks, share: 0.0 } => Subset::Ranks { ranks, seed },
-            SubsetRule::Some { ranks: 0, share } => Subset::Random { share, seed },
-            SubsetRule::Some { ranks, share } => Subset::RanksAndRandom { ranks, share, seed },
-            SubsetRule::Thin(most) => {
-                let eps = match how.eps {
-                    Eps::Given(eps) => eps,
-                    // Cells of the smallest radius that could be chosen.
-                    _ => auto::radii(points, scales, self.min_points)
-                        .first()
-                        .copied()
-                        .or_else(|| knee::eps(points, self.min_points))
-                        .unwrap_or(0.0),
-                };
-                Subset::Thinned { eps, most: most.unwrap_or(self.min_points), seed }
-            }
-        };
-        Ok(choose(points, &self.rank_of, &subset)?)
-    }
 }

@@ -5,9 +5,9 @@
 use talea_model::units::si;
 use talea_report::data::clusters::{ClusterData, ClusterRow, DimensionData};
 
-use super::findings::{count, percent, place};
+use super::findings::{percent, place};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, WIDTH, wrapped};
+use crate::terminal::{Palette, WIDTH, findings, gaps, grouped, wrapped};
 
 /// Rows of the table.
 const MOST: usize = 24;
@@ -42,21 +42,15 @@ pub(crate) fn compared(dimensions: &[DimensionData]) -> String {
 
 /// All lines.
 pub(super) fn lines(data: &ClusterData, palette: Palette) -> Vec<String> {
-    let mut out = Vec::new();
-    for (at, finding) in data.findings.iter().enumerate() {
-        let lines = wrapped(finding, WIDTH);
-        out.extend(
-            lines.into_iter().map(|line| if at == 0 { palette.strong(&line) } else { line }),
-        );
-    }
+    let mut out: Vec<String> = findings(&data.findings, palette).collect();
     out.push(String::new());
     let held = data
         .points_time_share
         .map_or_else(String::new, |share| format!(", {} of the time,", percent(share)));
     let how = format!(
         "{} of {} bursts{held} compared by {}; eps {} ({}), {} points to a core.",
-        count(data.points),
-        count(data.bursts),
+        grouped(data.points),
+        grouped(data.bursts),
         compared(&data.dimensions),
         data.eps.map_or_else(|| "of each cluster's own".to_owned(), |eps| format!("{eps:.4}")),
         match data.eps_from.as_str() {
@@ -73,14 +67,14 @@ pub(super) fn lines(data: &ClusterData, palette: Palette) -> Vec<String> {
         let share = left
             .time_share
             .map_or_else(String::new, |share| format!(", {} of the time", percent(share)));
-        let text = format!("left out: {} bursts{share}: {}", count(left.bursts), left.reason);
+        let text = format!("left out: {} bursts{share}: {}", grouped(left.bursts), left.reason);
         out.extend(wrapped(&text, WIDTH).into_iter().map(|line| palette.faint(&line)));
     }
     if let Some(subset) = &data.subset {
         out.push(format!(
             "clustered: {} ({} points, {}); the rest took the label of the nearest",
             subset.rule,
-            count(subset.points),
+            grouped(subset.points),
             percent(subset.share)
         ));
     }
@@ -98,16 +92,13 @@ pub(super) fn lines(data: &ClusterData, palette: Palette) -> Vec<String> {
             out.push(format!(
                 "  {:>4}  {:>9} points  recall {:.3}  precision {:.3}  {found}",
                 kept.id,
-                count(kept.points),
+                grouped(kept.points),
                 kept.recall,
                 kept.precision
             ));
         }
     }
-    for gap in &data.gaps {
-        let lines = wrapped(&format!("gap: {}", gap.detail), WIDTH);
-        out.extend(lines.into_iter().map(|line| palette.faint(&line)));
-    }
+    out.extend(gaps(&data.gaps, palette));
     out
 }
 
@@ -138,7 +129,7 @@ fn table(data: &ClusterData) -> Vec<String> {
     let mut table = Table::new(&heads);
     let dash = || "-".to_owned();
     for row in data.clusters.iter().take(MOST) {
-        let mut cells = vec![row.id.to_string(), count(row.points)];
+        let mut cells = vec![row.id.to_string(), grouped(row.points)];
         if timed {
             cells.push(row.time_share.map_or_else(dash, percent));
             cells.push(row.mean_duration_ns.map_or_else(dash, |mean| si(mean, "ns")));
@@ -155,12 +146,12 @@ fn table(data: &ClusterData) -> Vec<String> {
             cells.push(row.spmd_score.map_or_else(dash, |score| format!("{score:.2}")));
         }
         if sites {
-            cells.push(place(row).unwrap_or_default());
+            cells.push(row.site.as_ref().map(place).unwrap_or_default());
         }
         table.row_of(cells);
     }
     if data.noise > 0 {
-        let mut cells = vec!["noise".to_owned(), count(data.noise)];
+        let mut cells = vec!["noise".to_owned(), grouped(data.noise)];
         if timed {
             cells.push(data.noise_time_share.map_or_else(dash, percent));
         }
@@ -170,7 +161,7 @@ fn table(data: &ClusterData) -> Vec<String> {
     let mut lines = table.lines();
     let more = data.clusters.len().saturating_sub(MOST);
     if more > 0 {
-        lines.push(format!("... and {more} more clusters, see --json or --csv"));
+        lines.push(format!("... and {more} more clusters, see --json or --html"));
     }
     lines
 }

@@ -12,7 +12,7 @@ use crate::analysis::rank::{RankStudy, part};
 use crate::analysis::{Analysis, findings};
 use crate::load::{self, Run};
 use crate::report;
-use crate::terminal::{Progress, say};
+use crate::terminal::{Progress, grouped, say};
 
 /// Explains a run that has ended.
 pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &Options) {
@@ -114,19 +114,6 @@ fn say_gaps(gaps: &Gaps) {
     }
 }
 
-/// A number in groups of three digits.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// Runs that cannot be what was meant.
 fn warn(recording: &Recording, metadata: &Metadata, sampled: bool) {
     let processes = &recording.processes;
@@ -151,16 +138,5 @@ fn warn(recording: &Recording, metadata: &Metadata, sampled: bool) {
             processes.len(),
             processes.len()
         ));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn digits_in_groups() {
-        let texts: Vec<String> = [0, 999, 1000, 1_234_567].into_iter().map(grouped).collect();
-        assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
     }
 }

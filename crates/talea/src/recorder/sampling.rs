@@ -12,9 +12,8 @@ use talea_run::{RunDirectory, samples};
 use talea_sampling::threads::{Request, select};
 use talea_sampling::{CounterSource, Offer, PerfSource, ProcSource, Root};
 
-use super::after::grouped;
 use crate::cli::Unwind;
-use crate::terminal::say;
+use crate::terminal::{grouped, say};
 
 /// Samples of a process without MPI that are too few to be of use.
 const FEW: usize = 3;

@@ -4,24 +4,24 @@
 
 use std::collections::BTreeMap;
 
-use talea_cluster::dimension::find;
-use talea_cluster::prepare::Spacing;
+use talea_cluster::dimension::{Dimension, find};
+use talea_cluster::prepare::Scale;
 use talea_report::data::clusters::{
     ClusterSite, DimensionData, FrameData, ObjectData, ObjectFrame, TrackData,
 };
 
 use super::Options;
-use super::follow::Followed;
+use super::follow::{Followed, is_count};
 use super::frames::Frame;
-use crate::clusters::{Names, percent, site_of};
+use crate::clusters::{Names, dimension_data, mean, percent, site_of, sums};
 
 /// All that is shown.
 pub(super) fn data(frames: &[Frame<'_>], followed: &Followed, options: &Options) -> TrackData {
     let mut objects = BTreeMap::<u32, ObjectData>::new();
     let mut best = BTreeMap::<u32, (f64, Option<ClusterSite>)>::new();
     for at in 0..frames.len() {
-        for (number, clusters) in clusters_of(followed, at) {
-            let (one, site) = figures(frames, followed, at, clusters);
+        for (number, (clusters, own)) in clusters_of(followed, at) {
+            let (one, site) = figures(frames, followed, at, clusters, &own);
             let kept = best.entry(number).or_insert((f64::NEG_INFINITY, None));
             if one.time_share.unwrap_or(0.0) > kept.0 || kept.1.is_none() {
                 *kept = (one.time_share.unwrap_or(0.0), site);
@@ -71,38 +71,32 @@ pub(super) fn data(frames: &[Frame<'_>], followed: &Followed, options: &Options)
     data
 }
 
-/// Clusters of a frame by object.
-fn clusters_of(followed: &Followed, frame: usize) -> BTreeMap<u32, Vec<u32>> {
-    let mut of = BTreeMap::<u32, Vec<u32>>::new();
-    for (label, &object) in (1..).zip(&followed.steps[frame].objects) {
-        of.entry(object).or_default().push(label);
+/// Clusters of a frame by object, and the bursts of each object, rising.
+fn clusters_of(followed: &Followed, frame: usize) -> BTreeMap<u32, (Vec<u32>, Vec<u32>)> {
+    let objects = &followed.steps[frame].objects;
+    let mut of = BTreeMap::<u32, (Vec<u32>, Vec<u32>)>::new();
+    for (label, &object) in (1..).zip(objects) {
+        of.entry(object).or_default().0.push(label);
+    }
+    let clustered = &followed.frames[frame];
+    for (&burst, label) in clustered.bursts.iter().zip(&clustered.clustering.labels) {
+        let object = label.place().and_then(|place| objects.get(place));
+        if let Some((_, bursts)) = object.and_then(|object| of.get_mut(object)) {
+            bursts.push(burst);
+        }
     }
     of
 }
 
 fn dimensions(followed: &Followed) -> Vec<DimensionData> {
-    let scales = followed.prepared.scales.iter();
-    let one =
-        |(one, scale): (&talea_cluster::dimension::Dimension, &talea_cluster::prepare::Scale)| {
-            let logarithmic = one.spacing == Spacing::Logarithmic;
-            let back =
-                |at: f64| Some(if logarithmic { at.exp() } else { at }).filter(|v| v.is_finite());
-            let counts = one.expression.as_counter().is_some() && one.unit().is_empty();
-            DimensionData {
-                name: if followed.per_task && counts {
-                    format!("{} x ranks", one.name)
-                } else {
-                    one.name.clone()
-                },
-                expression: one.expression.to_string(),
-                unit: one.unit().to_owned(),
-                logarithmic,
-                factor: scale.factor,
-                low: back(scale.low),
-                high: back(scale.high),
-            }
-        };
-    followed.dimensions.iter().zip(scales).map(one).collect()
+    let one = |(one, scale): (&Dimension, &Scale)| {
+        let mut data = dimension_data(one, scale);
+        if followed.per_task && is_count(one) {
+            data.name += " x ranks";
+        }
+        data
+    };
+    followed.dimensions.iter().zip(&followed.prepared.scales).map(one).collect()
 }
 
 fn frame_data(frame: &Frame<'_>, followed: &Followed, at: usize) -> FrameData {
@@ -139,27 +133,19 @@ fn figures(
     followed: &Followed,
     at: usize,
     clusters: Vec<u32>,
+    own: &[u32],
 ) -> (ObjectFrame, Option<ClusterSite>) {
     let (frame, clustered) = (&frames[at], &followed.frames[at]);
     let bursts = &frame.bursts;
-    let labelled = clustered.bursts.iter().zip(&clustered.clustering.labels);
-    let own: Vec<u32> = labelled
-        .filter(|(_, label)| clusters.contains(&label.0))
-        .map(|(&burst, _)| burst)
-        .collect();
     let duration = |of: &[u32]| -> f64 {
         of.iter().map(|&burst| bursts.duration[burst as usize]).filter(|d| d.is_finite()).sum()
     };
-    let (time, all) = (duration(&own), duration(&clustered.bursts));
+    let (time, all) = (duration(own), duration(&clustered.bursts));
     let count = own.len() as f64;
     let column =
         |name: &str| find(bursts, name).map(|place| bursts.counters[place].values.as_slice());
     let (ins, cyc) = (column("PAPI_TOT_INS"), column("PAPI_TOT_CYC"));
-    let sums = ins.zip(cyc).map(|(ins, cyc)| {
-        let both = own.iter().map(|&burst| (ins[burst as usize], cyc[burst as usize]));
-        both.filter(|(a, b)| a.is_finite() && b.is_finite())
-            .fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-    });
+    let ipc = ins.zip(cyc).and_then(|(ins, cyc)| sums(ins, cyc, own.iter().copied()));
     let instructions = ins.and_then(|ins| {
         let values: Vec<f64> =
             own.iter().map(|&burst| ins[burst as usize]).filter(|v| v.is_finite()).collect();
@@ -167,13 +153,7 @@ fn figures(
     });
     let offset = followed.offsets[at];
     let centroid = followed.dimensions.iter().zip(&followed.columns).map(|(one, column)| {
-        let logarithmic = one.spacing == Spacing::Logarithmic;
-        let value = |&burst: &u32| {
-            let value = column[offset + burst as usize];
-            if logarithmic { value.ln() } else { value }
-        };
-        let mean = own.iter().map(value).sum::<f64>() / count;
-        if logarithmic { mean.exp() } else { mean }
+        mean(own.iter().map(|&burst| column[offset + burst as usize]), one.spacing)
     });
     let scores = clusters.iter().filter_map(|&label| {
         let place = label as usize - 1;
@@ -191,12 +171,12 @@ fn figures(
         time_share: timed.then(|| time / all),
         mean_duration_ns: (timed && count > 0.0).then(|| time / count),
         centroid: centroid.collect(),
-        ipc: sums.filter(|sums| sums.1 > 0.0).map(|(ins, cyc)| ins / cyc),
+        ipc: ipc.map(|(ins, cyc)| ins / cyc),
         instructions,
         spmd_score: (weight > 0.0).then(|| score / weight),
         clusters,
     };
-    let site = site_of(bursts, &Names::of(frame.trace), &own);
+    let site = site_of(bursts, &Names::of(frame.trace), own);
     (one, site)
 }
 

@@ -3,10 +3,12 @@
 //! Owns the common preparation, what tells clusters besides their place (calls that end their bursts, alone and after the call before),
 //! and how far requisites are lowered: for runs, of which there are few, as far as all match; for windows as the slides do.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use talea_cluster::auto;
 use talea_cluster::bursts::Bursts;
 use talea_cluster::dimension::Dimension;
-use talea_cluster::prepare::{self, Preparation, Prepared, Range, Spacing, prepare};
+use talea_cluster::prepare::{Preparation, Prepared, Range, prepare};
 use talea_cluster::sequence::Spmdiness;
 use talea_cluster::track::{self, REQUISITES, Requisites, Step, Tracker, Tracking};
 use talea_cluster::{Clustering, Dbscan, Points, dbscan};
@@ -14,13 +16,13 @@ use talea_model::Rank;
 
 use super::frames::Frame;
 use super::{Options, PerTask, TrackError};
-use crate::clusters::Eps;
+use crate::clusters::{self, Eps, StudyError};
 
 /// The clusters of one frame.
 pub(super) struct Clustered {
     /// Places of points among the frame's bursts.
     pub(super) bursts: Vec<u32>,
-    /// Values of each dimension for those, in their own units, ranks not counted.
+    /// Of those.
     pub(super) clustering: Clustering,
     pub(super) eps: f64,
     pub(super) min_points: usize,
@@ -51,16 +53,12 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
     let Some(largest) = frames.iter().max_by_key(|frame| frame.bursts.len()) else {
         return Err(TrackError::Few(0));
     };
-    let mut dimensions = match (&how.columns, &how.dimensions) {
-        (Some(columns), _) => Dimension::columns(columns),
-        (None, Some(text)) => Dimension::list(text).map_err(|error| named(error, largest))?,
-        (None, None) => Dimension::usual(&largest.bursts).map_err(|error| named(error, largest))?,
-    };
-    if how.no_log {
-        for one in &mut dimensions {
-            one.spacing = Spacing::Linear;
-        }
+    if how.eps == Eps::Refine {
+        return Err(StudyError::OneRadius("frames, which share one radius").into());
     }
+    let dimensions =
+        clusters::dimensions(&largest.bursts, how).map_err(|error| named(error, largest))?;
+    let described = clusters::described(&dimensions, how)?;
     let differ = frames.iter().any(|frame| frame.ranks != frames[0].ranks);
     let per_task = options.per_task == PerTask::Yes || options.per_task == PerTask::Auto && differ;
     let mut columns = vec![Vec::new(); dimensions.len()];
@@ -69,13 +67,14 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
         offsets.push(durations.len());
         for (one, column) in dimensions.iter().zip(&mut columns) {
             let values = one.values(&frame.bursts).map_err(|error| named(error, frame))?;
-            // Counts alone: ratios and times are those of a rank.
-            let counts = one.expression.as_counter().is_some() && one.unit().is_empty();
-            let times = if per_task && counts { frame.ranks as f64 } else { 1.0 };
+            let times = if per_task && is_count(one) { frame.ranks as f64 } else { 1.0 };
             column.extend(values.into_iter().map(|value| value * times));
         }
         let of = &frame.bursts.duration;
         let timed = of.iter().any(|duration| duration.is_finite());
+        if !timed && !of.is_empty() && how.min_duration.is_some() {
+            return Err(StudyError::NoDurations.into());
+        }
         let shortest = how.min_duration.unwrap_or_else(|| auto::shortest(of, auto::SHORT));
         // Too short for this frame: below what passes.
         durations.extend(of.iter().map(|&one| match timed {
@@ -84,15 +83,8 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
             false => 0.0,
         }));
     }
-    let described = |(at, one): (usize, &Dimension)| prepare::Dimension {
-        range: Range::ALL,
-        spacing: one.spacing,
-        factor: how.factors.get(at).copied().unwrap_or(1.0),
-    };
-    let preparation = Preparation {
-        duration: Range { low: 0.0, high: f64::INFINITY },
-        dimensions: dimensions.iter().enumerate().map(described).collect(),
-    };
+    let preparation =
+        Preparation { duration: Range { low: 0.0, high: f64::INFINITY }, dimensions: described };
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let prepared = prepare(&slices, &durations, &preparation)?;
     let eps = radius(frames, &prepared, &offsets, options)?;
@@ -110,7 +102,7 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
         extents.push(extent);
     }
     if clustered.iter().all(|one| one.bursts.is_empty()) {
-        return Err(TrackError::Empty("none".to_owned()));
+        return Err(TrackError::Empty);
     }
     let (mut steps, requisites) = steps(extents.clone(), options.windows.is_some());
     rejoin(&mut steps, &extents, &requisites);
@@ -124,6 +116,11 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
         steps,
         requisites,
     })
+}
+
+/// Counts are multiplied by ranks; ratios and times are those of a rank.
+pub(super) fn is_count(one: &Dimension) -> bool {
+    one.expression.as_counter().is_some() && one.unit().is_empty()
 }
 
 /// One radius for all frames, as they are on one scale: that of the frame with most points, whose sequences say most; of all
@@ -229,7 +226,7 @@ fn traits(
     extent: &mut track::Frame,
 ) {
     let bursts = &frame.bursts;
-    let mut known = std::collections::BTreeMap::new();
+    let mut known = BTreeMap::new();
     let mut site_of = |burst: usize| {
         let key = (bursts.caller.get(burst).copied(), bursts.line.get(burst).copied());
         *known.entry(key).or_insert_with(|| site(frame, bursts, burst))
@@ -259,28 +256,31 @@ fn rejoin(steps: &mut [Step], frames: &[track::Frame], requisites: &[Requisites]
         clusters: vec![frames[frame].clusters[place].clone()],
         weight: frames[frame].weight,
     };
-    for now in 2..steps.len() {
+    // The newest frame that each object is in.
+    let mut newest = BTreeMap::<u32, usize>::new();
+    for now in 0..steps.len() {
         let first = now.saturating_sub(MISSING);
+        let mut here: BTreeSet<u32> = steps[now].objects.iter().copied().collect();
         for place in 0..steps[now].objects.len() {
             let object = steps[now].objects[place];
-            if steps[..now].iter().any(|step| step.objects.contains(&object)) {
+            if now < 2 || newest.contains_key(&object) {
                 continue;
             }
-            let known: Vec<(usize, usize)> = (first..now - 1)
+            let this = alone(now, place);
+            let mut known = (first..now - 1)
                 .rev()
-                .flat_map(|frame| (0..steps[frame].objects.len()).map(move |at| (frame, at)))
-                .collect();
-            let found = known.into_iter().find(|&(frame, at)| {
+                .flat_map(|frame| (0..steps[frame].objects.len()).map(move |at| (frame, at)));
+            let found = known.find(|&(frame, at)| {
                 let old = steps[frame].objects[at];
-                let is_away =
-                    !steps[frame + 1..=now].iter().any(|step| step.objects.contains(&old));
+                let is_away = newest.get(&old) == Some(&frame) && !here.contains(&old);
                 is_away
-                    && !track::compare(&alone(frame, at), &alone(now, place), &requisites[now])
+                    && !track::compare(&alone(frame, at), &this, &requisites[now])
                         .matches
                         .is_empty()
             });
             if let Some((frame, at)) = found {
                 let old = steps[frame].objects[at];
+                here.insert(old);
                 for one in steps[now..].iter_mut().flat_map(|step| &mut step.objects) {
                     if *one == object {
                         *one = old;
@@ -288,6 +288,7 @@ fn rejoin(steps: &mut [Step], frames: &[track::Frame], requisites: &[Requisites]
                 }
             }
         }
+        newest.extend(steps[now].objects.iter().map(|&object| (object, now)));
     }
 }
 

@@ -8,7 +8,6 @@ mod follow;
 mod frames;
 mod text;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use talea_cluster::DbscanError;
@@ -17,7 +16,7 @@ use talea_cluster::prepare::PrepareError;
 use talea_model::{Nanos, Trace};
 use talea_report::data::clusters::TrackData;
 
-use crate::clusters::{Analysis, ClusterError, Source};
+use crate::clusters::{Analysis, ClusterError, Source, StudyError, print, write_file};
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Palette, Progress};
 
@@ -76,9 +75,9 @@ pub(crate) enum TrackError {
         /// How many there would be.
         found: u64,
     },
-    /// A frame without bursts.
-    #[error("expected bursts in every frame, {0} has none that pass")]
-    Empty(String),
+    /// No frame has any.
+    #[error("expected bursts to follow, found none that pass in any frame")]
+    Empty,
     /// No times to make windows of.
     #[error("expected bursts with times for --windows, found a table without `begin` and `end`")]
     NoTimes,
@@ -90,6 +89,9 @@ pub(crate) enum TrackError {
         /// Where.
         frame: String,
     },
+    /// Options that do not fit.
+    #[error(transparent)]
+    Study(#[from] StudyError),
     /// Preparation.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
@@ -142,21 +144,11 @@ pub(crate) fn track(options: &Options) -> Result<(), TrackError> {
     let data = fill::data(&frames, &followed, options);
     drop(progress);
     if let Some(path) = &options.svg {
-        crate::clusters::write_file(path, &talea_report::track_svg(&data))?;
+        write_file(path, &talea_report::track_svg(&data))?;
     }
     if let Some(path) = &options.html {
-        crate::clusters::write_file(path, &talea_report::track_html(&data))?;
+        write_file(path, &talea_report::track_html(&data))?;
     }
-    let shown = if options.json {
-        // Keys are texts, and what is not finite becomes null: nothing can fail.
-        serde_json::to_string_pretty(&data).unwrap_or_default() + "\n"
-    } else {
-        text::lines(&data, Palette::stdout())
-            .into_iter()
-            .map(|line| line.trim_end().to_owned() + "\n")
-            .collect()
-    };
-    let mut to = std::io::stdout().lock();
-    to.write_all(shown.as_bytes())?;
-    Ok(to.flush()?)
+    let files = [&options.svg, &options.html];
+    Ok(print(options.json.then_some(&data), &files, || text::lines(&data, Palette::stdout()))?)
 }

@@ -5,9 +5,9 @@
 use talea_model::units::si;
 use talea_report::data::clusters::TrackData;
 
-use crate::clusters::{compared, count, percent};
+use crate::clusters::{compared, percent, site_name};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, WIDTH, wrapped};
+use crate::terminal::{Palette, findings, gaps, grouped};
 
 /// Objects of the table.
 const MOST: usize = 12;
@@ -16,23 +16,14 @@ const FRAMES: usize = 40;
 
 /// All lines.
 pub(super) fn lines(data: &TrackData, palette: Palette) -> Vec<String> {
-    let mut out = Vec::new();
-    for (at, finding) in data.findings.iter().enumerate() {
-        let lines = wrapped(finding, WIDTH);
-        out.extend(
-            lines.into_iter().map(|line| if at == 0 { palette.strong(&line) } else { line }),
-        );
-    }
+    let mut out: Vec<String> = findings(&data.findings, palette).collect();
     out.push(String::new());
     out.push(format!("compared by {}", compared(&data.dimensions)));
     out.push(String::new());
     out.extend(frames(data));
     out.push(String::new());
     out.extend(objects(data));
-    for gap in &data.gaps {
-        let lines = wrapped(&format!("gap: {}", gap.detail), WIDTH);
-        out.extend(lines.into_iter().map(|line| palette.faint(&line)));
-    }
+    out.extend(gaps(&data.gaps, palette));
     out
 }
 
@@ -59,8 +50,8 @@ fn frames(data: &TrackData) -> Vec<String> {
         table.row([
             frame.name.clone(),
             frame.ranks.to_string(),
-            count(frame.bursts),
-            count(frame.points),
+            grouped(frame.bursts),
+            grouped(frame.points),
             frame.clusters.to_string(),
             frame.noise.to_string(),
             format!("{:.4}", frame.eps),
@@ -99,16 +90,12 @@ fn objects(data: &TrackData) -> Vec<String> {
         for (_, (frame, one)) in shown.filter(|(at, _)| at % every == 0 || *at == last) {
             let Some(one) = one else { continue };
             let clusters: Vec<String> = one.clusters.iter().map(ToString::to_string).collect();
-            let site = object
-                .site
-                .as_ref()
-                .filter(|_| first)
-                .map(|site| format!("{} {}", site.line, site.function));
+            let site = object.site.as_ref().filter(|_| first).map(site_name);
             table.row([
                 if first { object.id.to_string() } else { String::new() },
                 frame.name.chars().take(16).collect(),
                 crate::terminal::clean(&clusters.join(" "), 12),
-                count(one.points),
+                grouped(one.points),
                 share(one.time_share),
                 one.mean_duration_ns.map_or_else(dash, |mean| si(mean, "ns")),
                 one.ipc.map_or_else(dash, |ipc| format!("{ipc:.2}")),

@@ -425,7 +425,12 @@ fn bad_input_gives_an_error_or_a_gap() {
         (&["--factor", "1"], "expected a factor for each of 2 dimensions, found 1"),
         (&["--min-duration", "1s"], "(8 of 8: they are shorter than 1.00 s)"),
         (&["--range", "IPC=5:9"], "(8 of 8: their IPC is out of range)"),
+        (
+            &["--range", "IPC=0.5005:", "--range", "IPC=:0.5002"],
+            "(8 of 8: their IPC is out of range)",
+        ),
         (&["--range", "IPC"], "expected EXPRESSION=LOW:HIGH"),
+        (&["--subset", "thin", "--eps", "refine"], "expected --eps auto or a number with --subset"),
         (&["--subset", "x"], "expected ranks=8"),
         (&["--columns", "a"], "expected a counter of the input"),
     ] {
@@ -433,6 +438,28 @@ fn bad_input_gives_an_error_or_a_gap() {
         let said = refused(folder, &[&["cluster", "small.prv"], words].concat());
         assert!(said.contains(expected), "{words:?}: {said}");
     }
+    for (words, expected) in [
+        (&["--factor", "1"][..], "expected a factor for each of 2 dimensions, found 1"),
+        (&["--eps", "refine"], "expected --eps auto or a number with frames"),
+        (&["--min-duration", "1s"], "found none that pass in any frame"),
+    ] {
+        let said = refused(folder, &[&["track", "small.prv", "small.prv"], words].concat());
+        assert!(said.contains(expected), "{words:?}: {said}");
+    }
+    // A burst that two ranges leave out is left out once.
+    let ranges = [
+        "--range",
+        "PAPI_TOT_CYC=1:",
+        "--range",
+        "duration + 0=502:",
+        "--range",
+        "duration * 1=502:",
+    ];
+    let left =
+        json(folder, &[&["cluster", "small.prv", "--min-points", "2"], &ranges[..]].concat());
+    let bursts =
+        left["left_out"].as_array().unwrap().iter().map(|one| one["bursts"].as_u64().unwrap());
+    assert_eq!((bursts.sum::<u64>(), &left["points"]), (4, &4.into()), "{left}");
     let zero = json(folder, &["cluster", "small.prv", "--eps", "0", "--min-points", "2"]);
     assert_eq!(
         zero["clusters"].as_array().unwrap().len(),
@@ -489,6 +516,28 @@ fn tables_are_read_and_refused() {
         refused(folder, &["cluster", "nan.csv", "--columns", "x,y"])
             .contains("2 of 2: they lack x")
     );
+    // Times that are not there are not zero.
+    write("odd.csv", "rank,begin,end,duration,x\n0,0,9,9,1\n,5,4,,1\n1,7,9,2,1\n");
+    let odd = json(folder, &["cluster", "odd.csv", "--dimensions", "x"]);
+    let gaps = odd["gaps"].to_string();
+    assert!(gaps.contains("column `rank` is not used: 1 of 3 rows"), "{gaps}");
+    assert!(gaps.contains("1 rows end before they begin"), "{gaps}");
+    assert_eq!((&odd["points"], &odd["ranks"]), (&2.into(), &1.into()), "{odd}");
+    let words = ["cluster", "odd.csv", "--columns", "x", "--weight", "duration", "--no-prepare"];
+    assert_eq!(json(folder, &words)["points"], 2);
+    write("plain.csv", "x\n1\n1\n1\n");
+    assert!(
+        refused(folder, &["cluster", "plain.csv", "--min-duration", "1us"])
+            .contains("expected durations for --min-duration")
+    );
+    // A file on standard output is all that is there.
+    for (option, begin) in [("--svg", "<svg"), ("--html", "<!doctype"), ("--labels", "1\n1\n1\n")] {
+        let shown = text(&talea(folder, &["cluster", "plain.csv", option, "-"]));
+        assert!(
+            shown.starts_with(begin) && !shown.contains("points to a core."),
+            "{option}: {shown}"
+        );
+    }
     // What is written is read again.
     std::fs::write(folder.join("small.prv"), small()).unwrap();
     let first = json(folder, &["cluster", "small.prv", "--csv", "again.csv"]);
