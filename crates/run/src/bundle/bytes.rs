@@ -12,7 +12,7 @@ use talea_model::Nanos;
 
 use self::columns::{Columns, Form};
 use super::{Bundle, Settings};
-use crate::live::numbers::{Cursor, get_list, put_list, put_number, put_text};
+use crate::live::numbers::{Cursor, get_all, get_list, put_all, put_list, put_number, put_text};
 use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_procedure};
 
 /// Version of this format.
@@ -38,13 +38,6 @@ pub enum BundleError {
         /// What should stand there.
         expected: &'static str,
     },
-}
-
-fn put_all<T>(out: &mut Vec<u8>, all: &[T], mut put: impl FnMut(&mut Vec<u8>, &T)) {
-    put_number(out, all.len() as u64);
-    for one in all {
-        put(out, one);
-    }
 }
 
 impl Bundle {
@@ -187,16 +180,4 @@ impl Bundle {
         bundle.processes = processes::get(from, most, &mut columns)?;
         Some(bundle)
     }
-}
-
-/// A list; each entry takes a byte at least, which bounds what is believed of its length.
-fn get_all<'a, T>(
-    from: &mut Cursor<'a>,
-    mut get: impl FnMut(&mut Cursor<'a>) -> Option<T>,
-) -> Option<Vec<T>> {
-    let length = from.number()?;
-    if length > from.left() as u64 {
-        return None;
-    }
-    (0..length).map(|_| get(from)).collect()
 }

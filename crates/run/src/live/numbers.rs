@@ -32,6 +32,14 @@ pub fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
+/// Appends a list with its length before it.
+pub(crate) fn put_all<T>(out: &mut Vec<u8>, all: &[T], mut put: impl FnMut(&mut Vec<u8>, &T)) {
+    put_number(out, all.len() as u64);
+    for one in all {
+        put(out, one);
+    }
+}
+
 /// Reads records from bytes; every method gives `None` where the bytes end or mean nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
@@ -127,6 +135,18 @@ pub fn get_list(from: &mut Cursor<'_>) -> Option<Vec<i64>> {
             Some(last)
         })
         .collect()
+}
+
+/// A list; each entry takes a byte at least, which bounds what is believed of its length.
+pub(crate) fn get_all<'a, T>(
+    from: &mut Cursor<'a>,
+    mut get: impl FnMut(&mut Cursor<'a>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let length = from.number()?;
+    if length > from.left() as u64 {
+        return None;
+    }
+    (0..length).map(|_| get(from)).collect()
 }
 
 #[cfg(test)]

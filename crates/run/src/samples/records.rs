@@ -9,7 +9,7 @@ use talea_model::{Frame, GapKind, Module, Nanos, Rank};
 use super::stacks::{Node, Stacks};
 use super::{Counter, Trigger, Unwinding, VERSION, World};
 use crate::container::Tag;
-use crate::live::numbers::{Cursor, put_number, put_signed, put_text, zigzag};
+use crate::live::numbers::{Cursor, get_all, put_all, put_number, put_signed, put_text, zigzag};
 use crate::live::record::{get_module, put_module};
 
 /// What was asked for, and of whom; the first record.
@@ -255,25 +255,6 @@ impl Record {
 
 fn small(from: &mut Cursor<'_>) -> Option<u32> {
     u32::try_from(from.number()?).ok()
-}
-
-fn put_all<T>(out: &mut Vec<u8>, all: &[T], mut put: impl FnMut(&mut Vec<u8>, &T)) {
-    put_number(out, all.len() as u64);
-    for one in all {
-        put(out, one);
-    }
-}
-
-/// A list; each entry takes a byte at least, which bounds what is believed of its length.
-fn get_all<'a, T>(
-    from: &mut Cursor<'a>,
-    mut get: impl FnMut(&mut Cursor<'a>) -> Option<T>,
-) -> Option<Vec<T>> {
-    let length = from.number()?;
-    if length > from.left() as u64 {
-        return None;
-    }
-    (0..length).map(|_| get(from)).collect()
 }
 
 fn put_option(out: &mut Vec<u8>, value: Option<u64>) {

@@ -9,11 +9,12 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json as object};
 use talea_model::{Frame, Rank, ResolvedFrame};
+use talea_run::RunDirectory;
 use talea_run::samples::{self, ProcessSamples, Stacks, Unwinding};
-use talea_run::{Resolver, RunDirectory};
 
 use super::{Format, ShowError, joined, json};
 use crate::load::LoadError;
+use crate::samples::SampleSites;
 use crate::table::{Column, Table};
 use crate::terminal::{WIDTH, clean};
 
@@ -53,24 +54,25 @@ pub(super) fn show(run: &Path, rank: Option<Rank>, format: Format) -> Result<Str
     if all.processes.is_empty() && all.gaps.is_empty() {
         return Err(ShowError::NoSamples(run.to_owned()));
     }
-    let mut processes = all.processes;
-    if let Some(rank) = rank {
-        let ranks = processes.iter().filter_map(|process| Some(process.world?.rank.0));
-        let known = crate::analysis::classes::ranges(ranks.collect::<BTreeSet<_>>());
-        processes.retain(|process| process.world.is_some_and(|world| world.rank == rank));
-        if processes.is_empty() {
-            return Err(ShowError::Rank { rank, known, path: run.to_owned() });
+    let sites = SampleSites::load(&directory, &all);
+    let mut shown: Vec<(&ProcessSamples, Places)> = Vec::new();
+    for (number, process) in all.processes.iter().enumerate() {
+        if rank.is_none_or(|rank| process.world.is_some_and(|world| world.rank == rank)) {
+            let frames = |frame| sites.frames(number, frame);
+            shown.push((process, places(process, frames)));
         }
     }
-    let mut resolver = Resolver::new();
-    let places: Vec<Places> = processes.iter().map(|p| places(p, &mut resolver)).collect();
+    if let (Some(rank), true) = (rank, shown.is_empty()) {
+        let ranks = all.processes.iter().filter_map(|process| Some(process.world?.rank.0));
+        let known = crate::analysis::classes::ranges(ranks.collect::<BTreeSet<_>>());
+        return Err(ShowError::Rank { rank, known, path: run.to_owned() });
+    }
     if format == Format::Json {
-        let rows =
-            processes.iter().zip(&places).map(|(process, places)| described(process, places));
+        let rows = shown.iter().map(|(process, places)| described(process, places));
         return Ok(json(&rows.collect::<Vec<Value>>()));
     }
     let mut lines = Vec::new();
-    for (process, places) in processes.iter().zip(&places) {
+    for (process, places) in &shown {
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -81,15 +83,14 @@ pub(super) fn show(run: &Path, rank: Option<Rank>, format: Format) -> Result<Str
     Ok(joined(lines))
 }
 
-/// Counts samples by function and by line.
-fn places(process: &ProcessSamples, resolver: &mut Resolver) -> Places {
+/// Counts samples by function and by line; `frames` gives the places in the source of an address.
+fn places<'a>(process: &ProcessSamples, frames: impl Fn(Frame) -> &'a [ResolvedFrame]) -> Places {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     for thread in &process.threads {
         for &stack in &thread.samples.stacks {
             *counts.entry(stack).or_default() += 1;
         }
     }
-    let mut known: BTreeMap<Frame, Vec<ResolvedFrame>> = BTreeMap::new();
     let mut functions: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let mut lines: BTreeMap<(String, Option<String>, Option<u32>), u64> = BTreeMap::new();
     for (&stack, &count) in &counts {
@@ -99,7 +100,9 @@ fn places(process: &ProcessSamples, resolver: &mut Resolver) -> Places {
             seen.insert("(unknown)".to_owned());
         }
         for (depth, frame) in process.stacks.frames(stack).enumerate() {
-            let frames = known.entry(frame).or_insert_with(|| resolve(process, frame, resolver));
+            let nowhere = [nowhere(process, frame)];
+            let frames =
+                Some(frames(frame)).filter(|frames| !frames.is_empty()).unwrap_or(&nowhere);
             for (inline, place) in frames.iter().enumerate() {
                 let name = place.function.clone().unwrap_or_else(|| place.address.clone());
                 if depth == 0 && inline == 0 {
@@ -140,12 +143,17 @@ fn places(process: &ProcessSamples, resolver: &mut Resolver) -> Places {
     Places { functions, lines }
 }
 
-fn resolve(process: &ProcessSamples, frame: Frame, resolver: &mut Resolver) -> Vec<ResolvedFrame> {
-    if let Some(module) = process.modules.get(frame.module as usize) {
-        return resolver.resolve(module, frame.offset);
-    }
-    let address = format!("{:#x}", frame.offset.saturating_sub(1));
-    vec![ResolvedFrame { address, ..ResolvedFrame::default() }]
+/// An address of which nothing more is known.
+fn nowhere(process: &ProcessSamples, frame: Frame) -> ResolvedFrame {
+    let offset = frame.offset.saturating_sub(1);
+    let address = match process.modules.get(frame.module as usize) {
+        Some(module) => {
+            let name = module.path.rsplit('/').next().unwrap_or(&module.path);
+            format!("{name}+{offset:#x}")
+        }
+        None => format!("{offset:#x}"),
+    };
+    ResolvedFrame { address, ..ResolvedFrame::default() }
 }
 
 fn described(process: &ProcessSamples, places: &Places) -> Value {

@@ -222,3 +222,28 @@ fn what_cannot_be_sampled_is_refused_before_the_program_starts() {
     let (code, text) = bench.fails(&["show", ".", "samples"]);
     assert_eq!(code, 2, "{text}");
 }
+
+#[test]
+fn without_perf_events_the_rest_is_recorded_and_the_reason_told() {
+    let (Some(bench), Some(mpi)) = (Bench::new(), Mpi::any()) else { return };
+    let refused = checkout().join("apps/bin/plain/refused");
+    if !refused.is_file() {
+        return missing("refused is not built: `make -C apps`").unwrap_or_default();
+    }
+    let mut command = vec![refused.display().to_string()];
+    command.extend(mpi.launch(2));
+    command.push(mpi.program("halo").display().to_string());
+    command.extend(["--size", "20", "--steps", "7"].map(str::to_owned));
+    let output = bench.record("without", &["--sample", "100Hz"], &command);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let json = bench.json(&["show", "without", "samples", "--json"]);
+    let ranks = json.as_array().unwrap();
+    assert_eq!(ranks.len(), 2, "{json}");
+    for rank in ranks {
+        assert_eq!(rank["samples"], 0);
+        let gaps = rank["gaps"].to_string();
+        assert!(gaps.contains("nothing is sampled") && gaps.contains("CAP_PERFMON"), "{gaps}");
+    }
+    let structure = bench.text(&["show", "without", "structure"]);
+    assert!(structure.contains("LOOP (7x)"), "{structure}");
+}

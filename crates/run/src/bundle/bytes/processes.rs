@@ -4,10 +4,9 @@
 //! what only few have.
 
 use super::columns::{Columns, Form};
-use super::{get_all, put_all};
 use crate::bundle::{Place, Process, Thread};
 use crate::live::layout::MAX_THREADS;
-use crate::live::numbers::{Cursor, put_number, put_text};
+use crate::live::numbers::{Cursor, get_all, put_all, put_number, put_text};
 use crate::places::MOST_THREADS;
 
 /// Numbers of each process that are alike on many: each becomes a packed column.
