@@ -136,13 +136,12 @@ impl Study {
             SubsetRule::Some { ranks: 0, share } => Subset::Random { share, seed },
             SubsetRule::Some { ranks, share } => Subset::RanksAndRandom { ranks, share, seed },
             SubsetRule::Thin(most) => {
-                let eps = match how.eps {
-                    Eps::Given(eps) => eps,
+                let eps = if let Eps::Given(eps) = how.eps {
+                    eps
+                } else {
                     // Cells of the smallest radius that could be chosen.
-                    _ => {
-                        let radii = auto::radii(points, scales, self.min_points);
-                        radii.first().copied().unwrap_or(0.0)
-                    }
+                    let radii = auto::radii(points, scales, self.min_points);
+                    radii.first().copied().unwrap_or(0.0)
                 };
                 Subset::Thinned { eps, most: most.unwrap_or(self.min_points), seed }
             }
