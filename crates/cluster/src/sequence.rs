@@ -4,9 +4,12 @@
 //! is laid along the columns so far, and what it has that they do not becomes new columns, as in star alignment. A column
 //! holds one cluster, so that only equal clusters meet; two clusters at one place are two columns, which scores the same.
 //!
+//! What meets counts for each rank of its column; a column that is passed over, and a burst that becomes a column, cost a part of
+//! that: sequences that repeat would otherwise slip by a repetition to gain a single column.
+//!
 //! Long sequences: where a column that all ranks have meets its cluster, it is taken at once, which no better alignment can
-//! lose by. Elsewhere a window of both sides is aligned at best (weights are the ranks of a column), and the first half of
-//! the path is kept. Memory is that of one window and of the columns; time grows with length times window.
+//! lose by. Elsewhere a window of both sides is aligned at best, and the first half of the path is kept. What is left over at a window's end
+//! counts as what it can become at best. Memory is that of one window and of the columns; time grows with length times window.
 
 use std::ops::{Add, Sub};
 
@@ -81,15 +84,17 @@ impl Aligner {
     fn lay(&mut self, columns: &[Column], sequence: &[Label], ranks: u32) -> Vec<Column> {
         let mut laid = Vec::with_capacity(columns.len().max(sequence.len()));
         let (mut i, mut j) = (0, 0);
+        let mut left: i64 = columns.iter().map(|column| i64::from(column.ranks)).sum();
         while i < columns.len() && j < sequence.len() {
             if columns[i].label == sequence[j] && columns[i].ranks == ranks {
                 laid.push(Column { label: sequence[j], ranks: ranks + 1 });
+                left -= i64::from(ranks);
                 (i, j) = (i + 1, j + 1);
                 continue;
             }
             let these = &columns[i..columns.len().min(i + self.window)];
             let those = &sequence[j..sequence.len().min(j + self.window)];
-            self.best(these, those);
+            self.best(Window { these, those, ranks, left, bursts: sequence.len() - j });
             // Up to the middle of a window nothing that lies behind it can have been overlooked by much; at the end of both
             // sides there is nothing behind it.
             let is_last = i + these.len() == columns.len() && j + those.len() == sequence.len();
@@ -111,6 +116,7 @@ impl Aligner {
                     }
                 }
             }
+            left -= these[..a].iter().map(|column| i64::from(column.ranks)).sum::<i64>();
             (i, j) = (i + a, j + b);
         }
         laid.extend_from_slice(&columns[i..]);
@@ -118,63 +124,112 @@ impl Aligner {
         laid
     }
 
-    /// Steps of the heaviest common subsequence of a window. Of those that weigh the same, the one that skips least before it
-    /// meets the window's end, where skipping is free: what is left over there may go on behind it. Otherwise sequences that
-    /// repeat would slip by a window's end.
-    fn best(&mut self, these: &[Column], those: &[Label]) {
-        let most = these.iter().map(|column| u64::from(column.ranks)).max().unwrap_or(0);
-        let places = (these.len() + those.len() + 1) as u64;
-        self.steps.resize(places as usize * these.len(), Step::Column);
+    /// Steps of the best path through a window.
+    fn best(&mut self, window: Window<'_>) {
+        let Window { these, those, ranks, .. } = window;
+        let places = these.len() + those.len() + 1;
+        self.steps.resize(places * these.len(), Step::Column);
         // Twice as many of the smaller numbers are compared at a time.
-        if these.len().min(those.len()) as u64 * most * places < i32::MAX as u64 {
-            steps::<i32>(these, those, &mut self.steps);
+        let most = these.iter().map(|column| column.ranks).max().unwrap_or(0).max(ranks);
+        if i64::from(most) * places as i64 * (MATCH + 2 * SKIP) < -i64::from(NEVER_I32) {
+            steps::<i32>(window, NEVER_I32, &mut self.steps);
         } else {
-            steps::<i64>(these, those, &mut self.steps);
+            steps::<i64>(window, i64::MIN / 4, &mut self.steps);
         }
+    }
+}
+
+/// What a rank counts that meets another, in a place of both, and what it costs where one of them has none.
+const MATCH: i64 = 1;
+const SKIP: i64 = 1;
+const NEVER_I32: i32 = i32::MIN / 4;
+
+/// Some columns and bursts that are compared.
+#[derive(Clone, Copy)]
+struct Window<'a> {
+    these: &'a [Column],
+    those: &'a [Label],
+    /// Ranks that were laid already.
+    ranks: u32,
+    /// Ranks of all columns from the first of the window on, those behind it too.
+    left: i64,
+    /// Bursts from the first of the window on, those behind it too.
+    bursts: usize,
+}
+
+impl Window<'_> {
+    /// At most what can still come where a path leaves the window, less the same for its last corner: all that can meet does, the rest is
+    /// passed over. Gives it by column for those behind all bursts, and by burst for those behind all columns.
+    fn beyond(&self) -> (Vec<i64>, Vec<i64>) {
+        let ranks = i64::from(self.ranks);
+        let value = |columns: i64, bursts: usize| {
+            let bursts = ranks * bursts as i64;
+            MATCH * columns.min(bursts) - SKIP * (columns - bursts).abs()
+        };
+        let inside: i64 = self.these.iter().map(|column| i64::from(column.ranks)).sum();
+        let (behind, after) = (self.left - inside, self.bursts - self.those.len());
+        let corner = value(behind, after);
+        let mut left = self.left;
+        let mut by_column: Vec<i64> = Vec::with_capacity(self.these.len() + 1);
+        for column in self.these {
+            by_column.push(value(left, after) - corner);
+            left -= i64::from(column.ranks);
+        }
+        by_column.push(0);
+        let burst = |b| value(behind, self.bursts - b) - corner;
+        (by_column, (0..=self.those.len()).map(burst).collect())
     }
 }
 
 /// Fills the steps of a window, diagonal by diagonal from its end: places of one depend on those of the two before alone, so that
 /// many are found at a time.
-fn steps<N>(these: &[Column], those: &[Label], steps: &mut [Step])
+fn steps<N>(window: Window<'_>, never: N, steps: &mut [Step])
 where
     N: Copy + Ord + Add<Output = N> + Sub<Output = N> + From<i16> + TryFrom<i64>,
 {
+    let Window { these, those, ranks, .. } = window;
     let (columns, bursts) = (these.len(), those.len());
-    let number = |n: i64| N::try_from(n).unwrap_or(N::from(0));
-    // A match is more than a window can skip, so that skipping decides between equals only.
-    let weights: Vec<N> = these
-        .iter()
-        .map(|column| number(i64::from(column.ranks) * (columns + bursts + 1) as i64))
-        .collect();
+    let number = |n: i64| N::try_from(n).unwrap_or(never);
+    let weighted = |times: i64| -> Vec<N> {
+        these.iter().map(|column| number(i64::from(column.ranks) * times)).collect()
+    };
+    let (weights, costs) = (weighted(MATCH), weighted(SKIP));
+    let burst = number(i64::from(ranks) * SKIP);
     let labels: Vec<Label> = these.iter().map(|column| column.label).collect();
     let backwards: Vec<Label> = those.iter().rev().copied().collect();
-    let (one, zero, never) = (N::from(1), N::from(0), N::from(i16::MIN));
-    // Best scores by column: of the diagonal, of the next one, of the one after it. Behind the window's end all are 0.
-    let [mut now, mut next, mut after] = [(); 3].map(|()| vec![zero; columns + 1]);
-    for diagonal in (0..(columns + bursts).saturating_sub(1)).rev() {
-        let from = (diagonal + 1).saturating_sub(bursts);
-        let to = columns.min(diagonal + 1);
-        let count = to - from;
-        let skip_burst = &next[from..][..count];
-        let skip_column = &next[from + 1..][..count];
-        let both = &after[from + 1..][..count];
-        let (labels, weights) = (&labels[from..][..count], &weights[from..][..count]);
-        let others = &backwards[from + bursts - 1 - diagonal..][..count];
-        let scores = &mut now[from..][..count];
-        let steps = &mut steps[diagonal * columns + from..][..count];
-        for at in 0..count {
-            let skipped = skip_column[at].max(skip_burst[at]) - one;
-            let skip = if skip_burst[at] > skip_column[at] { Step::Burst } else { Step::Column };
-            let met = if labels[at] == others[at] { both[at] + weights[at] } else { never };
-            scores[at] = met.max(skipped);
-            steps[at] = if met >= skipped { Step::Both } else { skip };
-        }
+    let (by_column, by_burst) = window.beyond();
+    let [by_column, by_burst] =
+        [by_column, by_burst].map(|all| all.into_iter().map(number).collect::<Vec<N>>());
+    // Best scores by column: of the diagonal, of the next one, of the one after it.
+    let [mut now, mut next, mut after] = [(); 3].map(|()| vec![N::from(0); columns + 1]);
+    for diagonal in (0..=columns + bursts).rev() {
+        // Places behind the window's end.
         if diagonal >= columns {
-            now[columns] = zero;
+            now[columns] = by_burst[(diagonal - columns).min(bursts)];
         }
         if diagonal >= bursts {
-            now[diagonal - bursts] = zero;
+            now[diagonal - bursts] = by_column[diagonal - bursts];
+        }
+        let from = (diagonal + 1).saturating_sub(bursts);
+        let to = columns.min(diagonal + 1);
+        let count = to.saturating_sub(from);
+        if count > 0 {
+            let skip_burst = &next[from..][..count];
+            let skip_column = &next[from + 1..][..count];
+            let both = &after[from + 1..][..count];
+            let (labels, weights) = (&labels[from..][..count], &weights[from..][..count]);
+            let costs = &costs[from..][..count];
+            let others = &backwards[from + bursts - 1 - diagonal..][..count];
+            let scores = &mut now[from..][..count];
+            let steps = &mut steps[diagonal * columns + from..][..count];
+            for at in 0..count {
+                let (without, new) = (skip_column[at] - costs[at], skip_burst[at] - burst);
+                let skipped = without.max(new);
+                let skip = if new > without { Step::Burst } else { Step::Column };
+                let met = if labels[at] == others[at] { both[at] + weights[at] } else { never };
+                scores[at] = met.max(skipped);
+                steps[at] = if met >= skipped { Step::Both } else { skip };
+            }
         }
         // What is done with is written over.
         std::mem::swap(&mut now, &mut after);
@@ -271,16 +326,24 @@ mod tests {
     }
 
     /// The same steps, row by row.
-    fn plainly(these: &[Column], those: &[Label]) -> Vec<Step> {
+    fn plainly(window: Window<'_>) -> Vec<Step> {
+        let Window { these, those, ranks, .. } = window;
+        let (by_column, by_burst) = window.beyond();
         let mut scores = vec![vec![0_i64; those.len() + 1]; these.len() + 1];
+        scores[these.len()].copy_from_slice(&by_burst);
+        for (row, &value) in scores.iter_mut().zip(&by_column) {
+            row[those.len()] = value;
+        }
         let mut steps = vec![Step::Column; (these.len() + those.len() + 1) * these.len()];
         for a in (0..these.len()).rev() {
             for b in (0..those.len()).rev() {
-                let (mut best, mut step) = (scores[a + 1][b] - 1, Step::Column);
-                if scores[a][b + 1] - 1 > best {
-                    (best, step) = (scores[a][b + 1] - 1, Step::Burst);
+                let weight = i64::from(these[a].ranks);
+                let (mut best, mut step) = (scores[a + 1][b] - SKIP * weight, Step::Column);
+                let new = scores[a][b + 1] - SKIP * i64::from(ranks);
+                if new > best {
+                    (best, step) = (new, Step::Burst);
                 }
-                let both = scores[a + 1][b + 1] + (1 << 20) * i64::from(these[a].ranks);
+                let both = scores[a + 1][b + 1] + MATCH * weight;
                 if these[a].label == those[b] && both >= best {
                     (best, step) = (both, Step::Both);
                 }
@@ -291,12 +354,46 @@ mod tests {
         steps
     }
 
+    /// A small generator of numbers, the same each time.
+    fn next(random: &mut u64) -> f64 {
+        *random ^= *random << 13;
+        *random ^= *random >> 7;
+        *random ^= *random << 17;
+        (*random >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    #[test]
+    fn many_ranks_that_lack_bursts_here_and_there_do_not_slip() {
+        // Columns and score that are right: 4,000, and what was not dropped. Short periods leave doubt about which burst is missing.
+        for (dropped, period, ranks, most, least) in [
+            (0.01, 7, 64, 4_050, 0.98),
+            (0.05, 7, 64, 4_220, 0.90),
+            (0.05, 40, 24, 4_010, 0.945),
+            (0.05, 3, 24, 4_360, 0.87),
+        ] {
+            let mut random = 0x9e37_79b9_7f4a_7c15;
+            let all: Vec<Sequence> = (0..ranks)
+                .map(|_| {
+                    let kinds = (0..4_000_u32).map(|at| Label(at % period + 1));
+                    kinds.filter(|_| next(&mut random) >= dropped).collect()
+                })
+                .collect();
+            let columns = align(&all, WINDOW);
+            let score = spmdiness(&columns, all.len(), &of_weight(&vec![1.0; period as usize]));
+            let score = score.global.unwrap();
+            let found = columns.len();
+            assert!((4_000..most).contains(&found), "{dropped} of {period}: {found} columns");
+            assert!(score > least, "{dropped} of {period}: {score}");
+        }
+    }
+
     proptest! {
         #[test]
         fn diagonals_say_what_rows_say(
             these in prop::collection::vec((1..4_u32, 1..9_u32), 1..30),
             those in prop::collection::vec(1..4_u32, 1..30),
             many in prop::bool::ANY,
+            behind in (0..9_u32, 0..9_usize),
         ) {
             let times = if many { u32::MAX / 8 } else { 1 };
             let column = |&(label, ranks): &(u32, u32)| {
@@ -304,9 +401,14 @@ mod tests {
             };
             let these: Vec<Column> = these.iter().map(column).collect();
             let those: Vec<Label> = those.into_iter().map(Label).collect();
+            let ranks = 4 * times;
+            let inside: i64 = these.iter().map(|column| i64::from(column.ranks)).sum();
+            let left = inside + i64::from(behind.0) * i64::from(ranks);
+            let bursts = those.len() + behind.1;
+            let window = Window { these: &these, those: &those, ranks, left, bursts };
             let mut aligner = Aligner::default();
-            aligner.best(&these, &those);
-            prop_assert_eq!(aligner.steps, plainly(&these, &those));
+            aligner.best(window);
+            prop_assert_eq!(aligner.steps, plainly(window));
         }
 
         #[test]
