@@ -1,0 +1,135 @@
+//! Which job a process belongs to, by its control groups.
+//!
+//! Owns the forms of paths that schedulers, systemd and container engines make, in both versions of control groups. It refuses to read them:
+//! who calls has the text of `/proc/PID/cgroup` (cgroups(7)). Forms: Slurm's `job_<id>` below `uid_<uid>` (v1) or below a slurmstepd
+//! scope (v2), PBS's `jobid/<id>`, containers by the first twelve digits of their number, systemd's services and sessions.
+
+use talea_model::shares::Job;
+
+/// Longest name of a job that is believed, in bytes.
+const LONGEST: usize = 255;
+
+/// The job that the text of `/proc/PID/cgroup` tells of; a scheduler's counts before a container's, that before a unit's.
+pub fn of_groups(text: &str) -> Option<Job> {
+    let paths = || text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    let first = |of: fn(&[&str]) -> Option<Job>| {
+        paths().find_map(|path| {
+            let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+            of(&parts)
+        })
+    };
+    let found = first(scheduled).or_else(|| first(contained)).or_else(|| first(unit))?;
+    (found.id.len() <= LONGEST).then_some(found)
+}
+
+fn job(id: &str, user: Option<u32>) -> Option<Job> {
+    (!id.is_empty()).then(|| Job { id: id.to_owned(), user })
+}
+
+/// Slurm and PBS.
+fn scheduled(parts: &[&str]) -> Option<Job> {
+    let slurm = parts.iter().position(|part| part.contains("slurm"));
+    if let Some(at) = slurm {
+        let below = &parts[at + 1..];
+        let id = below.iter().find_map(|part| part.strip_prefix("job_"))?;
+        let user = below.iter().find_map(|part| part.strip_prefix("uid_")?.parse().ok());
+        return job(id, user);
+    }
+    let pbs = parts.iter().position(|part| part.starts_with("pbs"))?;
+    let at = parts[pbs..].iter().position(|&part| part == "jobid")?;
+    job(parts.get(pbs + at + 1)?, None)
+}
+
+/// Docker, Podman, containerd and CRI-O, with systemd's names or plain ones.
+fn contained(parts: &[&str]) -> Option<Job> {
+    for (at, part) in parts.iter().enumerate().rev() {
+        let plain = part.strip_suffix(".scope").unwrap_or(part);
+        let id = ["docker-", "libpod-", "cri-containerd-", "crio-"]
+            .iter()
+            .find_map(|prefix| plain.strip_prefix(prefix))
+            .or_else(|| {
+                let above = at.checked_sub(1).map(|above| parts[above]);
+                let engine = above.is_some_and(|above| {
+                    ["docker", "libpod", "containerd"].contains(&above) || above.contains("kubepods")
+                });
+                engine.then_some(plain)
+            });
+        if let Some(id) = id
+            && id.len() >= 12
+            && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        {
+            return job(&format!("container-{}", &id[..12]), None);
+        }
+    }
+    None
+}
+
+/// systemd's units; sessions carry their user.
+fn unit(parts: &[&str]) -> Option<Job> {
+    let last = parts
+        .iter()
+        .rev()
+        .find(|part| part.ends_with(".service") || part.ends_with(".scope"))?;
+    let user = parts.iter().find_map(|part| {
+        part.strip_prefix("user-")?.strip_suffix(".slice")?.parse().ok()
+    });
+    job(last, user)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, id: &str, user: Option<u32>) {
+        assert_eq!(of_groups(text), Some(Job { id: id.to_owned(), user }), "{text}");
+    }
+
+    #[test]
+    fn forms_of_schedulers() {
+        check("4:memory:/slurm/uid_1000/job_4711/step_0/task_2\n0::/", "4711", Some(1000));
+        check("4:cpuset:/slurm_node1/uid_0/job_12_3/step_batch", "12_3", Some(0));
+        check("0::/system.slice/slurmstepd.scope/job_77/step_extern/user/task_special", "77", None);
+        check("0::/system.slice/n1_slurmstepd.scope/job_78/step_0/user/task_0", "78", None);
+        check("3:cpuset:/pbspro.service/jobid/123.server\n", "123.server", None);
+        check("0::/pbs_jobs.service/jobid/9.head", "9.head", None);
+    }
+
+    #[test]
+    fn forms_of_containers_and_units() {
+        let number = "0123456789abcdef".repeat(4);
+        check(&format!("0::/system.slice/docker-{number}.scope"), "container-0123456789ab", None);
+        check(&format!("5:cpu:/docker/{number}"), "container-0123456789ab", None);
+        check(
+            &format!("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-{number}.scope"),
+            "container-0123456789ab",
+            None,
+        );
+        check(
+            "0::/user.slice/user-1000.slice/session-3.scope",
+            "session-3.scope",
+            Some(1000),
+        );
+        check("1:name=systemd:/system.slice/cron.service\n0::/", "cron.service", None);
+        // A scheduler's group may hold a container.
+        check(&format!("0::/slurm/uid_5/job_6/docker/{number}"), "6", Some(5));
+    }
+
+    #[test]
+    fn what_tells_of_no_job() {
+        for text in ["", "0::/", "9:pids:/\n0::/init.scope/", "x", "0::/slurm/job_", "::::"] {
+            let found = of_groups(text);
+            assert!(found.is_none() || text.contains("init.scope"), "{text}: {found:?}");
+        }
+        assert_eq!(of_groups(&format!("0::/slurm/job_{}", "9".repeat(256))), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "(\\PC|[:/\n])*") {
+            let _ = of_groups(&text);
+        }
+    }
+}

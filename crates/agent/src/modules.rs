@@ -1,0 +1,190 @@
+//! From a file that was hit to its path, build id and the addresses inside it.
+//!
+//! Owns the cache and the way to open a file as a process sees it: through its root, so that containers are looked into, and only if it is
+//! the same file (device and inode): a library may have been replaced while it is mapped. It refuses symbols: who asks for functions
+//! resolves them later, by build id and address. Follows elf(5) and proc(5).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSegment};
+use talea_model::Module;
+use talea_sampling::system::FileId;
+
+/// Files that are remembered, some 300 bytes each.
+const MOST: usize = 8192;
+/// Headers of larger files are not looked for beyond this: program headers and notes stand at the begin.
+const HEAD: u64 = 1 << 20;
+
+/// What is known of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Path and build id.
+    pub module: Module,
+    /// Segments: offset in the file, bytes there, virtual address.
+    segments: Vec<(u64, u64, u64)>,
+}
+
+impl Known {
+    /// The virtual address of a byte of the file, as program headers count; none where no segment has it.
+    pub fn address(&self, offset: u64) -> Option<u64> {
+        let inside = |&&(from, size, _): &&(u64, u64, u64)| offset >= from && offset - from < size;
+        let (from, _, address) = self.segments.iter().find(inside)?;
+        Some(address.wrapping_add(offset - from))
+    }
+}
+
+/// Files that were hit.
+#[derive(Debug, Default)]
+pub struct Modules {
+    known: HashMap<FileId, Known>,
+    /// Files whose build id could not be had: they were gone, replaced, or are none of ELF.
+    pub unread: u64,
+}
+
+impl Modules {
+    /// What is known of a file that process `process` has mapped; `told` is the path that the sampler knows, if any.
+    pub fn find(&mut self, file: FileId, process: u32, told: Option<PathBuf>) -> &Known {
+        if self.known.len() >= MOST && !self.known.contains_key(&file) {
+            // Rarely reached, and then by files that come and go: what is needed again is read again.
+            self.known.clear();
+        }
+        let Self { known, unread } = self;
+        known.entry(file).or_insert_with(|| {
+            let path = mapped_path(process, file).or(told);
+            let found = path.as_deref().and_then(|path| read(process, path, file));
+            found.unwrap_or_else(|| {
+                *unread += 1;
+                let path = path.unwrap_or_else(|| format!("inode:{}", file.inode).into());
+                let module = Module { path: shown(&path), build_id: String::new() };
+                Known { module, segments: Vec::new() }
+            })
+        })
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The path under which a process has a file mapped.
+fn mapped_path(process: u32, file: FileId) -> Option<PathBuf> {
+    let maps = std::fs::read(format!("/proc/{process}/maps")).ok()?;
+    maps.split(|&byte| byte == b'\n').find_map(|line| {
+        let line = String::from_utf8_lossy(line);
+        let (found, path) = of_line(&line)?;
+        (found == file).then(|| PathBuf::from(path.strip_suffix(" (deleted)").unwrap_or(path)))
+    })
+}
+
+/// File and path of a line of `/proc/PID/maps`.
+fn of_line(line: &str) -> Option<(FileId, &str)> {
+    let mut rest = line;
+    let mut next = || {
+        rest = rest.trim_start_matches(' ');
+        let (word, after) = rest.split_once(' ')?;
+        rest = after;
+        Some(word)
+    };
+    let (_range, _rights, _offset) = (next()?, next()?, next()?);
+    let (major, minor) = next()?.split_once(':')?;
+    let inode = next()?.parse().ok()?;
+    let number = |text| u32::from_str_radix(text, 16).ok();
+    let file = FileId::of_numbers(number(major)?, number(minor)?, inode)?;
+    Some((file, rest.trim_start_matches(' ')))
+}
+
+/// Reads a file's headers as the process sees it; none if another file has its place now.
+fn read(process: u32, path: &Path, file: FileId) -> Option<Known> {
+    let inside = path.strip_prefix("/").unwrap_or(path);
+    let rooted = Path::new("/proc").join(process.to_string()).join("root").join(inside);
+    [rooted.as_path(), path].into_iter().find_map(|place| {
+        let opened = File::open(place).ok()?;
+        let metadata = opened.metadata().ok()?;
+        (metadata.is_file() && FileId::of_metadata(&metadata) == file).then_some(())?;
+        let mut head = Vec::new();
+        opened.take(HEAD).read_to_end(&mut head).ok()?;
+        let (build_id, segments) = headers(&head)?;
+        Some(Known { module: Module { path: shown(path), build_id }, segments })
+    })
+}
+
+/// Build id in hexadecimal, and segments, of the begin of an ELF file.
+fn headers(head: &[u8]) -> Option<(String, Vec<(u64, u64, u64)>)> {
+    // The table of sections stands at the end, beyond what was read: without it notes are found by program headers.
+    let mut head = head.to_vec();
+    for field in [0x28..0x30, 0x3c..0x40] {
+        head.get_mut(field)?.fill(0);
+    }
+    let elf = ElfFile64::<Endianness>::parse(&head[..]).ok()?;
+    let segments = elf
+        .segments()
+        .map(|segment| {
+            let (offset, size) = segment.file_range();
+            (offset, size, segment.address())
+        })
+        .collect();
+    let id = elf.build_id().ok().flatten().unwrap_or_default();
+    Some((id.iter().map(|byte| format!("{byte:02x}")).collect(), segments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps() {
+        let line = "7f0-7f8 r-xp 00001000 fe:00 17   /lib/a b.so (deleted)";
+        let (file, path) = of_line(line).unwrap();
+        assert_eq!(path, "/lib/a b.so (deleted)");
+        assert_eq!(Some(file), FileId::of_numbers(0xfe, 0, 17));
+        for line in ["", "7f0-7f8 r-xp 0 00:00 0 ", "a b c d e f", "a b c 1:zz 5 x"] {
+            assert_eq!(of_line(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_own_executable_is_found_with_its_addresses() {
+        let own = std::env::current_exe().unwrap();
+        let file = FileId::of_path(&own).unwrap();
+        let mut modules = Modules::default();
+        let known = modules.find(file, std::process::id(), None).clone();
+        assert_eq!(known.module.path, own.to_string_lossy());
+        let address = the_own_executable_is_found_with_its_addresses as fn() as usize as u64;
+        let loaded = talea_run_like_range(address);
+        assert_eq!(known.address(loaded.0), Some(address - loaded.1));
+        assert_eq!(known.address(u64::MAX), None);
+        assert_eq!(modules.unread, 0);
+    }
+
+    /// Offset in the file and load bias of an own address, by `/proc/self/maps`: the first mapping starts at address 0 of the file.
+    fn talea_run_like_range(address: u64) -> (u64, u64) {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut bias = None;
+        for line in maps.lines() {
+            let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
+            let [from, to] = [from, to].map(|text| u64::from_str_radix(text, 16).unwrap());
+            let offset = line.split(' ').nth(2).unwrap();
+            let offset = u64::from_str_radix(offset, 16).unwrap();
+            bias = bias.or(Some(from));
+            if (from..to).contains(&address) {
+                return (address - from + offset, bias.unwrap());
+            }
+        }
+        panic!("no mapping has the address");
+    }
+
+    #[test]
+    fn what_is_not_there_keeps_what_is_told_of_it() {
+        let mut modules = Modules::default();
+        let file = FileId { device: 1, inode: 5 };
+        let told = Some(PathBuf::from("gone.so"));
+        assert_eq!(modules.find(file, u32::MAX, told).module.path, "gone.so");
+        let other = FileId { device: 1, inode: 6 };
+        assert_eq!(modules.find(other, u32::MAX, None).module.path, "inode:6");
+        assert_eq!((modules.unread, headers(b"\x7fELF")), (2, None));
+    }
+}

@@ -1,0 +1,299 @@
+//! The loop of one node.
+//!
+//! Owns when hits are collected and when an interval ends. Collecting costs little and is done each second, because what is known of a process is gone with
+//! it; where the agent takes more than its budget it is done less often. A batch is on the disk before it is delivered, and stays until it
+//! was taken: what a store does not take now is offered again with the next one.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use talea_model::shares::{Activity, Batch, BatchId, KERNEL};
+use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
+use talea_sampling::system::{Hit, State, SystemSampler};
+use talea_store::spool::{Spool, SpoolError};
+
+use crate::budget::{Budget, Cost};
+use crate::modules::Modules;
+use crate::processes::Processes;
+use crate::tally::{About, Named, Tally};
+
+/// Between two looks at what was hit, at first and at most: samplers want to be asked twice a minute at least.
+const LOOK: Duration = Duration::from_secs(1);
+const LONGEST_LOOK: Duration = Duration::from_secs(16);
+
+/// What is asked of an agent.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The node's name.
+    pub node: String,
+    /// Mean time between two samples of a core, as the sampler was opened with.
+    pub period: Nanos,
+    /// What a batch is of.
+    pub interval: Duration,
+    /// What the agent may take.
+    pub budget: Budget,
+    /// Where batches wait, and how many bytes they may take there.
+    pub spool: (PathBuf, Bytes),
+}
+
+/// Why an agent cannot work.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// Batches cannot be kept.
+    #[error(transparent)]
+    Spool(#[from] SpoolError),
+}
+
+/// What became of a batch that was offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is somebody else's now.
+    Taken,
+    /// Not now, for this reason: it waits.
+    Later(String),
+    /// Never, for this reason: it is lost, which is counted.
+    Refused(String),
+}
+
+/// What the agent has done, for who watches it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Batches made so far.
+    pub batches: u64,
+    /// Samples in the last one.
+    pub samples: u64,
+    /// Batches that wait.
+    pub waiting: usize,
+    /// Why the last delivery failed, if it did.
+    pub trouble: Option<String>,
+    /// What the agent itself has taken so far.
+    pub cost: Option<Cost>,
+}
+
+/// The daemon.
+pub struct Agent {
+    options: Options,
+    sampler: Box<dyn SystemSampler>,
+    spool: Spool,
+    modules: Modules,
+    processes: Processes,
+    tally: Tally,
+    hits: Vec<Hit>,
+    gaps: Gaps,
+    /// What holds for as long as the agent runs: better samplers that are not allowed.
+    always: Gaps,
+    started: u64,
+    made: u64,
+    refused: u64,
+    look: Duration,
+}
+
+impl Agent {
+    /// An agent that has not begun. `gaps` are told with every batch.
+    ///
+    /// # Errors
+    /// A spool that cannot be used.
+    pub fn new(
+        sampler: Box<dyn SystemSampler>,
+        options: Options,
+        gaps: Gaps,
+    ) -> Result<Self, AgentError> {
+        let spool = Spool::open(&options.spool.0, options.spool.1)?;
+        Ok(Self {
+            options,
+            sampler,
+            spool,
+            modules: Modules::default(),
+            processes: Processes::default(),
+            tally: Tally::default(),
+            hits: Vec::new(),
+            gaps: Gaps::default(),
+            always: gaps,
+            started: now().0,
+            made: 0,
+            refused: 0,
+            look: LOOK,
+        })
+    }
+
+    /// Works until `stop` says so, which is asked once a second; the last interval is shorter then. `deliver` is offered each batch, `tell` hears of each
+    /// interval.
+    ///
+    /// # Errors
+    /// A spool that takes nothing any more for another reason than room.
+    pub fn run(
+        &mut self,
+        stop: &dyn Fn() -> bool,
+        deliver: &mut dyn FnMut(&Batch) -> Delivery,
+        tell: &mut dyn FnMut(&Progress),
+    ) -> Result<(), AgentError> {
+        let mut before = Cost::now();
+        let mut begin = (Instant::now(), now());
+        loop {
+            let left = self.options.interval.saturating_sub(begin.0.elapsed());
+            self.wait(left.min(self.look));
+            self.collect();
+            let stopped = stop();
+            if !stopped && begin.0.elapsed() < self.options.interval {
+                continue;
+            }
+            // A clock that is set must not make an interval longer than it was.
+            let end = Nanos(begin.1.0 + begin.0.elapsed().as_nanos() as u64);
+            let cost = Cost::now();
+            if let (Some(before), Some(cost)) = (before, cost) {
+                self.keep_to_budget(&before, &cost, begin.0.elapsed());
+            }
+            before = cost;
+            let batch = self.batch(begin.1, end);
+            begin = (Instant::now(), now());
+            self.spool.append(&batch)?;
+            let trouble = self.deliver(deliver)?;
+            tell(&Progress {
+                batches: self.made,
+                samples: batch.samples(),
+                waiting: self.spool.waiting(),
+                trouble,
+                cost,
+            });
+            if stopped {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sleeps until the sampler wants to be asked, or a signal comes, or the time is over.
+    fn wait(&self, most: Duration) {
+        let descriptors = self.sampler.descriptors();
+        let mut all: Vec<PollFd<'_>> =
+            descriptors.iter().map(|one| PollFd::new(one, PollFlags::IN)).collect();
+        let most = Timespec {
+            tv_sec: most.as_secs() as i64,
+            tv_nsec: i64::from(most.subsec_nanos()),
+        };
+        // Woken by a signal it is time to look whether to stop.
+        let _ = poll(&mut all, Some(&most));
+    }
+
+    fn collect(&mut self) {
+        let mut hits = std::mem::take(&mut self.hits);
+        if let Err(error) = self.sampler.collect(&mut hits, &mut self.gaps) {
+            let detail = format!("samples of an interval could not be collected: {error}");
+            self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
+        }
+        for hit in hits.drain(..) {
+            let named = self.named(hit);
+            self.tally.add(named);
+        }
+        self.hits = hits;
+    }
+
+    fn named(&mut self, hit: Hit) -> Named {
+        let mut named = Named {
+            core: hit.core,
+            activity: match hit.state {
+                State::User => Activity::User,
+                State::Kernel => Activity::Kernel,
+                State::Idle => Activity::Idle,
+            },
+            job: None,
+            user: None,
+            executable: None,
+            library: None,
+            address: None,
+            phase: None,
+            samples: hit.count,
+        };
+        if hit.state == State::Idle {
+            return named;
+        }
+        let process = self.processes.find(hit.process, hit.user);
+        (named.user, named.job) = (process.user, process.job);
+        if let Some(file) = hit.executable {
+            let told = self.sampler.path(file);
+            named.executable = Some(self.modules.find(file, hit.process, told).module.clone());
+        }
+        if hit.state == State::Kernel {
+            named.library =
+                Some(Module { path: KERNEL.to_owned(), build_id: String::new() });
+            named.address = Some(hit.offset);
+        } else if let Some(file) = hit.file {
+            let told = self.sampler.path(file);
+            let known = self.modules.find(file, hit.process, told);
+            named.address = known.address(hit.offset);
+            named.library = Some(known.module.clone());
+        }
+        named.phase = hit.phase.map(|phase| String::from_utf8_lossy(&phase).into_owned());
+        named
+    }
+
+    fn batch(&mut self, begin: Nanos, end: Nanos) -> Batch {
+        let mut gaps = std::mem::take(&mut self.gaps);
+        gaps.merge(self.always.clone());
+        let counts = [
+            (&mut self.modules.unread, "files were hit whose build id and addresses are not known: gone, replaced or no ELF files"),
+            (&mut self.processes.gone, "processes that were hit had ended before their job could be known"),
+            (&mut self.refused, "batches were refused by the store and are lost"),
+        ];
+        for (count, what) in counts {
+            let count = std::mem::take(count);
+            if count > 0 {
+                let detail = format!("{count} {what}");
+                gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
+            }
+        }
+        let about = About {
+            id: BatchId {
+                node: self.options.node.clone(),
+                started: self.started,
+                number: self.made,
+            },
+            interval: (begin, end),
+            period: self.options.period,
+            cores: self.sampler.cores().len() as u32,
+            sampler: self.sampler.name(),
+        };
+        self.made += 1;
+        self.tally.finish(about, gaps)
+    }
+
+    /// Offers what waits, oldest first; gives why not all was taken.
+    fn deliver(
+        &mut self,
+        deliver: &mut dyn FnMut(&Batch) -> Delivery,
+    ) -> Result<Option<String>, AgentError> {
+        while let Some(batch) = self.spool.oldest()? {
+            let trouble = match deliver(&batch) {
+                Delivery::Later(why) => return Ok(Some(why)),
+                Delivery::Refused(why) => {
+                    self.refused += 1;
+                    Some(why)
+                }
+                Delivery::Taken => None,
+            };
+            self.spool.acknowledge(&batch.id)?;
+            if trouble.is_some() {
+                return Ok(trouble);
+            }
+        }
+        Ok(None)
+    }
+
+    fn keep_to_budget(&mut self, before: &Cost, cost: &Cost, passed: Duration) {
+        let exceeds = cost.exceeds(before, passed, &self.options.budget);
+        self.look = match exceeds {
+            Some(_) => (self.look * 2).min(LONGEST_LOOK),
+            None => (self.look / 2).max(LOOK),
+        };
+        if let Some(detail) = exceeds {
+            let detail = format!("{detail}: it looks every {} s", self.look.as_secs());
+            self.gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
+        }
+    }
+}
+
+/// The time, in nanoseconds since 1970.
+fn now() -> Nanos {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Nanos(since.as_nanos() as u64)
+}

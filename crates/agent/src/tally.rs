@@ -1,0 +1,218 @@
+//! From hits to a batch: rows by what was hit, with the tables that they index.
+//!
+//! Owns the interning and the bound: beyond it rows lose their addresses first, and then count for their executable only, so that no
+//! sample is lost. Pure: names are given, nothing is read.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+use talea_model::shares::{Activity, Batch, BatchId, Job, Sampler, Share};
+use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
+
+/// Rows that keep their address.
+pub const MOST_ADDRESSES: usize = 65_536;
+/// Rows that keep library and phase.
+pub const MOST_ROWS: usize = 131_072;
+
+/// One hit with its names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The core.
+    pub core: u32,
+    /// What it was doing.
+    pub activity: Activity,
+    /// Its job.
+    pub job: Option<Job>,
+    /// Its user.
+    pub user: Option<u32>,
+    /// What the process executes.
+    pub executable: Option<Module>,
+    /// What the address lies in.
+    pub library: Option<Module>,
+    /// The address inside it.
+    pub address: Option<u64>,
+    /// The phase.
+    pub phase: Option<String>,
+    /// How many samples.
+    pub samples: u64,
+}
+
+/// Values with their numbers, in the order in which they came.
+#[derive(Debug)]
+struct Table<T> {
+    numbers: HashMap<T, u32>,
+    values: Vec<T>,
+}
+
+impl<T: Clone + Eq + Hash> Table<T> {
+    fn number(&mut self, value: T) -> u32 {
+        if let Some(&number) = self.numbers.get(&value) {
+            return number;
+        }
+        let number = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { numbers: HashMap::new(), values: Vec::new() }
+    }
+}
+
+/// What an interval has seen so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    jobs: Table<Job>,
+    modules: Table<Module>,
+    phases: Table<String>,
+    rows: BTreeMap<Share, u64>,
+    /// Samples that lost their address, and those that lost more.
+    coarser: [u64; 2],
+}
+
+/// What a batch is besides its rows.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Which one.
+    pub id: BatchId,
+    /// Begin and end of the interval, in nanoseconds since 1970.
+    pub interval: (Nanos, Nanos),
+    /// Mean time between two samples of a core.
+    pub period: Nanos,
+    /// Cores that were sampled.
+    pub cores: u32,
+    /// How.
+    pub sampler: Sampler,
+}
+
+impl Tally {
+    /// Counts a hit.
+    pub fn add(&mut self, hit: Named) {
+        let mut row = Share {
+            core: hit.core,
+            activity: hit.activity,
+            job: hit.job.map(|job| self.jobs.number(job)),
+            user: hit.user,
+            executable: hit.executable.map(|module| self.modules.number(module)),
+            library: None,
+            address: hit.address,
+            phase: None,
+            samples: 0,
+        };
+        if self.rows.len() < MOST_ROWS {
+            row.library = hit.library.map(|module| self.modules.number(module));
+            row.phase = hit.phase.map(|phase| self.phases.number(phase));
+        }
+        if self.rows.len() >= MOST_ADDRESSES && !self.rows.contains_key(&row) {
+            row.address = None;
+            self.coarser[usize::from(self.rows.len() >= MOST_ROWS)] += hit.samples;
+        }
+        let count = self.rows.entry(row).or_default();
+        *count = count.saturating_add(hit.samples);
+    }
+
+    /// The batch of the interval; what comes then counts for the next one.
+    pub fn finish(&mut self, about: About, mut gaps: Gaps) -> Batch {
+        let Self { jobs, modules, phases, rows, coarser } = std::mem::take(self);
+        let lost = ["have no address", "count for their executable only"];
+        for (count, what) in coarser.into_iter().zip(lost).filter(|&(count, _)| count > 0) {
+            let detail = format!("{count} samples {what}: too many different ones in an interval");
+            gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count });
+        }
+        let (begin, end) = about.interval;
+        Batch {
+            id: about.id,
+            begin,
+            end: end.max(begin),
+            period: about.period,
+            cores: about.cores,
+            sampler: about.sampler,
+            jobs: jobs.values,
+            modules: modules.values,
+            phases: phases.values,
+            shares: rows.into_iter().map(|(row, samples)| Share { samples, ..row }).collect(),
+            gaps,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn about() -> About {
+        About {
+            id: BatchId { node: "n".to_owned(), started: 1, number: 2 },
+            interval: (Nanos(5), Nanos(4)),
+            period: Nanos(10),
+            cores: 2,
+            sampler: Sampler::Bpf,
+        }
+    }
+
+    fn hit(core: u32, library: Option<&str>, address: u64) -> Named {
+        let module = |path: &str| Module { path: path.to_owned(), build_id: String::new() };
+        Named {
+            core,
+            activity: Activity::User,
+            job: None,
+            user: Some(1),
+            executable: Some(module("/bin/x")),
+            library: library.map(module),
+            address: library.map(|_| address),
+            phase: None,
+            samples: 1,
+        }
+    }
+
+    #[test]
+    fn the_same_is_one_row() {
+        let mut tally = Tally::default();
+        for address in [7, 8, 7] {
+            tally.add(hit(0, Some("/lib/y"), address));
+        }
+        tally.add(hit(1, None, 0));
+        let batch = tally.finish(about(), Gaps::default());
+        assert_eq!(batch.check(), Ok(()));
+        assert_eq!(batch.end, batch.begin, "a clock that was set back");
+        let rows: Vec<_> = batch.shares.iter().map(|row| (row.core, row.samples)).collect();
+        assert_eq!(rows, [(0, 2), (0, 1), (1, 1)]);
+        assert_eq!(batch.modules.len(), 2);
+        assert_eq!(tally.finish(about(), Gaps::default()).samples(), 0);
+    }
+
+    #[test]
+    fn too_many_rows_get_coarser_and_lose_no_sample() {
+        let mut tally = Tally::default();
+        let all = MOST_ROWS as u64 * 2;
+        for address in 0..all {
+            tally.add(hit(0, Some(if address % 2 == 0 { "/lib/y" } else { "/lib/z" }), address));
+        }
+        let batch = tally.finish(about(), Gaps::default());
+        assert_eq!(batch.samples(), all);
+        assert!(batch.shares.len() <= MOST_ADDRESSES + 4, "{}", batch.shares.len());
+        let lost: u64 = batch.gaps.iter().map(|gap| gap.count).sum();
+        assert_eq!(lost, all - MOST_ADDRESSES as u64);
+    }
+
+    proptest! {
+        #[test]
+        fn no_sample_is_lost_and_indices_hold(
+            hits in prop::collection::vec((0..3_u32, prop::option::of("[ab]"), 0..4_u64), 0..50),
+        ) {
+            let mut tally = Tally::default();
+            for (core, library, address) in &hits {
+                tally.add(hit(*core, library.as_deref(), *address));
+            }
+            let batch = tally.finish(about(), Gaps::default());
+            prop_assert_eq!(batch.check(), Ok(()));
+            prop_assert_eq!(batch.samples(), hits.len() as u64);
+            prop_assert!(batch.shares.is_sorted());
+        }
+    }
+}
