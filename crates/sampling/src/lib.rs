@@ -1,7 +1,7 @@
 //! The only measuring system calls of Talea: counters of the kernel, of devices and of users' plug-ins.
 //!
 //! Owns [`CounterSource`] and what stands behind it - perf events ([`perf`]), texts of `/proc` and `/sys` ([`proc`]), plug-ins over
-//! a pipe ([`plugin`]), a simulated machine ([`simulated`]) - and what the machine is and who runs where ([`discover`],
+//! a pipe ([`plugin`]), a simulated machine ([`simulated`]) -, the samples of threads ([`threads`]) and of whole machines ([`system`]), and what the machine is and who runs where ([`discover`],
 //! [`placement`]). It refuses to decide what a value means, starts no threads, and draws nothing.
 //!
 //! ```no_run
@@ -35,6 +35,7 @@ pub mod simulated;
 pub mod source;
 pub mod sources;
 mod sys;
+pub mod system;
 pub mod threads;
 #[cfg(target_arch = "x86_64")]
 pub mod unwind;

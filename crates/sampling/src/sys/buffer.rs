@@ -14,6 +14,15 @@ use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 /// Bytes of a record's head: type, flags, size.
 const HEAD: u64 = 8;
 
+/// What a record begins with, besides its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// `PERF_RECORD_*`.
+    pub(crate) kind: u32,
+    /// `PERF_RECORD_MISC_*`.
+    pub(crate) misc: u16,
+}
+
 /// A kernel buffer of records.
 #[derive(Debug)]
 pub(crate) struct Buffer {
@@ -53,9 +62,9 @@ impl Buffer {
         unsafe { AtomicU64::from_ptr(&raw mut (*self.page()).data_tail) }
     }
 
-    /// Gives each record since the last call - its type and what follows its head - and makes room; gives how many bytes these
+    /// Gives each record since the last call - its head and what follows it - and makes room; gives how many bytes these
     /// were.
-    pub(crate) fn drain(&mut self, bytes: &mut Vec<u8>, mut each: impl FnMut(u32, &[u8])) -> u64 {
+    pub(crate) fn drain(&mut self, bytes: &mut Vec<u8>, mut each: impl FnMut(Head, &[u8])) -> u64 {
         // Acquire pairs with the kernel's store of data_head: records below it are complete.
         let head = self.head().load(Ordering::Acquire);
         let begin = self.tail().load(Ordering::Relaxed);
@@ -64,13 +73,14 @@ impl Buffer {
             let mut first = [0_u8; HEAD as usize];
             self.copy(at, &mut first);
             let kind = u32::from_ne_bytes([first[0], first[1], first[2], first[3]]);
+            let misc = u16::from_ne_bytes([first[4], first[5]]);
             let size = u64::from(u16::from_ne_bytes([first[6], first[7]]));
             if size < HEAD || size > head.wrapping_sub(at) {
                 break;
             }
             bytes.resize((size - HEAD) as usize, 0);
             self.copy(at.wrapping_add(HEAD), bytes);
-            each(kind, bytes);
+            each(Head { kind, misc }, bytes);
             at = at.wrapping_add(size);
         }
         // Release: the kernel writes there only after we have read. Whatever could not be understood is left behind.

@@ -146,7 +146,7 @@ impl Sampled {
         let mut lost = 0;
         let (groups, copied) = (&self.groups, self.copied);
         let set_of = |id| groups.iter().position(|group| group.id == id);
-        let used = self.buffer.drain(&mut self.bytes, |kind, body| match kind {
+        let used = self.buffer.drain(&mut self.bytes, |head, body| match head.kind {
             PERF_RECORD_SAMPLE => {
                 if let Some(sample) = record::Sample::of(body, copied, set_of) {
                     each(sample);

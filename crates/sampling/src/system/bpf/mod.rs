@@ -1,0 +1,281 @@
+//! Samples counted in the kernel, by a BPF program on an event of each core's clock.
+//!
+//! Owns loading the program (`bpf/system.bpf.c`, committed as an object) and its maps. Two maps of counts take turns: the program counts in the one
+//! that an array of maps holds. When that is changed, the kernel says so only after every program that may have seen the old one has
+//! ended (Linux 4.20, `maybe_wait_bpf_programs`). Then the old one is emptied with nobody beside: no sample is lost or counted twice, which
+//! looking up and deleting in a map that is counted in cannot promise.
+
+mod layout;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, MapError, PerCpuArray};
+use aya::programs::{PerfEvent, ProgramError, ProgramFd};
+use aya::{Btf, EbpfError, EbpfLoader};
+use rustix::io::Errno;
+use talea_model::shares::Sampler;
+use talea_model::{GapKind, Gaps};
+use talea_topology::CpuSet;
+
+use super::clocks::{self, Clocks};
+use super::error::{missing_for_bpf, of_events};
+use super::hit::{self, FileId, Hit};
+use super::{OpenError, Options, SystemSampler, Tls, note_count};
+use crate::root::Root;
+use crate::sys::{bpf, clock, perf};
+use layout::{FILE_ID, KEY, NAME, TEXT, TLS};
+
+/// The program. Alignment is what the parser of ELF wants.
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/system.bpf.o");
+const WHAT: &str = "counting samples by a BPF program";
+/// For how long counts must find room when each sample hits something else, in nanoseconds.
+const ROOM: u64 = 30_000_000_000;
+/// Entries of a map of counts, least and most. One takes about 150 bytes of the kernel's memory.
+const ENTRIES: (u64, u64) = (1024, 65_536);
+
+/// Bytes of a map: plain numbers and texts, taken apart by [`layout`].
+type Hash<const K: usize, const V: usize> = HashMap<MapData, [u8; K], [u8; V]>;
+
+/// The sampler.
+pub(super) struct Counted {
+    clocks: Clocks<Event>,
+    program: ProgramFd,
+    current: ArrayOfMaps<MapData, MapData>,
+    counts: [MapData; 2],
+    /// Which of them is counted in.
+    active: usize,
+    names: Hash<FILE_ID, NAME>,
+    phases: Hash<8, TEXT>,
+    threads: Hash<4, TLS>,
+    losses: PerCpuArray<MapData, u64>,
+    /// Losses of all cores that were told.
+    told: [u64; 4],
+}
+
+/// An open event that the program is attached to.
+#[derive(Debug)]
+struct Event(File);
+
+impl AsRef<File> for Event {
+    fn as_ref(&self) -> &File {
+        &self.0
+    }
+}
+
+fn open_event(program: BorrowedFd<'_>, core: u32, period: u64) -> Result<Event, OpenError> {
+    let explain = |error| of_events(&Root::machine(), WHAT, 0, error);
+    let event = clock::open_silent(core, period).map_err(explain)?;
+    clock::attach(&event, program).map_err(explain)?;
+    perf::start(&event).map_err(explain)?;
+    Ok(Event(event))
+}
+
+impl Counted {
+    pub(super) fn open(options: &Options) -> Result<Self, OpenError> {
+        let root = Root::machine();
+        if let Some(missing) = missing_for_bpf(&root) {
+            return Err(OpenError::Capability { what: WHAT, missing });
+        }
+        let explain = |error: EbpfError| explain(&root, error);
+        let online = crate::cpus::online(&root).len().max(1) as u64;
+        let samples = (ROOM / options.period.0.max(1)).saturating_mul(online);
+        let entries = samples.next_power_of_two().clamp(ENTRIES.0, ENTRIES.1) as u32;
+        let mut object = {
+            let btf = Btf::from_sys_fs().map_err(|_| OpenError::NoBtf)?;
+            let mut loader = EbpfLoader::new();
+            loader.btf(Some(&btf));
+            loader.map_max_entries("counts_0", entries).map_max_entries("counts_1", entries);
+            loader.load(OBJECT).map_err(explain)?
+        };
+        let mut map = |name: &str| {
+            object.take_map(name).ok_or_else(|| {
+                explain(EbpfError::MapError(MapError::InvalidName { name: name.to_owned() }))
+            })
+        };
+        let wrong = |error: MapError| explain(EbpfError::MapError(error));
+        let counts = [
+            data(map("counts_0")?).map_err(wrong)?,
+            data(map("counts_1")?).map_err(wrong)?,
+        ];
+        let mut current = ArrayOfMaps::try_from(map("current")?).map_err(wrong)?;
+        let names = HashMap::try_from(map("names")?).map_err(wrong)?;
+        let phases = HashMap::try_from(map("phases")?).map_err(wrong)?;
+        let threads = HashMap::try_from(map("threads")?).map_err(wrong)?;
+        let losses = PerCpuArray::try_from(map("losses")?).map_err(wrong)?;
+        current.set(0, &counts[0], 0).map_err(wrong)?;
+        let loaded = |error: ProgramError| explain(EbpfError::ProgramError(error));
+        let program: &mut PerfEvent = object
+            .program_mut("sample")
+            .ok_or_else(|| loaded(ProgramError::NotLoaded))?
+            .try_into()
+            .map_err(loaded)?;
+        program.load().map_err(loaded)?;
+        let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(loaded)?;
+        let clocks = Clocks::open(&root, options, |core, period| {
+            open_event(program.as_fd(), core, period)
+        })?;
+        Ok(Self {
+            clocks,
+            program,
+            current,
+            counts,
+            active: 0,
+            names,
+            phases,
+            threads,
+            losses,
+            told: [0; 4],
+        })
+    }
+
+    /// What a core counted of one kind.
+    fn of_cores(&self, what: u32) -> io::Result<Vec<u64>> {
+        let values = self.losses.get(&what, 0).map_err(plain)?;
+        Ok(values.iter().copied().collect())
+    }
+
+    /// Says what was lost since the last time.
+    fn tell(&mut self, gaps: &mut Gaps) -> io::Result<()> {
+        for what in [layout::FULL, layout::NO_MAPPING, layout::NO_PHASE] {
+            let sum = self.of_cores(what)?.iter().sum::<u64>();
+            let told = &mut self.told[what as usize];
+            let new = sum.saturating_sub(*told);
+            *told = sum;
+            let (kind, sentence) = match what {
+                layout::FULL => (
+                    GapKind::MemoryBound,
+                    "samples were not counted: the kernel's table of hits was full, as it was not emptied often enough",
+                ),
+                layout::NO_MAPPING => (
+                    GapKind::Missing,
+                    "samples have no file: their address is mapped nowhere, or the mappings of the process were changing",
+                ),
+                _ => (GapKind::Missing, "samples have no phase: the thread's record of it could not be read"),
+            };
+            note_count(gaps, kind, new, || sentence.to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl SystemSampler for Counted {
+    fn name(&self) -> Sampler {
+        Sampler::Bpf
+    }
+
+    fn cores(&self) -> CpuSet {
+        self.clocks.cores()
+    }
+
+    fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()> {
+        let old = self.active;
+        self.current.set(0, &self.counts[1 - old], 0).map_err(plain)?;
+        self.active = 1 - old;
+        let first = hits.len();
+        // Phases of one drain are asked for once.
+        let mut phases = std::collections::HashMap::<u64, Option<Arc<[u8]>>>::new();
+        let known = &self.phases;
+        bpf::take_all::<KEY>(self.counts[old].fd().as_fd(), |key, count| {
+            let (mut hit, phase) = layout::hit(key, count);
+            if phase != 0 {
+                let look_up = || known.get(&phase.to_ne_bytes(), 0).ok().and_then(|b| layout::text(&b));
+                hit.phase = phases.entry(phase).or_insert_with(look_up).clone();
+            }
+            hits.push(hit);
+        })?;
+        hit::bring_together(hits, first);
+        self.tell(gaps)?;
+        let taken = self.of_cores(layout::SAMPLES)?;
+        let taken = |core: u32| taken.get(core as usize).copied().unwrap_or(0);
+        let program = self.program.as_fd();
+        self.clocks.follow(gaps, taken, |core, period| open_event(program, core, period));
+        let now = clocks::now();
+        for clock in &mut self.clocks.clocks {
+            clock.steer(now, taken(clock.core));
+        }
+        Ok(())
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+
+    fn set_tls(&mut self, process: u32, tls: Option<Tls>) -> io::Result<bool> {
+        let key = process.to_ne_bytes();
+        match tls {
+            Some(tls) => self.threads.insert(key, layout::tls(tls), 0).map_err(plain)?,
+            None => match self.threads.remove(&key) {
+                Ok(()) | Err(MapError::KeyNotFound) => {}
+                Err(error) => {
+                    let error = plain(error);
+                    if Errno::from_io_error(&error) != Some(Errno::NOENT) {
+                        return Err(error);
+                    }
+                }
+            },
+        }
+        Ok(true)
+    }
+
+    fn path(&self, file: FileId) -> Option<PathBuf> {
+        let name = self.names.get(&layout::file_id(file), 0).ok()?;
+        let name = layout::name(&name);
+        (!name.is_empty()).then(|| std::ffi::OsStr::from_bytes(name).into())
+    }
+}
+
+/// What is in a hash map of any keys.
+fn data(map: Map) -> Result<MapData, MapError> {
+    match map {
+        Map::HashMap(data) => Ok(data),
+        _ => Err(MapError::InvalidMapType { map_type: 0 }),
+    }
+}
+
+/// The kernel's error in a map's.
+fn plain(error: MapError) -> io::Error {
+    match error {
+        MapError::SyscallError(error) => error.io_error,
+        other => io::Error::other(other),
+    }
+}
+
+/// What an error of the loader means.
+fn explain(root: &Root, error: EbpfError) -> OpenError {
+    let denied = |error: &io::Error| {
+        matches!(Errno::from_io_error(error), Some(Errno::PERM | Errno::ACCESS))
+    };
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    // Its chain of reasons ends at what the kernel said.
+    let mut depth = 0;
+    while let Some(at) = source
+        && depth < 16
+    {
+        if let Some(found) = at.downcast_ref::<io::Error>() {
+            // The verifier says EACCES for programs that it finds unsafe, so that only EPERM is about permission there.
+            let verifier = matches!(&error, EbpfError::ProgramError(ProgramError::LoadError { .. }));
+            if denied(found) && !(verifier && Errno::from_io_error(found) == Some(Errno::ACCESS)) {
+                return OpenError::Namespace { what: WHAT };
+            }
+        }
+        source = at.source();
+        depth += 1;
+    }
+    let release = root.line("proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned());
+    let text = error.to_string();
+    // The verifier's log ends with what it did not like.
+    let reason = match &error {
+        EbpfError::ProgramError(ProgramError::LoadError { io_error, verifier_log }) => {
+            let log = verifier_log.to_string();
+            let lines: Vec<&str> = log.lines().filter(|l| !l.starts_with("processed ")).collect();
+            format!("{io_error}; {}", lines.last().copied().unwrap_or_default().trim())
+        }
+        _ => text,
+    };
+    OpenError::Program { release, reason }
+}

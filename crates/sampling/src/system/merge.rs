@@ -1,0 +1,144 @@
+//! Records of many rings in one order of time, and the hits that their samples are.
+//!
+//! Owns the bytes between two collections. A sample must be looked at after the mappings that were made before it and before those that came
+//! after it, on whichever core; so what is younger than the begin of a collection waits for the next one.
+
+use std::ops::Range;
+
+use talea_model::{GapKind, Gaps};
+
+use super::hit::{Hit, State, bring_together};
+use super::processes::Processes;
+use super::record::{self, Record, Sample};
+use super::{PhaseOf, note_count};
+use crate::root::Root;
+use crate::sys::buffer::{Buffer, Head};
+
+/// Bytes that wait at most; a collection reads all rings once, so that these bound it already, but for their number.
+const MOST: usize = 64 << 20;
+
+/// A record that waits.
+#[derive(Clone, Debug)]
+struct Waiting {
+    time: u64,
+    head: Head,
+    body: Range<usize>,
+}
+
+/// Puts records in order.
+pub(super) struct Merge {
+    bytes: Vec<u8>,
+    waiting: Vec<Waiting>,
+    pub(super) processes: Processes,
+    phase_of: Option<PhaseOf>,
+    scratch: Vec<u8>,
+    lost: u64,
+    throttled: u64,
+    unmapped: u64,
+}
+
+impl Merge {
+    pub(super) fn new(root: &Root, phase_of: Option<PhaseOf>) -> Self {
+        Self {
+            bytes: Vec::new(),
+            waiting: Vec::new(),
+            processes: Processes::new(root),
+            phase_of,
+            scratch: Vec::new(),
+            lost: 0,
+            throttled: 0,
+            unmapped: 0,
+        }
+    }
+
+    /// Takes what is in a ring; gives how many samples these are, with those that found no room.
+    pub(super) fn drain(&mut self, buffer: &mut Buffer) -> u64 {
+        let (bytes, waiting, lost) = (&mut self.bytes, &mut self.waiting, &mut self.lost);
+        let mut samples = 0;
+        buffer.drain(&mut self.scratch, |head, body| {
+            let Some(time) = record::time(head, body) else { return };
+            samples += u64::from(record::is_sample(head));
+            if bytes.len() + body.len() > MOST {
+                *lost += 1;
+                return;
+            }
+            let begin = bytes.len();
+            bytes.extend_from_slice(body);
+            waiting.push(Waiting { time, head, body: begin..bytes.len() });
+        });
+        samples
+    }
+
+    /// Applies all records up to a time, and adds a hit for each sample, sorted and brought together.
+    pub(super) fn apply(&mut self, until: u64, hits: &mut Vec<Hit>, gaps: &mut Gaps) {
+        let first = hits.len();
+        // Stable: those of one ring are in order.
+        self.waiting.sort_by_key(|waiting| waiting.time);
+        let ready = self.waiting.partition_point(|waiting| waiting.time <= until);
+        for Waiting { head, body, .. } in self.waiting.drain(..ready) {
+            let Some(record) = record::parse(head, &self.bytes[body]) else { continue };
+            match record {
+                Record::Sample(sample) => {
+                    let hit = hit(&mut self.processes, &sample, &mut self.phase_of);
+                    self.unmapped += u64::from(hit.1);
+                    hits.push(hit.0);
+                }
+                Record::Lost { count } => self.lost += count,
+                Record::Throttled => self.throttled += 1,
+                other => self.processes.apply(&other),
+            }
+        }
+        let mut rest = Vec::new();
+        for waiting in &mut self.waiting {
+            let begin = rest.len();
+            rest.extend_from_slice(&self.bytes[waiting.body.clone()]);
+            waiting.body = begin..rest.len();
+        }
+        self.bytes.clear();
+        self.bytes.extend(rest);
+        bring_together(hits, first);
+        self.processes.collected();
+        self.tell(gaps);
+    }
+
+    fn tell(&mut self, gaps: &mut Gaps) {
+        let take = std::mem::take::<u64>;
+        note_count(gaps, GapKind::MemoryBound, take(&mut self.lost), || {
+            "samples and other records found no room in the kernel's rings, so that mappings may be missing too".to_owned()
+        });
+        note_count(gaps, GapKind::Missing, take(&mut self.throttled), || {
+            "times the kernel stopped sampling a core until the next tick (kernel.perf_event_max_sample_rate)".to_owned()
+        });
+        note_count(gaps, GapKind::Missing, take(&mut self.unmapped), || {
+            "samples have no file: what is mapped at their address is not known, as of processes that ended before they were seen".to_owned()
+        });
+    }
+}
+
+/// The hit of a sample, and whether its address is not known.
+fn hit(processes: &mut Processes, sample: &Sample, phase_of: &mut Option<PhaseOf>) -> (Hit, bool) {
+    let &Sample { process, thread, core, user, address, group } = sample;
+    if process == 0 {
+        return (Hit::idle(core), false);
+    }
+    // The kernel says -1 of a process that has no number any more.
+    let gone = process == u32::MAX;
+    let found = if gone {
+        super::processes::Found::default()
+    } else {
+        processes.find(process, user.then_some(address))
+    };
+    let phase = if gone { None } else { phase_of.as_mut().and_then(|ask| ask(process, thread)) };
+    let hit = Hit {
+        state: if user { State::User } else { State::Kernel },
+        process: if gone { 0 } else { process },
+        name: found.name,
+        executable: found.executable,
+        file: found.file,
+        offset: if user { found.offset } else { address },
+        group,
+        phase,
+        ..Hit::idle(core)
+    };
+    (hit, user && !found.mapped)
+}

@@ -1,0 +1,153 @@
+//! Samples of all cores, each read from the ring of its core.
+//!
+//! Owns the rings and their sizes. Each holds the samples of one core and what processes map, execute and are called there, which at one
+//! sample a second is nearly all of it: each program that is started costs some microseconds here, which BPF does not.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use talea_model::Gaps;
+use talea_model::shares::Sampler;
+use talea_topology::CpuSet;
+
+use super::clocks::{self, Clocks};
+use super::error::of_events;
+use super::hit::{FileId, Hit};
+use super::merge::Merge;
+use super::{OpenError, Options, PhaseOf, SystemSampler, Tls, Wake};
+use crate::root::Root;
+use crate::sys::buffer::Buffer;
+use crate::sys::clock::{self, Recorded};
+use crate::sys::perf::{self, Whose};
+
+const WHAT: &str = "sampling every core";
+/// Data pages of a ring, least and most; what is mapped counts as memory of this process once it was used.
+const PAGES: (u64, u64) = (16, 256);
+/// Bytes of a sample.
+const SAMPLE: u64 = 48;
+
+/// The sampler.
+pub(super) struct Rings {
+    clocks: Clocks<Ring>,
+    merge: Merge,
+    shape: Shape,
+    /// Samples of each core.
+    taken: Vec<u64>,
+}
+
+/// What each ring is like.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    recorded: Recorded,
+    pages: usize,
+}
+
+#[derive(Debug)]
+struct Ring {
+    event: File,
+    buffer: Buffer,
+}
+
+impl AsRef<File> for Ring {
+    fn as_ref(&self) -> &File {
+        &self.event
+    }
+}
+
+fn open_ring(root: &Root, shape: Shape, core: u32, period: u64) -> Result<Ring, OpenError> {
+    let whose = Whose { thread: None, pu: Some(core) };
+    let explain = |error| of_events(root, WHAT, 0, error);
+    let event = clock::open_recorded(whose, period, shape.recorded).map_err(explain)?;
+    let buffer = Buffer::map(&event, shape.pages).map_err(|error| locked(WHAT, error))?;
+    perf::start(&event).map_err(explain)?;
+    Ok(Ring { event, buffer })
+}
+
+/// What it means that a ring cannot be mapped.
+pub(super) fn locked(what: &'static str, error: io::Error) -> OpenError {
+    match Errno::from_io_error(&error) {
+        Some(Errno::PERM | Errno::AGAIN | Errno::NOMEM) => OpenError::Locked { what },
+        _ => OpenError::Io { what, error },
+    }
+}
+
+/// Whether the kernel's perf events know control groups of version 2: where they are mounted in version 1, samples have its numbers.
+fn groups(root: &Root) -> bool {
+    let text = root.read("proc/self/cgroup").unwrap_or_default();
+    let controllers = text.lines().filter_map(|line| line.split(':').nth(1));
+    !controllers.flat_map(|list| list.split(',')).any(|name| name == "perf_event")
+}
+
+impl Rings {
+    pub(super) fn open(options: &Options, phase_of: Option<PhaseOf>) -> Result<Self, OpenError> {
+        let root = Root::machine();
+        // Two seconds of samples fit half of it, beside the rest.
+        let bytes = SAMPLE * 4_000_000_000 / options.period.0.max(1);
+        let page = rustix::param::page_size() as u64;
+        let pages = (bytes / page + PAGES.0).next_power_of_two().clamp(PAGES.0, PAGES.1);
+        let wake = match options.wake {
+            Wake::HalfFull => Some((pages * page / 2) as u32),
+            Wake::EachSample => None,
+        };
+        let recorded = Recorded { groups: groups(&root), processes: true, kernel: true, wake };
+        let mut shape = Shape { recorded, pages: pages as usize };
+        let clocks = Clocks::open(&root, options, |core, period| {
+            match open_ring(&root, shape, core, period) {
+                // Older kernels do not know the control group, and those without it neither.
+                Err(OpenError::Io { error, .. })
+                    if shape.recorded.groups && error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) =>
+                {
+                    shape.recorded.groups = false;
+                    open_ring(&root, shape, core, period)
+                }
+                other => other,
+            }
+        })?;
+        let mut merge = Merge::new(&root, phase_of);
+        // After the events: what begins meanwhile is in the rings.
+        merge.processes.scan();
+        Ok(Self { clocks, merge, shape, taken: Vec::new() })
+    }
+}
+
+impl SystemSampler for Rings {
+    fn name(&self) -> Sampler {
+        Sampler::Rings
+    }
+
+    fn cores(&self) -> CpuSet {
+        self.clocks.cores()
+    }
+
+    fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()> {
+        let now = clocks::now();
+        for clock in &mut self.clocks.clocks {
+            let core = clock.core as usize;
+            if self.taken.len() <= core {
+                self.taken.resize(core + 1, 0);
+            }
+            self.taken[core] += self.merge.drain(&mut clock.event.buffer);
+            clock.steer(now, self.taken[core]);
+        }
+        self.merge.apply(now, hits, gaps);
+        let (taken, shape, root) = (&self.taken, self.shape, Root::machine());
+        let taken = |core: u32| taken.get(core as usize).copied().unwrap_or(0);
+        self.clocks.follow(gaps, taken, |core, period| open_ring(&root, shape, core, period));
+        Ok(())
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.clocks.clocks.iter().map(|clock| clock.event.event.as_fd()).collect()
+    }
+
+    fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    fn path(&self, file: FileId) -> Option<PathBuf> {
+        self.merge.processes.path(file).map(Path::to_owned)
+    }
+}
