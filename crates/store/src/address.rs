@@ -1,0 +1,76 @@
+//! Where a store is, as people write it: `sqlite:PATH`.
+//!
+//! Owns the forms and what is said of those that are known but not built.
+
+use std::path::PathBuf;
+
+use crate::Store;
+use crate::error::StoreError;
+use crate::sqlite::{Options, Sqlite};
+
+/// A parsed address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A file of `SQLite`.
+    Sqlite(PathBuf),
+}
+
+/// What somebody wants of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Put and ask; a file that is missing is made.
+    Write,
+    /// Ask only, beside a process that may write.
+    Read,
+}
+
+/// Parses an address.
+///
+/// # Errors
+/// Says which forms there are, and of one that is not built that it is not.
+pub fn parse(address: &str) -> Result<Address, StoreError> {
+    let refused =
+        |why: &str| Err(StoreError::Address { address: address.to_owned(), why: why.to_owned() });
+    match address.split_once(':') {
+        Some(("sqlite", "")) => refused("expected a path after `sqlite:`"),
+        Some(("sqlite", path)) => Ok(Address::Sqlite(PathBuf::from(path))),
+        Some(("prometheus", _)) => {
+            refused("stores behind Prometheus' API are not built yet, expected `sqlite:PATH`")
+        }
+        Some(("http" | "https", _)) => {
+            refused("stores behind HTTP are not built yet, expected `sqlite:PATH`")
+        }
+        _ => refused("expected `sqlite:PATH`"),
+    }
+}
+
+/// Opens the store at an address.
+///
+/// # Errors
+/// As [`parse`], and what the file refuses.
+pub fn open(
+    address: &str,
+    access: Access,
+    options: &Options,
+) -> Result<Box<dyn Store>, StoreError> {
+    let Address::Sqlite(path) = parse(address)?;
+    let store = match access {
+        Access::Write => Sqlite::open(&path, options)?,
+        Access::Read => Sqlite::open_to_read(&path, options)?,
+    };
+    Ok(Box::new(store))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        assert_eq!(parse("sqlite:a:b").unwrap(), Address::Sqlite(PathBuf::from("a:b")));
+        let said = |address| parse(address).unwrap_err().to_string();
+        insta::assert_snapshot!(
+            ["", "a.db", "sqlite:", "prometheus:http://x", "https://x"].map(said).join("\n")
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! What a store answers.
+//!
+//! Owns rows, totals, series and the lists of nodes and jobs, with their units. Figures that could not be had are absent with a gap.
+//! The order of everything is fixed: the same batches in any order give the same answer.
+
+use serde::{Deserialize, Serialize};
+use talea_model::shares::{Activity, Job, Sampler};
+use talea_model::{Gaps, Module, Nanos};
+
+use crate::proportion::Proportion;
+use crate::question::Dimension;
+
+/// Who used how much.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What the keys of rows are, in order.
+    pub by: Vec<Dimension>,
+    /// Most samples first, then by key.
+    pub rows: Vec<Row>,
+    /// How many rows there were before the question's limit.
+    pub groups: u64,
+    /// What it was of.
+    pub totals: Totals,
+    /// What was lost on the way, and where the answer is coarser than the question.
+    pub gaps: Gaps,
+}
+
+/// What an answer is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Begin of the first slice that counts, and end of the last; absent where nothing was observed.
+    pub time: Option<(Nanos, Nanos)>,
+    /// Samples of this time that may be seen, idle ones included, whatever the filters.
+    pub all_samples: u64,
+    /// Their core seconds.
+    pub all_core_seconds: f64,
+    /// Samples that pass the filters.
+    pub samples: u64,
+    /// Their core seconds.
+    pub core_seconds: f64,
+}
+
+/// A row of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// One value a dimension.
+    pub key: Vec<Value>,
+    /// How many.
+    pub samples: u64,
+    /// Samples times what each stood for.
+    pub core_seconds: f64,
+    /// Share of all samples of the time that may be seen.
+    pub of_all: Option<Proportion>,
+    /// Share of those that pass the filters.
+    pub of_matched: Option<Proportion>,
+}
+
+/// A part of a key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Value {
+    /// There is none: no job, no file, no phase, or it is not kept so long.
+    Absent,
+    /// A name.
+    Text(String),
+    /// A user's or a core's number.
+    Number(u64),
+    /// What the core was doing.
+    Activity(Activity),
+    /// A place in a file.
+    Function {
+        /// The file; absent for generated code and while idle.
+        module: Option<Module>,
+        /// Virtual address in it.
+        address: Option<u64>,
+    },
+}
+
+/// Rows over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What the keys are, in order.
+    pub by: Vec<Dimension>,
+    /// The rows of the answer, in its order.
+    pub keys: Vec<Vec<Value>>,
+    /// Length of a step.
+    pub step: Nanos,
+    /// By time. Steps in which nothing was observed are missing.
+    pub points: Vec<Point>,
+    /// As in the answer.
+    pub gaps: Gaps,
+}
+
+/// A step of a series. A slice counts where it begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Begin of the step, a multiple of its length since 1970.
+    pub begin: Nanos,
+    /// Samples in it that may be seen, whatever the filters.
+    pub all_samples: u64,
+    /// Samples in it that pass the filters, those of keys beyond the limit too.
+    pub samples: u64,
+    /// Samples of each key.
+    pub by_key: Vec<u64>,
+    /// Core seconds of each key.
+    pub core_seconds: Vec<f64>,
+}
+
+/// A node that was heard of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeSeen {
+    /// Its name.
+    pub name: String,
+    /// Begin of its first batch; for a user, of the first slice with own work.
+    pub first: Nanos,
+    /// End of its last; for a user, of the last slice with own work.
+    pub last: Nanos,
+    /// Cores that its last batch sampled.
+    pub cores: u32,
+    /// How its last batch was sampled.
+    pub sampler: Sampler,
+}
+
+/// A job with samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSeen {
+    /// Its name and owner.
+    pub job: Job,
+    /// Begin of the first slice with it.
+    pub first: Nanos,
+    /// End of the last.
+    pub last: Nanos,
+    /// Nodes with it.
+    pub nodes: u64,
+    /// Its samples.
+    pub samples: u64,
+    /// Its core seconds.
+    pub core_seconds: f64,
+}

@@ -1,0 +1,90 @@
+//! What of a batch a store keeps: checked, names cut, time put to whom it belongs to.
+//!
+//! Owns the rules that every store shares, so that they all answer the same. It refuses to store.
+
+use talea_model::shares::{Batch, Share};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
+
+use crate::error::StoreError;
+
+/// Most bytes of a name; longer ones are cut and counted as a gap.
+pub const LONGEST_NAME: usize = 4096;
+/// Longest interval of a batch: a day.
+pub const LONGEST_INTERVAL: Nanos = Nanos(86_400_000_000_000);
+/// What one sum can hold. Only nonsense gets there (146 years of one core in one row), where it stays.
+pub(crate) const CAP: i64 = 1 << 62;
+/// The address that stands for none in files. No processor has code there.
+pub(crate) const NO_ADDRESS: u64 = 1 << 63;
+
+/// The begin of a name that is kept.
+pub(crate) fn cut(name: &str) -> &str {
+    &name[..name.floor_char_boundary(LONGEST_NAME)]
+}
+
+/// What a store would refuse about a batch; servers ask before they take batches of many nodes in one step.
+///
+/// # Errors
+/// Names the batch and what was expected.
+pub fn check(batch: &Batch) -> Result<(), StoreError> {
+    let id = &batch.id;
+    let refused = |why: String| {
+        let node = cut(&id.node).chars().take(80).collect();
+        Err(StoreError::Batch { node, number: id.number, why })
+    };
+    if let Err(why) = batch.check() {
+        return refused(why);
+    }
+    if id.node.len() > LONGEST_NAME {
+        let found = id.node.len();
+        return refused(format!("node's name of {found} bytes, expected at most {LONGEST_NAME}"));
+    }
+    // Columns are signed; none of these is anything real beyond.
+    let end = ("end", batch.end.0);
+    for (name, value) in [end, ("number", id.number), ("started", id.started)] {
+        if value >= i64::MAX as u64 {
+            return refused(format!("{name} is {value}, expected less than 2^63 - 1"));
+        }
+    }
+    let interval = batch.end - batch.begin;
+    if interval > LONGEST_INTERVAL {
+        return refused(format!("interval of {} s, expected a day at most", interval.seconds()));
+    }
+    Ok(())
+}
+
+/// Whom the time of a share belongs to: the owner of its job, else of its process.
+pub(crate) fn owner(batch: &Batch, share: &Share) -> Option<u32> {
+    let job = share.job.and_then(|job| batch.jobs.get(job as usize));
+    job.and_then(|job| job.user).or(share.user)
+}
+
+/// Nanoseconds of cores that a share stands for.
+pub(crate) fn nanos(batch: &Batch, share: &Share) -> i64 {
+    let exact = u128::from(share.samples) * u128::from(batch.period.0);
+    i64::try_from(exact).unwrap_or(CAP).min(CAP)
+}
+
+/// Samples of a share, within what a sum can hold.
+pub(crate) fn samples(share: &Share) -> i64 {
+    i64::try_from(share.samples).unwrap_or(CAP).min(CAP)
+}
+
+/// What the batch lacks, and names of it that were cut.
+pub(crate) fn losses(batch: &Batch) -> Gaps {
+    let mut gaps = Gaps::default();
+    for gap in &batch.gaps {
+        gaps.note(Gap { detail: cut(&gap.detail).to_owned(), ..gap.clone() });
+    }
+    let modules = batch.modules.iter().flat_map(|module| [&module.path, &module.build_id]);
+    let names = batch.jobs.iter().map(|job| &job.id).chain(&batch.phases).chain(modules);
+    let long = names.filter(|name| name.len() > LONGEST_NAME).count() as u64;
+    if long > 0 {
+        gaps.note(Gap {
+            kind: GapKind::MemoryBound,
+            rank: None,
+            detail: format!("names longer than {LONGEST_NAME} bytes were cut there"),
+            count: long,
+        });
+    }
+    gaps
+}

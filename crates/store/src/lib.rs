@@ -1,0 +1,101 @@
+//! Keeps the batches that agents make of their nodes, and answers the few questions that are asked of them.
+//!
+//! Owns `trait Store`, its questions and answers, the file of `SQLite` behind it, the form that batches travel in (`wire`) and the queue
+//! on disk where they wait until a store has them (`spool`). It refuses clocks (who calls says what time it is), to resolve
+//! functions, and to know where batches come from. Everything named in a batch or a question is bytes from outside: it is bound, never
+//! written into SQL, and cut at [`LONGEST_NAME`].
+//!
+//! ```text
+//! agent --- spool --- wire ---> Store::put_all ---> slices of time and node ---> usage, series, nodes, jobs
+//!                                                     retain: minutes -> hours -> days
+//! ```
+
+pub mod address;
+mod answer;
+mod arrival;
+mod error;
+mod glob;
+#[cfg(test)]
+mod oracle;
+mod proportion;
+mod question;
+pub mod spool;
+pub mod sqlite;
+#[cfg(test)]
+mod tests;
+pub mod wire;
+
+use talea_model::Nanos;
+use talea_model::shares::Batch;
+
+pub use answer::{Answer, JobSeen, NodeSeen, Point, Row, Series, Totals, Value};
+pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, check};
+pub use error::StoreError;
+pub use proportion::{Proportion, Z};
+pub use question::{Dimension, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It counts now.
+    New,
+    /// It counted already; nothing changed.
+    Already,
+}
+
+/// What one call of [`Store::retain`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retained {
+    /// Slices of time that went into longer ones.
+    pub merged: u64,
+    /// True when there is more to do: call again.
+    pub more: bool,
+}
+
+/// Where batches are kept. Every implementation answers the same.
+pub trait Store: Send {
+    /// Takes batches in one step: all of them count, or none. A batch counts once however often and in whatever order it comes.
+    ///
+    /// # Errors
+    /// A batch that [`check`] refuses (nothing is stored then), and what the system refuses.
+    fn put_all(&mut self, batches: &[Batch]) -> Result<Vec<Put>, StoreError>;
+
+    /// Takes one batch.
+    ///
+    /// # Errors
+    /// As [`Store::put_all`].
+    fn put(&mut self, batch: &Batch) -> Result<Put, StoreError> {
+        let put = self.put_all(std::slice::from_ref(batch))?;
+        Ok(put.first().copied().unwrap_or(Put::Already))
+    }
+
+    /// Who used how much, by the question's dimensions; most samples first, then by key.
+    ///
+    /// # Errors
+    /// A question that cannot be meant, and what the system refuses.
+    fn usage(&self, question: &Question) -> Result<Answer, StoreError>;
+
+    /// The same keys as [`Store::usage`], over time in steps of `step`.
+    ///
+    /// # Errors
+    /// As [`Store::usage`]; a step of 0 or more than [`MOST_POINTS`] of them.
+    fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError>;
+
+    /// The nodes that were ever heard of (for a user: where own work ran), by name.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    fn nodes(&self, visible: Visible) -> Result<Vec<NodeSeen>, StoreError>;
+
+    /// The jobs with samples that the question asks for, most samples first; its dimensions do not matter.
+    ///
+    /// # Errors
+    /// As [`Store::usage`].
+    fn jobs(&self, question: &Question) -> Result<Vec<JobSeen>, StoreError>;
+
+    /// Makes old times coarser, in at most `steps` steps, each of which survives on its own. `now` is nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// What the system refuses; steps done before stay done.
+    fn retain(&mut self, now: Nanos, steps: usize) -> Result<Retained, StoreError>;
+}

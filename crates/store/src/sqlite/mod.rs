@@ -1,0 +1,203 @@
+//! A store in one file of `SQLite`, for one machine and small clusters.
+//!
+//! Owns opening the file and that every error names it. Slices of time and node are what everything hangs on (docs/store.md).
+//! The journal is a write-ahead log with `synchronous = NORMAL`: what was acknowledged survives the death of the process at any
+//! moment; when the machine dies, what came since the last checkpoint may be missing, but the file stays whole
+//! (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
+
+mod ask;
+mod lists;
+mod loss;
+mod put;
+mod retain;
+mod scan;
+mod series;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use talea_model::shares::Batch;
+use talea_model::{Bytes, Nanos};
+
+use crate::answer::{Answer, JobSeen, NodeSeen, Series};
+use crate::error::StoreError;
+use crate::question::{Question, Visible};
+use crate::{Put, Retained, Store};
+
+/// What files of ours carry in their header ("TALE").
+const APPLICATION: i64 = 0x5441_4c45;
+/// Each entry brings a file from the version before to its own; the first makes one.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const PAGE: u64 = 4096;
+
+pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
+pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);
+
+/// How a file is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Length of the finest slices; shorter batches are summed up in them. 0 keeps each batch's own interval. Decided when the file
+    /// is made; at most an hour.
+    pub slice: Nanos,
+    /// How old fine slices become before they are merged into hours, without addresses and cores.
+    pub fine_for: Nanos,
+    /// How old hours become before they are merged into days, which are kept for ever.
+    pub hours_for: Nanos,
+    /// Most bytes of the file, without its log; absent for as much as there is room.
+    pub most: Option<Bytes>,
+    /// How long to wait for another process that writes.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            slice: Nanos(HOUR.0 / 6),
+            fine_for: Nanos(7 * DAY.0),
+            hours_for: Nanos(90 * DAY.0),
+            most: None,
+            patience: Duration::from_secs(10),
+        }
+    }
+}
+
+/// An open file.
+#[derive(Debug)]
+pub struct Sqlite {
+    connection: Connection,
+    path: PathBuf,
+    options: Options,
+}
+
+impl Sqlite {
+    /// Opens a file to write and read, and makes it if it is missing.
+    ///
+    /// # Errors
+    /// A file that is not ours, is of a later version, or cannot be written.
+    pub fn open(path: &Path, options: &Options) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        Self::connect(path, flags, options).and_then(|mut store| {
+            let path = store.path.clone();
+            store.prepare().map_err(|error| StoreError::of(error, &path))?;
+            Ok(store)
+        })
+    }
+
+    /// Opens a file that exists, to read only; another process may write to it meanwhile.
+    ///
+    /// # Errors
+    /// As [`Sqlite::open`], and a file that is missing.
+    pub fn open_to_read(path: &Path, options: &Options) -> Result<Self, StoreError> {
+        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, options)
+    }
+
+    fn connect(path: &Path, flags: OpenFlags, options: &Options) -> Result<Self, StoreError> {
+        // Without the flag for URIs: a path is a path, whatever is in it.
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let failed = |error| StoreError::of(error, path);
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        connection.busy_timeout(options.patience).map_err(failed)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        let store = Self { connection, path: path.to_owned(), options: *options };
+        let version = store.pragma("user_version").map_err(failed)?;
+        let tables: i64 = store
+            .connection
+            .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
+            .map_err(failed)?;
+        let ours = store.pragma("application_id").map_err(failed)? == APPLICATION;
+        let empty =
+            tables == 0 && version == 0 && !flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY);
+        if !ours && !empty {
+            return Err(StoreError::NotAStore { path: store.path });
+        }
+        let newest = MIGRATIONS.len() as i64;
+        if version > newest {
+            return Err(StoreError::Newer { found: version, newest, path: store.path });
+        }
+        Ok(store)
+    }
+
+    fn pragma(&self, name: &str) -> rusqlite::Result<i64> {
+        self.connection.pragma_query_value(None, name, |row| row.get(0))
+    }
+
+    /// Sets the file up for writing, and brings it to this build's version.
+    fn prepare(&mut self) -> rusqlite::Result<()> {
+        let connection = &mut self.connection;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        // 64 MiB, in KiB: the pages that the last slices of a thousand nodes lie in.
+        connection.pragma_update(None, "cache_size", -65_536)?;
+        connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+        if let Some(most) = self.options.most {
+            connection.pragma_update(None, "max_page_count", (most.0 / PAGE).max(64) as i64)?;
+        }
+        let change =
+            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        // Again, now that nobody else can change it.
+        let version: i64 = change.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        for migration in MIGRATIONS.iter().skip(version.max(0) as usize) {
+            change.execute_batch(migration)?;
+        }
+        if version < MIGRATIONS.len() as i64 {
+            change.pragma_update(None, "application_id", APPLICATION)?;
+            change.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+        }
+        let slice = self.options.slice.0.min(HOUR.0) as i64;
+        change.execute("INSERT OR IGNORE INTO setting VALUES('slice', ?1)", [slice])?;
+        let kept: i64 =
+            change.query_row("SELECT value FROM setting WHERE name = 'slice'", [], |row| {
+                row.get(0)
+            })?;
+        change.commit()?;
+        self.options.slice = Nanos(kept.max(0) as u64);
+        Ok(())
+    }
+
+    /// How `SQLite` would find the rows of a question.
+    #[cfg(test)]
+    pub(crate) fn plan(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
+        let scan = scan::Scan::of(&self.connection, question)?;
+        let sql = format!("EXPLAIN QUERY PLAN SELECT sum(r.samples) {}", scan.shares());
+        let mut explain = self.connection.prepare(&sql)?;
+        let values = rusqlite::params_from_iter(scan.values());
+        explain.query_map(values, |row| row.get(3))?.collect()
+    }
+
+    fn named<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+        result.map_err(|error| StoreError::of(error, &self.path))
+    }
+}
+
+impl Store for Sqlite {
+    fn put_all(&mut self, batches: &[Batch]) -> Result<Vec<Put>, StoreError> {
+        batches.iter().try_for_each(crate::check)?;
+        let put = put::all(&mut self.connection, self.options.slice, batches);
+        self.named(put)
+    }
+
+    fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
+        question.check()?;
+        self.named(ask::usage(&self.connection, question))
+    }
+
+    fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {
+        question.check_series(step)?;
+        self.named(series::series(&self.connection, question, step))
+    }
+
+    fn nodes(&self, visible: Visible) -> Result<Vec<NodeSeen>, StoreError> {
+        self.named(lists::nodes(&self.connection, visible))
+    }
+
+    fn jobs(&self, question: &Question) -> Result<Vec<JobSeen>, StoreError> {
+        question.check()?;
+        self.named(lists::jobs(&self.connection, question))
+    }
+
+    fn retain(&mut self, now: Nanos, steps: usize) -> Result<Retained, StoreError> {
+        let retained = retain::retain(&mut self.connection, &self.options, now, steps);
+        self.named(retained)
+    }
+}

@@ -1,0 +1,203 @@
+//! Which rows a question is about, as SQL with everything from outside bound.
+//!
+//! Owns the way to them: by the table that leaves the fewest slices, job before user before module before node before time. Who may see
+//! what is decided here and nowhere else: for a user every scan goes through that user's rows. `SQLite` is told the order of
+//! tables (`CROSS JOIN`), since it would guess without statistics.
+
+use rusqlite::Connection;
+use rusqlite::types::Value as Bound;
+
+use crate::question::{Question, Text, Visible};
+use crate::sqlite::DAY;
+use crate::sqlite::put::number_of_activity;
+
+/// The rows of a question: `s` is the slice, `r` the share.
+#[derive(Debug)]
+pub(super) struct Scan {
+    from: String,
+    join: &'static str,
+    on_slices: String,
+    on_rows: String,
+    values: Vec<Bound>,
+    slice_values: usize,
+}
+
+impl Scan {
+    /// The rows that pass the question's filters.
+    pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Result<Self> {
+        let mut scan = Self::empty();
+        let user = match question.visible {
+            Visible::All => question.user,
+            Visible::User(user) => Some(user),
+        };
+        let modules = |text: &Option<Text>| -> rusqlite::Result<Option<String>> {
+            text.as_ref()
+                .map(|text| ids(connection, "SELECT id, path FROM module", text))
+                .transpose()
+        };
+        let (executables, libraries) =
+            (modules(&question.executable)?, modules(&question.library)?);
+        if let Some(job) = &question.job {
+            let jobs = ids(connection, "SELECT id, name FROM job", job)?;
+            scan.from = "job_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+            scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
+            scan.on_slices = format!("a.job IN {}", scan.list(jobs));
+            if let Some(user) = user {
+                let user = scan.bind(i64::from(user));
+                scan.also(&format!("a.user = {user}"));
+            }
+        } else if let Some(user) = user {
+            scan.through_user(user);
+        } else if let Some(modules) = executables.clone().or_else(|| libraries.clone()) {
+            scan.from = "module_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+            scan.join = if executables.is_some() {
+                "r.slice = s.id AND r.executable = a.module"
+            } else {
+                "r.slice = s.id AND r.library = a.module"
+            };
+            scan.on_slices = format!("a.module IN {}", scan.list(modules));
+        } else if question.node.is_some() {
+            scan.from = "slice s INDEXED BY slice_node".to_owned();
+        }
+        scan.time(question);
+        if let Some(node) = &question.node {
+            let nodes = ids(connection, "SELECT id, name FROM node", node)?;
+            let nodes = scan.list(nodes);
+            scan.also(&format!("s.node IN {nodes}"));
+        }
+        scan.slice_values = scan.values.len();
+        if let (Visible::User(_), Some(user)) = (question.visible, question.user) {
+            // Somebody else's, and visible to nobody but them and operators.
+            let user = scan.bind(i64::from(user));
+            scan.rows(&format!("r.user = {user}"));
+        }
+        for (column, list) in [("r.executable", executables), ("r.library", libraries)] {
+            if let Some(list) = list {
+                let list = scan.list(list);
+                scan.rows(&format!("{column} IN {list}"));
+            }
+        }
+        if let Some(phase) = &question.phase {
+            let phases = ids(connection, "SELECT id, name FROM phase", phase)?;
+            let phases = scan.list(phases);
+            scan.rows(&format!("r.phase IN {phases}"));
+        }
+        let activity = question.activity.map(number_of_activity);
+        for (column, number) in [("r.core", question.core.map(i64::from)), ("r.activity", activity)]
+        {
+            if let Some(number) = number {
+                let number = scan.bind(number);
+                scan.rows(&format!("{column} = {number}"));
+            }
+        }
+        Ok(scan)
+    }
+
+    /// Everything of the question's time that may be seen. What of it is in [`Scan::whole`].
+    pub(super) fn of_time(question: &Question) -> Self {
+        let mut scan = Self::empty();
+        if let Visible::User(user) = question.visible {
+            scan.through_user(user);
+        }
+        scan.time(question);
+        scan.slice_values = scan.values.len();
+        scan
+    }
+
+    /// The table that has the sums of [`Scan::of_time`].
+    pub(super) fn whole(question: &Question) -> &'static str {
+        match question.visible {
+            Visible::All => "s",
+            Visible::User(_) => "a",
+        }
+    }
+
+    fn empty() -> Self {
+        Self {
+            from: "slice s INDEXED BY slice_time".to_owned(),
+            join: "r.slice = s.id",
+            on_slices: String::new(),
+            on_rows: String::new(),
+            values: Vec::new(),
+            slice_values: 0,
+        }
+    }
+
+    fn through_user(&mut self, user: u32) {
+        self.from = "user_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+        self.join = "r.slice = s.id AND r.user = a.user";
+        let user = self.bind(i64::from(user));
+        self.also(&format!("a.user = {user}"));
+    }
+
+    fn time(&mut self, question: &Question) {
+        let [from, to] = [question.from, question.to].map(|at| at.0.min(i64::MAX as u64) as i64);
+        // No slice is longer than two days, so that the index has a lower end too.
+        let [low, from, to] =
+            [from.saturating_sub(2 * DAY.0 as i64), from, to].map(|at| self.bind(at));
+        self.also(&format!(
+            "s.level IN (0, 1, 2) AND s.begin >= {low} AND s.begin < {to} AND s.begin + s.width > {from}"
+        ));
+    }
+
+    /// The place of a value that is bound.
+    pub(super) fn bind(&mut self, value: impl Into<Bound>) -> String {
+        self.values.push(value.into());
+        format!("?{}", self.values.len())
+    }
+
+    fn list(&mut self, ids: String) -> String {
+        format!("(SELECT value FROM json_each({}))", self.bind(ids))
+    }
+
+    fn also(&mut self, condition: &str) {
+        if !self.on_slices.is_empty() {
+            self.on_slices.push_str(" AND ");
+        }
+        self.on_slices.push_str(condition);
+    }
+
+    fn rows(&mut self, condition: &str) {
+        self.on_rows.push_str(" AND ");
+        self.on_rows.push_str(condition);
+    }
+
+    /// `FROM` to `WHERE` of the slices alone.
+    pub(super) fn slices(&self) -> String {
+        format!("FROM {} WHERE {}", self.from, self.on_slices)
+    }
+
+    /// `FROM` to `WHERE` of the shares.
+    pub(super) fn shares(&self) -> String {
+        let Self { from, join, on_slices, on_rows, .. } = self;
+        format!("FROM {from} CROSS JOIN share r ON {join} WHERE {on_slices}{on_rows}")
+    }
+
+    /// What is bound in [`Scan::slices`].
+    pub(super) fn slice_values(&self) -> &[Bound] {
+        &self.values[..self.slice_values]
+    }
+
+    /// What is bound in [`Scan::shares`], and after it.
+    pub(super) fn values(&self) -> &[Bound] {
+        &self.values
+    }
+}
+
+/// Ids of the names that a text asks for, as a JSON array: one bound value however many they are.
+fn ids(connection: &Connection, all: &'static str, text: &Text) -> rusqlite::Result<String> {
+    let mut select = connection.prepare_cached(all)?;
+    let mut rows = select.query([])?;
+    let mut list = String::from("[");
+    while let Some(row) = rows.next()? {
+        let name = row.get_ref(1)?;
+        if name.as_str().is_ok_and(|name| text.matches(name)) {
+            if list.len() > 1 {
+                list.push(',');
+            }
+            list.push_str(&row.get::<_, i64>(0)?.to_string());
+        }
+    }
+    list.push(']');
+    Ok(list)
+}

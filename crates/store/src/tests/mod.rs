@@ -1,0 +1,304 @@
+//! `SQLite` against the oracle, and files that are not as they should be.
+
+pub(crate) mod made;
+
+use std::path::Path;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use talea_model::shares::{Batch, Job, Share};
+use talea_model::{Bytes, Nanos};
+use tempfile::TempDir;
+
+use crate::oracle::Oracle;
+use crate::sqlite::{DAY, HOUR, Options, Sqlite};
+use crate::{Dimension, Put, Question, Store, StoreError, Text, Value, Visible};
+use made::{START, batch, batches, question};
+
+fn options(slice: u64) -> Options {
+    Options {
+        slice: Nanos(slice),
+        fine_for: Nanos(DAY.0),
+        hours_for: Nanos(2 * DAY.0),
+        patience: Duration::ZERO,
+        ..Options::default()
+    }
+}
+
+fn store(options: &Options) -> (TempDir, Sqlite) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&folder.path().join("t.db"), options).unwrap();
+    (folder, store)
+}
+
+fn slices() -> impl Strategy<Value = u64> {
+    prop::sample::select(vec![0, HOUR.0 / 6, HOUR.0])
+}
+
+fn whole(visible: Visible) -> Question {
+    Question::of(visible, Nanos(0), Nanos(i64::MAX as u64))
+}
+
+/// Both stores answer the same.
+fn agree(sqlite: &Sqlite, oracle: &Oracle, asked: &Question, step: u64) {
+    assert_eq!(sqlite.usage(asked).unwrap(), oracle.usage(asked).unwrap());
+    let step = Nanos(step);
+    assert_eq!(sqlite.series(asked, step).unwrap(), oracle.series(asked, step).unwrap());
+    assert_eq!(sqlite.nodes(asked.visible).unwrap(), oracle.nodes(asked.visible).unwrap());
+    assert_eq!(sqlite.jobs(asked).unwrap(), oracle.jobs(asked).unwrap());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn as_the_oracle(
+        batches in batches(),
+        more in batches(),
+        asked in prop::collection::vec(question(), 4),
+        slice in slices(),
+        step in prop::sample::select(vec![HOUR.0, HOUR.0 / 4, DAY.0, 1_000_000_007 * 600]),
+        days in 0_u64..6,
+    ) {
+        let options = options(slice);
+        let (_folder, mut sqlite) = store(&options);
+        let mut oracle = Oracle::new(options);
+        prop_assert_eq!(sqlite.put_all(&batches).unwrap(), oracle.put_all(&batches).unwrap());
+        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+        let now = Nanos(START + days * DAY.0);
+        sqlite.retain(now, usize::MAX).unwrap();
+        oracle.retain(now, usize::MAX).unwrap();
+        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+        // Late ones, and those sent again.
+        prop_assert_eq!(sqlite.put_all(&more).unwrap(), oracle.put_all(&more).unwrap());
+        prop_assert!(sqlite.put_all(&batches).unwrap().iter().all(|&put| put == Put::Already));
+        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+    }
+
+    #[test]
+    fn order_and_repetition_change_nothing(
+        batches in batches(),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 30),
+        asked in question(),
+        slice in slices(),
+    ) {
+        let mut once: Vec<Batch> = Vec::new();
+        for batch in batches {
+            if once.iter().all(|other| other.id != batch.id) {
+                once.push(batch);
+            }
+        }
+        let (_a, mut straight) = store(&options(slice));
+        straight.put_all(&once).unwrap();
+        let (_b, mut wild) = store(&options(slice));
+        if !once.is_empty() {
+            for place in order {
+                wild.put(&once[place.index(once.len())]).unwrap();
+            }
+        }
+        wild.put_all(&once).unwrap();
+        prop_assert_eq!(straight.usage(&asked).unwrap(), wild.usage(&asked).unwrap());
+    }
+
+    #[test]
+    fn sums_stay_when_times_become_coarser(
+        batches in batches(),
+        slice in slices(),
+        steps in 1_usize..4,
+        days in 0_u64..8,
+    ) {
+        let (_folder, mut store) = store(&options(slice));
+        store.put_all(&batches).unwrap();
+        let now = Nanos(START + days * DAY.0);
+        let by = [Dimension::User, Dimension::Job, Dimension::Executable, Dimension::Library, Dimension::Phase];
+        let sums = |store: &Sqlite| {
+            let asked = Question { by: by.to_vec(), ..whole(Visible::All) };
+            let answer = store.usage(&asked).unwrap();
+            let totals = answer.totals;
+            (answer.rows, totals.all_samples, totals.all_core_seconds, store.jobs(&asked).unwrap().len())
+        };
+        let before = sums(&store);
+        while store.retain(now, steps).unwrap().more {
+            prop_assert_eq!(&sums(&store), &before);
+        }
+        prop_assert_eq!(&sums(&store), &before);
+        prop_assert_eq!(store.retain(now, 1).unwrap(), crate::Retained::default());
+    }
+}
+
+#[test]
+fn users_see_nothing_of_others() {
+    let (_folder, mut store) = store(&options(0));
+    let mut shared = batch("n1", 0, 0);
+    shared.jobs.push(Job { id: "4712".to_owned(), user: Some(7) });
+    let other = Share { job: Some(1), user: Some(7), core: 2, ..shared.shares[0].clone() };
+    // A process of user 7 inside the first job: the time is the job's.
+    let guest = Share { user: Some(7), core: 3, ..shared.shares[0].clone() };
+    shared.shares.extend([other, guest]);
+    store.put(&shared).unwrap();
+    store.put(&batch("n2", 0, 0)).unwrap();
+    let asked = Question { by: vec![Dimension::Job, Dimension::Node], ..whole(Visible::User(7)) };
+    let answer = store.usage(&asked).unwrap();
+    assert_eq!(answer.rows.len(), 1);
+    assert_eq!(answer.rows[0].key, ["4712", "n1"].map(|name| Value::Text(name.to_owned())));
+    assert_eq!((answer.totals.all_samples, answer.totals.samples), (10, 10));
+    for foreign in [
+        Question { job: Some(Text::Is("4711".to_owned())), ..asked.clone() },
+        Question { job: Some(Text::Like("4711*".to_owned())), ..asked.clone() },
+        Question { user: Some(1000), ..asked.clone() },
+        Question { node: Some(Text::Is("n2".to_owned())), ..asked.clone() },
+    ] {
+        let answer = store.usage(&foreign).unwrap();
+        assert_eq!((answer.groups, answer.totals.samples, answer.totals.all_samples), (0, 0, 10));
+        assert_eq!(store.jobs(&foreign).unwrap(), []);
+        assert!(store.series(&foreign, DAY).is_err(), "292 years of days are too many");
+    }
+    let nodes = store.nodes(Visible::User(7)).unwrap();
+    assert_eq!(nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["n1"]);
+    // Time of the job's idle cores is its owner's.
+    let waiting = Question { by: vec![Dimension::Activity], ..whole(Visible::User(1000)) };
+    let samples: Vec<u64> =
+        store.usage(&waiting).unwrap().rows.iter().map(|row| row.samples).collect();
+    assert_eq!(samples, [30, 20]);
+}
+
+#[test]
+fn sums_of_any_size() {
+    let (_folder, mut store) = store(&options(HOUR.0));
+    for number in 0..4 {
+        let mut much = batch("n", 0, number);
+        much.shares.iter_mut().for_each(|share| share.samples = u64::MAX);
+        store.put(&much).unwrap();
+    }
+    let answer = store.usage(&whole(Visible::All)).unwrap();
+    assert_eq!(answer.totals.samples, u64::MAX);
+    assert!(answer.totals.core_seconds > 1e9);
+    store.retain(Nanos(START + 100 * DAY.0), 1000).unwrap();
+    assert!(store.usage(&whole(Visible::All)).unwrap().totals.samples > 1 << 62);
+}
+
+#[test]
+fn batches_that_make_no_sense_are_refused_whole() {
+    let (_folder, mut store) = store(&options(0));
+    let mut late = batch("n", 0, 1);
+    late.end = Nanos(u64::MAX);
+    let mut long = batch("n", 0, 2);
+    long.end = Nanos(long.begin.0 + DAY.0 + 1);
+    let mut index = batch("n", 0, 3);
+    index.shares[0].library = Some(2);
+    let named = batch(&"n".repeat(5000), 0, 4);
+    let counted = batch("n", u64::MAX, 5);
+    for wrong in [late, long, index, named, counted] {
+        let error = store.put_all(&[batch("n", 0, 0), wrong]).unwrap_err();
+        assert!(matches!(error, StoreError::Batch { .. }), "{error}");
+    }
+    assert_eq!(store.usage(&whole(Visible::All)).unwrap().groups, 0);
+    assert_eq!(store.put(&batch("n", 0, 0)).unwrap(), Put::New);
+}
+
+#[test]
+fn questions_that_cannot_be_meant() {
+    let (_folder, store) = store(&options(0));
+    let asked = whole(Visible::All);
+    let said = |asked: Question| store.usage(&asked).unwrap_err().to_string();
+    let twice = vec![Dimension::Job, Dimension::Job];
+    insta::assert_snapshot!(
+        [
+            said(Question { to: Nanos(0), ..asked.clone() }),
+            said(Question { limit: 100_001, ..asked.clone() }),
+            said(Question { by: twice, ..asked.clone() }),
+            store.series(&asked, Nanos(0)).unwrap_err().to_string(),
+            store.series(&asked, Nanos(1)).unwrap_err().to_string(),
+        ]
+        .join("\n")
+    );
+}
+
+fn refused(path: &Path, options: &Options) -> String {
+    let folder = path.parent().unwrap().display().to_string();
+    Sqlite::open(path, options).unwrap_err().to_string().replace(&folder, "FOLDER")
+}
+
+#[test]
+fn files_that_are_none_of_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let options = options(0);
+    std::fs::write(path("text"), "no database, but long enough to be taken for one\n".repeat(100))
+        .unwrap();
+    let foreign = rusqlite::Connection::open(path("foreign")).unwrap();
+    foreign.execute_batch("CREATE TABLE t(x); INSERT INTO t VALUES(1);").unwrap();
+    drop(foreign);
+    drop(Sqlite::open(&path("newer"), &options).unwrap());
+    let newer = rusqlite::Connection::open(path("newer")).unwrap();
+    newer.pragma_update(None, "user_version", 2).unwrap();
+    drop(newer);
+    let missing = folder.path().join("no/such/folder/t.db");
+    assert!(matches!(Sqlite::open(&missing, &options), Err(StoreError::Open { .. })));
+    assert!(matches!(
+        Sqlite::open_to_read(&path("missing"), &options),
+        Err(StoreError::Open { .. })
+    ));
+    insta::assert_snapshot!(
+        ["text", "foreign", "newer"].map(|name| refused(&path(name), &options)).join("\n")
+    );
+    assert!(std::fs::read_to_string(path("text")).unwrap().starts_with("no database"));
+}
+
+#[test]
+fn a_file_that_may_not_grow() {
+    let most = Some(Bytes(400_000));
+    let (_folder, mut store) = store(&Options { most, ..options(0) });
+    let mut put = Vec::new();
+    let error = loop {
+        let mut batch = batch("n", 0, put.len() as u64);
+        batch.modules[0].path = format!("{}{}", "x".repeat(4000), put.len());
+        match store.put(&batch) {
+            Ok(_) => put.push(batch),
+            Err(error) => break error,
+        }
+        assert!(put.len() < 1000);
+    };
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    // What was acknowledged is there, and the rest is not.
+    assert!(store.put_all(&put).unwrap().iter().all(|&put| put == Put::Already));
+    let answer = store.usage(&whole(Visible::All)).unwrap();
+    assert_eq!(answer.totals.samples, 20 * put.len() as u64);
+}
+
+#[test]
+fn a_reader_beside_the_writer() {
+    let (folder, mut store) = store(&options(0));
+    let path = folder.path().join("t.db");
+    let reader = Sqlite::open_to_read(&path, &options(0)).unwrap();
+    store.put(&batch("n", 0, 0)).unwrap();
+    assert_eq!(reader.usage(&whole(Visible::All)).unwrap().totals.samples, 20);
+    let mut reader = reader;
+    assert!(matches!(reader.put(&batch("n", 0, 1)), Err(StoreError::ReadOnly { .. })));
+    // Another writer waits its turn, and not for ever.
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(matches!(store.put(&batch("n", 0, 1)), Err(StoreError::Busy { .. })));
+}
+
+#[test]
+fn what_is_looked_at() {
+    // The plans that questions rely on: no scan of all shares where an index leads to them.
+    let (folder, mut store) = store(&options(0));
+    store.put(&batch("n", 0, 0)).unwrap();
+    let path = folder.path().join("t.db");
+    assert!(path.exists());
+    let names = ["job", "user", "library", "node"];
+    let filters = [
+        Question { job: Some(Text::Is("4711".to_owned())), ..whole(Visible::All) },
+        whole(Visible::User(1000)),
+        Question { library: Some(Text::Like("*libm*".to_owned())), ..whole(Visible::All) },
+        Question { node: Some(Text::Is("n".to_owned())), ..whole(Visible::All) },
+    ];
+    let plans: Vec<String> = names
+        .iter()
+        .zip(filters)
+        .map(|(name, asked)| format!("{name}:\n{}", store.plan(&asked).unwrap().join("\n")))
+        .collect();
+    insta::assert_snapshot!(plans.join("\n"));
+}
