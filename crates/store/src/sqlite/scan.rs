@@ -14,7 +14,7 @@ use crate::sqlite::put::number_of_activity;
 /// The rows of a question: `s` is the slice, `r` the share.
 #[derive(Debug)]
 pub(super) struct Scan {
-    from: String,
+    from: &'static str,
     join: &'static str,
     on_slices: String,
     on_rows: String,
@@ -39,7 +39,7 @@ impl Scan {
             (modules(&question.executable)?, modules(&question.library)?);
         if let Some(job) = &question.job {
             let jobs = ids(connection, "SELECT id, name FROM job", job)?;
-            scan.from = "job_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+            scan.from = "job_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
             scan.on_slices = format!("a.job IN {}", scan.list(jobs));
             if let Some(user) = user {
@@ -49,7 +49,7 @@ impl Scan {
         } else if let Some(user) = user {
             scan.through_user(user);
         } else if let Some(modules) = executables.clone().or_else(|| libraries.clone()) {
-            scan.from = "module_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+            scan.from = "module_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = if executables.is_some() {
                 "r.slice = s.id AND r.executable = a.module"
             } else {
@@ -57,7 +57,7 @@ impl Scan {
             };
             scan.on_slices = format!("a.module IN {}", scan.list(modules));
         } else if question.node.is_some() {
-            scan.from = "slice s INDEXED BY slice_node".to_owned();
+            scan.from = "slice s INDEXED BY slice_node";
         }
         scan.time(question);
         if let Some(node) = &question.node {
@@ -114,7 +114,7 @@ impl Scan {
 
     fn empty() -> Self {
         Self {
-            from: "slice s INDEXED BY slice_time".to_owned(),
+            from: "slice s INDEXED BY slice_time",
             join: "r.slice = s.id",
             on_slices: String::new(),
             on_rows: String::new(),
@@ -124,7 +124,7 @@ impl Scan {
     }
 
     fn through_user(&mut self, user: u32) {
-        self.from = "user_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+        self.from = "user_at a CROSS JOIN slice s ON s.id = a.slice";
         self.join = "r.slice = s.id AND r.user = a.user";
         let user = self.bind(i64::from(user));
         self.also(&format!("a.user = {user}"));

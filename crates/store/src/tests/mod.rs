@@ -64,15 +64,21 @@ proptest! {
         let (_folder, mut sqlite) = store(&options);
         let mut oracle = Oracle::new(options);
         prop_assert_eq!(sqlite.put_all(&batches).unwrap(), oracle.put_all(&batches).unwrap());
-        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+        for asked in &asked {
+            agree(&sqlite, &oracle, asked, step);
+        }
         let now = Nanos(START + days * DAY.0);
         sqlite.retain(now, usize::MAX).unwrap();
         oracle.retain(now, usize::MAX).unwrap();
-        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+        for asked in &asked {
+            agree(&sqlite, &oracle, asked, step);
+        }
         // Late ones, and those sent again.
         prop_assert_eq!(sqlite.put_all(&more).unwrap(), oracle.put_all(&more).unwrap());
         prop_assert!(sqlite.put_all(&batches).unwrap().iter().all(|&put| put == Put::Already));
-        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+        for asked in &asked {
+            agree(&sqlite, &oracle, asked, step);
+        }
     }
 
     #[test]
