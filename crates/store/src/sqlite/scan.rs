@@ -4,9 +4,10 @@
 //! what is decided here and nowhere else: for a user every scan goes through that user's rows. `SQLite` is told the order of
 //! tables (`CROSS JOIN`), since it would guess without statistics.
 
-use rusqlite::Connection;
 use rusqlite::types::Value as Bound;
+use rusqlite::{Connection, params_from_iter};
 
+use crate::arrival::cut;
 use crate::question::{Question, Text, Visible};
 use crate::sqlite::DAY;
 use crate::sqlite::put::number_of_activity;
@@ -31,14 +32,12 @@ impl Scan {
             Visible::User(user) => Some(user),
         };
         let modules = |text: &Option<Text>| -> rusqlite::Result<Option<String>> {
-            text.as_ref()
-                .map(|text| ids(connection, "SELECT id, path FROM module", text))
-                .transpose()
+            text.as_ref().map(|text| ids(connection, &MODULES, text)).transpose()
         };
         let (executables, libraries) =
             (modules(&question.executable)?, modules(&question.library)?);
         if let Some(job) = &question.job {
-            let jobs = ids(connection, "SELECT id, name FROM job", job)?;
+            let jobs = ids(connection, &JOBS, job)?;
             scan.from = "job_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
             scan.on_slices = format!("a.job IN {}", scan.list(jobs));
@@ -61,7 +60,7 @@ impl Scan {
         }
         scan.time(question);
         if let Some(node) = &question.node {
-            let nodes = ids(connection, "SELECT id, name FROM node", node)?;
+            let nodes = ids(connection, &NODES, node)?;
             let nodes = scan.list(nodes);
             scan.also(&format!("s.node IN {nodes}"));
         }
@@ -78,7 +77,7 @@ impl Scan {
             }
         }
         if let Some(phase) = &question.phase {
-            let phases = ids(connection, "SELECT id, name FROM phase", phase)?;
+            let phases = ids(connection, &PHASES, phase)?;
             let phases = scan.list(phases);
             scan.rows(&format!("r.phase IN {phases}"));
         }
@@ -184,14 +183,34 @@ impl Scan {
     }
 }
 
+/// Where names of a kind are, all of them and by name.
+struct Names {
+    all: &'static str,
+    one: &'static str,
+}
+
+const NODES: Names =
+    Names { all: "SELECT id, name FROM node", one: "SELECT id, name FROM node WHERE name = ?1" };
+const JOBS: Names =
+    Names { all: "SELECT id, name FROM job", one: "SELECT id, name FROM job WHERE name = ?1" };
+const MODULES: Names = Names {
+    all: "SELECT id, path FROM module",
+    one: "SELECT id, path FROM module WHERE path = ?1",
+};
+const PHASES: Names =
+    Names { all: "SELECT id, name FROM phase", one: "SELECT id, name FROM phase WHERE name = ?1" };
+
 /// Ids of the names that a text asks for, as a JSON array: one bound value however many they are.
-fn ids(connection: &Connection, all: &'static str, text: &Text) -> rusqlite::Result<String> {
-    let mut select = connection.prepare_cached(all)?;
-    let mut rows = select.query([])?;
+fn ids(connection: &Connection, names: &Names, text: &Text) -> rusqlite::Result<String> {
+    let (sql, bound) = match text {
+        Text::Is(name) => (names.one, Some(cut(name))),
+        Text::Like(_) => (names.all, None),
+    };
+    let mut select = connection.prepare_cached(sql)?;
+    let mut rows = select.query(params_from_iter(bound))?;
     let mut list = String::from("[");
     while let Some(row) = rows.next()? {
-        let name = row.get_ref(1)?;
-        if name.as_str().is_ok_and(|name| text.matches(name)) {
+        if row.get_ref(1)?.as_str().is_ok_and(|name| text.matches(name)) {
             if list.len() > 1 {
                 list.push(',');
             }
