@@ -40,9 +40,8 @@ mod tests {
     fn slow(pattern: &[char], name: &[char]) -> bool {
         match (pattern.split_first(), name.split_first()) {
             (None, None) => true,
-            (None, Some(_)) => false,
             (Some(('*', rest)), _) => (0..=name.len()).any(|taken| slow(rest, &name[taken..])),
-            (Some(_), None) => false,
+            (None, Some(_)) | (Some(_), None) => false,
             (Some((c, pattern)), Some((n, name))) => (*c == '?' || c == n) && slow(pattern, name),
         }
     }

@@ -32,7 +32,7 @@ pub use answer::{Answer, JobSeen, NodeSeen, Point, Row, Series, Totals, Value};
 pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, check};
 pub use error::StoreError;
 pub use proportion::{Proportion, Z};
-pub use question::{Dimension, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
+pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
 
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

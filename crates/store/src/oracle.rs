@@ -57,7 +57,7 @@ impl Oracle {
             return Put::Already;
         }
         let slice = self.options.slice.0;
-        let begin = if slice == 0 { batch.begin.0 } else { batch.begin.0 / slice * slice };
+        let begin = batch.begin.0 - batch.begin.0.checked_rem(slice).unwrap_or(0);
         let key = Slice { node: node.clone(), level: 0, begin };
         let width = self.widths.entry(key.clone()).or_default();
         *width = (*width).max(slice).max(batch.end.0 - batch.begin.0);

@@ -15,6 +15,8 @@ use crate::glob;
 pub const MOST_ROWS: usize = 100_000;
 /// Most steps of a series.
 pub const MOST_POINTS: u64 = 20_000;
+/// Most figures of a series: steps times the question's limit.
+pub const MOST_FIGURES: u64 = 5_000_000;
 
 /// A question. Filters that are absent let everything through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,6 +159,13 @@ impl Question {
         if points.is_none_or(|points| points > MOST_POINTS) {
             let why =
                 format!("step of {} ns, expected at most {MOST_POINTS} steps and not 0", step.0);
+            return Err(StoreError::Question { why });
+        }
+        let figures = points.unwrap_or(0).saturating_add(1).saturating_mul(self.limit as u64);
+        if figures > MOST_FIGURES {
+            let why = format!(
+                "series of {figures} figures, expected steps times limit to be at most {MOST_FIGURES}"
+            );
             return Err(StoreError::Question { why });
         }
         Ok(())

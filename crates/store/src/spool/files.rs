@@ -119,8 +119,7 @@ impl Files {
             .and_then(|file| file.take(size).read_to_end(&mut bytes))
             .map_err(|source| SpoolError::Io { source, path: path.clone() })?;
         let Ok(journal) = Journal::read(&bytes, KIND, &path) else { return Ok(None) };
-        let mut says =
-            Says { damaged: journal.gaps.iter().count() as u64, ..Says::default() };
+        let mut says = Says { damaged: journal.gaps.iter().count() as u64, ..Says::default() };
         for block in journal.blocks {
             if block.tag == DONE {
                 acknowledged.extend(numbers(block.bytes));

@@ -62,7 +62,6 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-
 fn newest(folder: &Path) -> Option<PathBuf> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|end| end == "spool")).max()
@@ -157,7 +156,7 @@ proptest! {
             damaged += told(&batch.gaps, GapKind::Damaged);
             spool.acknowledge(&batch.id).unwrap();
         }
-        prop_assert!(damaged >= 1 && damaged <= 2, "{damaged}");
+        prop_assert!((1..=2).contains(&damaged), "{damaged}");
     }
 }
 
@@ -199,7 +198,8 @@ fn files_of_others_stay() {
         fs::write(folder.path().join(name), "mine").unwrap();
     }
     // Not a journal, but where ours would be.
-    fs::write(folder.path().join("000000000003.spool"), "no journal, as long as a header at least").unwrap();
+    fs::write(folder.path().join("000000000003.spool"), "no journal, as long as a header at least")
+        .unwrap();
     let mut spool = Spool::open(folder.path(), Bytes(0)).unwrap();
     spool.append(&long(0, 0)).unwrap();
     let batch = spool.oldest().unwrap().unwrap();

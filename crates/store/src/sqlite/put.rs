@@ -53,10 +53,20 @@ pub(super) fn all(
 }
 
 fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Result<Put> {
-    let node = node(change, batch)?;
-    if !is_first(change, node, batch)? {
+    let node = change
+        .prepare_cached("SELECT id FROM node WHERE name = ?1")?
+        .query_row([&batch.id.node], |row| row.get(0))
+        .optional()?;
+    if let Some(node) = node
+        && !is_first(change, node, batch)?
+    {
         return Ok(Put::Already);
     }
+    let new = self::node(change, batch)?;
+    if node.is_none() {
+        is_first(change, new, batch)?;
+    }
+    let node = new;
     let begin = batch.begin.0 - batch.begin.0.checked_rem(slice.0).unwrap_or(0);
     let width = slice.max(batch.end - batch.begin).0;
     let all = batch.shares.iter().fold((0, 0), |mut sum, share| {

@@ -4,9 +4,10 @@
 //! what is decided here and nowhere else: for a user every scan goes through that user's rows. `SQLite` is told the order of
 //! tables (`CROSS JOIN`), since it would guess without statistics.
 
-use rusqlite::Connection;
 use rusqlite::types::Value as Bound;
+use rusqlite::{Connection, params_from_iter};
 
+use crate::arrival::cut;
 use crate::question::{Question, Text, Visible};
 use crate::sqlite::DAY;
 use crate::sqlite::put::number_of_activity;
@@ -14,7 +15,7 @@ use crate::sqlite::put::number_of_activity;
 /// The rows of a question: `s` is the slice, `r` the share.
 #[derive(Debug)]
 pub(super) struct Scan {
-    from: String,
+    from: &'static str,
     join: &'static str,
     on_slices: String,
     on_rows: String,
@@ -31,15 +32,13 @@ impl Scan {
             Visible::User(user) => Some(user),
         };
         let modules = |text: &Option<Text>| -> rusqlite::Result<Option<String>> {
-            text.as_ref()
-                .map(|text| ids(connection, "SELECT id, path FROM module", text))
-                .transpose()
+            text.as_ref().map(|text| ids(connection, &MODULES, text)).transpose()
         };
         let (executables, libraries) =
             (modules(&question.executable)?, modules(&question.library)?);
         if let Some(job) = &question.job {
-            let jobs = ids(connection, "SELECT id, name FROM job", job)?;
-            scan.from = "job_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+            let jobs = ids(connection, &JOBS, job)?;
+            scan.from = "job_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
             scan.on_slices = format!("a.job IN {}", scan.list(jobs));
             if let Some(user) = user {
@@ -49,7 +48,7 @@ impl Scan {
         } else if let Some(user) = user {
             scan.through_user(user);
         } else if let Some(modules) = executables.clone().or_else(|| libraries.clone()) {
-            scan.from = "module_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+            scan.from = "module_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = if executables.is_some() {
                 "r.slice = s.id AND r.executable = a.module"
             } else {
@@ -57,11 +56,11 @@ impl Scan {
             };
             scan.on_slices = format!("a.module IN {}", scan.list(modules));
         } else if question.node.is_some() {
-            scan.from = "slice s INDEXED BY slice_node".to_owned();
+            scan.from = "slice s INDEXED BY slice_node";
         }
         scan.time(question);
         if let Some(node) = &question.node {
-            let nodes = ids(connection, "SELECT id, name FROM node", node)?;
+            let nodes = ids(connection, &NODES, node)?;
             let nodes = scan.list(nodes);
             scan.also(&format!("s.node IN {nodes}"));
         }
@@ -78,7 +77,7 @@ impl Scan {
             }
         }
         if let Some(phase) = &question.phase {
-            let phases = ids(connection, "SELECT id, name FROM phase", phase)?;
+            let phases = ids(connection, &PHASES, phase)?;
             let phases = scan.list(phases);
             scan.rows(&format!("r.phase IN {phases}"));
         }
@@ -114,7 +113,7 @@ impl Scan {
 
     fn empty() -> Self {
         Self {
-            from: "slice s INDEXED BY slice_time".to_owned(),
+            from: "slice s INDEXED BY slice_time",
             join: "r.slice = s.id",
             on_slices: String::new(),
             on_rows: String::new(),
@@ -124,7 +123,7 @@ impl Scan {
     }
 
     fn through_user(&mut self, user: u32) {
-        self.from = "user_at a CROSS JOIN slice s ON s.id = a.slice".to_owned();
+        self.from = "user_at a CROSS JOIN slice s ON s.id = a.slice";
         self.join = "r.slice = s.id AND r.user = a.user";
         let user = self.bind(i64::from(user));
         self.also(&format!("a.user = {user}"));
@@ -184,14 +183,34 @@ impl Scan {
     }
 }
 
+/// Where names of a kind are, all of them and by name.
+struct Names {
+    all: &'static str,
+    one: &'static str,
+}
+
+const NODES: Names =
+    Names { all: "SELECT id, name FROM node", one: "SELECT id, name FROM node WHERE name = ?1" };
+const JOBS: Names =
+    Names { all: "SELECT id, name FROM job", one: "SELECT id, name FROM job WHERE name = ?1" };
+const MODULES: Names = Names {
+    all: "SELECT id, path FROM module",
+    one: "SELECT id, path FROM module WHERE path = ?1",
+};
+const PHASES: Names =
+    Names { all: "SELECT id, name FROM phase", one: "SELECT id, name FROM phase WHERE name = ?1" };
+
 /// Ids of the names that a text asks for, as a JSON array: one bound value however many they are.
-fn ids(connection: &Connection, all: &'static str, text: &Text) -> rusqlite::Result<String> {
-    let mut select = connection.prepare_cached(all)?;
-    let mut rows = select.query([])?;
+fn ids(connection: &Connection, names: &Names, text: &Text) -> rusqlite::Result<String> {
+    let (sql, bound) = match text {
+        Text::Is(name) => (names.one, Some(cut(name))),
+        Text::Like(_) => (names.all, None),
+    };
+    let mut select = connection.prepare_cached(sql)?;
+    let mut rows = select.query(params_from_iter(bound))?;
     let mut list = String::from("[");
     while let Some(row) = rows.next()? {
-        let name = row.get_ref(1)?;
-        if name.as_str().is_ok_and(|name| text.matches(name)) {
+        if row.get_ref(1)?.as_str().is_ok_and(|name| text.matches(name)) {
             if list.len() > 1 {
                 list.push(',');
             }

@@ -73,16 +73,14 @@ fn fill(
     let shares = scan.shares();
     let step = scan.bind(step);
     let parts = Keys::of(by);
-    let list =
-        |columns: &[String]| columns.iter().map(|column| format!(", {column}")).collect::<String>();
-    let numbers =
-        |from: usize, to: usize| (from..to).map(|place| format!(", {place}")).collect::<String>();
+    let list = |columns: Vec<String>| [vec![String::new()], columns].concat().join(", ");
+    let numbers = |from: usize, to: usize| list((from..to).map(|n| n.to_string()).collect());
     let sql = format!(
         "SELECT sum(g.a), sum(g.b), sum(g.c), sum(g.d), g.t{}
          FROM (SELECT s.begin - s.begin % {step} AS t{}, {} {shares} GROUP BY 1{}) g{}
          GROUP BY 5{}",
-        list(&parts.outer),
-        list(&parts.inner),
+        list(parts.outer),
+        list(parts.inner),
         halves("r"),
         numbers(2, 2 + by_columns(by)),
         parts.joins,

@@ -64,15 +64,21 @@ proptest! {
         let (_folder, mut sqlite) = store(&options);
         let mut oracle = Oracle::new(options);
         prop_assert_eq!(sqlite.put_all(&batches).unwrap(), oracle.put_all(&batches).unwrap());
-        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+        for asked in &asked {
+            agree(&sqlite, &oracle, asked, step);
+        }
         let now = Nanos(START + days * DAY.0);
         sqlite.retain(now, usize::MAX).unwrap();
         oracle.retain(now, usize::MAX).unwrap();
-        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+        for asked in &asked {
+            agree(&sqlite, &oracle, asked, step);
+        }
         // Late ones, and those sent again.
         prop_assert_eq!(sqlite.put_all(&more).unwrap(), oracle.put_all(&more).unwrap());
         prop_assert!(sqlite.put_all(&batches).unwrap().iter().all(|&put| put == Put::Already));
-        asked.iter().for_each(|asked| agree(&sqlite, &oracle, asked, step));
+        for asked in &asked {
+            agree(&sqlite, &oracle, asked, step);
+        }
     }
 
     #[test]
@@ -202,6 +208,7 @@ fn questions_that_cannot_be_meant() {
     let asked = whole(Visible::All);
     let said = |asked: Question| store.usage(&asked).unwrap_err().to_string();
     let twice = vec![Dimension::Job, Dimension::Job];
+    let long = Question { to: Nanos(10_000 * HOUR.0), ..asked.clone() };
     insta::assert_snapshot!(
         [
             said(Question { to: Nanos(0), ..asked.clone() }),
@@ -209,6 +216,7 @@ fn questions_that_cannot_be_meant() {
             said(Question { by: twice, ..asked.clone() }),
             store.series(&asked, Nanos(0)).unwrap_err().to_string(),
             store.series(&asked, Nanos(1)).unwrap_err().to_string(),
+            store.series(&long, Nanos(HOUR.0)).unwrap_err().to_string(),
         ]
         .join("\n")
     );
@@ -264,6 +272,18 @@ fn a_file_that_may_not_grow() {
     assert!(store.put_all(&put).unwrap().iter().all(|&put| put == Put::Already));
     let answer = store.usage(&whole(Visible::All)).unwrap();
     assert_eq!(answer.totals.samples, 20 * put.len() as u64);
+}
+
+#[test]
+fn by_address() {
+    use crate::address::{Access, open};
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("sqlite:{}", folder.path().join("a 'b'?mode=ro#%41.db").display());
+    assert!(open(&address, Access::Read, &Options::default()).is_err());
+    let mut store = open(&address, Access::Write, &Options::default()).unwrap();
+    store.put(&batch("n", 0, 0)).unwrap();
+    let store = open(&address, Access::Read, &Options::default()).unwrap();
+    assert_eq!(store.nodes(Visible::All).unwrap().len(), 1);
 }
 
 #[test]
