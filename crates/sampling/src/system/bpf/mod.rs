@@ -5,6 +5,7 @@
 //! ended (Linux 4.20, `maybe_wait_bpf_programs`). Then the old one is emptied with nobody beside: no sample is lost or counted twice, which
 //! looking up and deleting in a map that is counted in cannot promise.
 
+mod btf;
 mod layout;
 
 use std::fs::File;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, MapError, PerCpuArray};
 use aya::programs::{PerfEvent, ProgramError, ProgramFd};
-use aya::{Btf, EbpfError, EbpfLoader};
+use aya::{Btf, EbpfError, EbpfLoader, Endianness};
 use rustix::io::Errno;
 use talea_model::shares::Sampler;
 use talea_model::{GapKind, Gaps};
@@ -32,6 +33,7 @@ use layout::{FILE_ID, KEY, NAME, TEXT, TLS};
 
 /// The program. Alignment is what the parser of ELF wants.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/system.bpf.o");
+const BTF: &str = "sys/kernel/btf/vmlinux";
 const WHAT: &str = "counting samples by a BPF program";
 /// For how long counts must find room when each sample hits something else, in nanoseconds.
 const ROOM: u64 = 30_000_000_000;
@@ -86,7 +88,9 @@ impl Counted {
         let samples = (ROOM / options.period.0.max(1)).saturating_mul(online);
         let entries = samples.next_power_of_two().clamp(ENTRIES.0, ENTRIES.1) as u32;
         let mut object = {
-            let btf = Btf::from_sys_fs().map_err(|_| OpenError::NoBtf)?;
+            let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
+            let small = btf::reduce(&all).map_err(|reason| OpenError::Program { release: release(&root), reason })?;
+            let btf = Btf::parse(&small, Endianness::default()).map_err(|error| explain(error.into()))?;
             let mut loader = EbpfLoader::new();
             loader.btf(Some(&btf));
             loader.map_max_entries("counts_0", entries).map_max_entries("counts_1", entries);
@@ -245,6 +249,10 @@ fn plain(error: MapError) -> io::Error {
     }
 }
 
+fn release(root: &Root) -> String {
+    root.line("proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned())
+}
+
 /// What an error of the loader means.
 fn explain(root: &Root, error: EbpfError) -> OpenError {
     let denied = |error: &io::Error| {
@@ -266,7 +274,6 @@ fn explain(root: &Root, error: EbpfError) -> OpenError {
         source = at.source();
         depth += 1;
     }
-    let release = root.line("proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned());
     let text = error.to_string();
     // The verifier's log ends with what it did not like.
     let reason = match &error {
@@ -277,5 +284,5 @@ fn explain(root: &Root, error: EbpfError) -> OpenError {
         }
         _ => text,
     };
-    OpenError::Program { release, reason }
+    OpenError::Program { release: release(root), reason }
 }
