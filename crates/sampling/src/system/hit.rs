@@ -145,7 +145,8 @@ mod tests {
         assert_eq!(large.device, 0xfff << 8 | 0xff | 0xfff_u64 << 20);
         assert_eq!(FileId::of_kernel(1, 0), None);
         let own = std::env::current_exe().unwrap();
-        let (major, minor) = (own.metadata().unwrap().dev() >> 8 & 0xfff, own.metadata().unwrap().dev() & 0xff);
+        let (major, minor) =
+            (own.metadata().unwrap().dev() >> 8 & 0xfff, own.metadata().unwrap().dev() & 0xff);
         let inode = own.metadata().unwrap().ino();
         assert_eq!(FileId::of_path(&own), FileId::of_numbers(major as u32, minor as u32, inode));
     }

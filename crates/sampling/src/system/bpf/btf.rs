@@ -198,11 +198,14 @@ impl Small {
 /// # Errors
 /// One sentence: what is not as it was expected.
 pub(super) fn reduce(bytes: &[u8]) -> Result<Vec<u8>, String> {
-    let types = Types::of(bytes)
-        .ok_or("/sys/kernel/btf/vmlinux is not what was expected, a list of types of kinds 1 to 19")?;
+    let types = Types::of(bytes).ok_or(
+        "/sys/kernel/btf/vmlinux is not what was expected, a list of types of kinds 1 to 19",
+    )?;
     let mut structures: HashMap<&[u8], Type> = HashMap::new();
     for &begin in &types.begins[1..] {
-        let Some(found) = types.at(begin as usize).filter(|found| found.kind() == STRUCT) else { continue };
+        let Some(found) = types.at(begin as usize).filter(|found| found.kind() == STRUCT) else {
+            continue;
+        };
         let name = types.text(found.name);
         // The first of a name is the kernel's own; there may be others in drivers.
         if WANTED.iter().any(|wanted| wanted.0.as_bytes() == name) {
@@ -214,7 +217,8 @@ pub(super) fn reduce(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut made: HashMap<&str, u32> = HashMap::new();
     let pointer = small.add(&[0, PTR << 24, 0]);
     for (name, fields) in WANTED {
-        let expected = |field: &str| format!("expected a field `{field}` in the kernel's `struct {name}`");
+        let expected =
+            |field: &str| format!("expected a field `{field}` in the kernel's `struct {name}`");
         let of = *structures.get(name.as_bytes()).ok_or_else(|| expected(fields[0]))?;
         let mut members = Vec::new();
         for field in fields {
@@ -224,9 +228,12 @@ pub(super) fn reduce(bytes: &[u8]) -> Result<Vec<u8>, String> {
                     PTR => pointer,
                     INT => small.int(&types, kind)?,
                     ARRAY => {
-                        let [of, by, length] = [12, 16, 20].map(|at| half(types.types, kind.at + at));
-                        let of = small.int(&types, types.plain(of?).filter(|of| of.kind() == INT)?)?;
-                        let by = small.int(&types, types.plain(by?).filter(|by| by.kind() == INT)?)?;
+                        let [of, by, length] =
+                            [12, 16, 20].map(|at| half(types.types, kind.at + at));
+                        let of =
+                            small.int(&types, types.plain(of?).filter(|of| of.kind() == INT)?)?;
+                        let by =
+                            small.int(&types, types.plain(by?).filter(|by| by.kind() == INT)?)?;
                         small.add(&[0, ARRAY << 24, 0, of, by, length?])
                     }
                     // Structures inside others come before them in the list.
@@ -275,7 +282,10 @@ mod tests {
     fn what_is_missing_is_named() {
         let mut small = Small::default();
         small.text(b"");
-        assert_eq!(reduce(&small.bytes()).unwrap_err(), "expected a field `name` in the kernel's `struct qstr`");
+        assert_eq!(
+            reduce(&small.bytes()).unwrap_err(),
+            "expected a field `name` in the kernel's `struct qstr`"
+        );
         assert!(reduce(b"").unwrap_err().contains("list of types"));
     }
 

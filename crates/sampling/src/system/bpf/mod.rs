@@ -89,8 +89,10 @@ impl Counted {
         let entries = samples.next_power_of_two().clamp(ENTRIES.0, ENTRIES.1) as u32;
         let mut object = {
             let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
-            let small = btf::reduce(&all).map_err(|reason| OpenError::Program { release: release(&root), reason })?;
-            let btf = Btf::parse(&small, Endianness::default()).map_err(|error| explain(error.into()))?;
+            let small = btf::reduce(&all)
+                .map_err(|reason| OpenError::Program { release: release(&root), reason })?;
+            let btf =
+                Btf::parse(&small, Endianness::default()).map_err(|error| explain(error.into()))?;
             let mut loader = EbpfLoader::new();
             loader.btf(Some(&btf));
             loader.map_max_entries("counts_0", entries).map_max_entries("counts_1", entries);
@@ -102,10 +104,8 @@ impl Counted {
             })
         };
         let wrong = |error: MapError| explain(EbpfError::MapError(error));
-        let counts = [
-            data(map("counts_0")?).map_err(wrong)?,
-            data(map("counts_1")?).map_err(wrong)?,
-        ];
+        let counts =
+            [data(map("counts_0")?).map_err(wrong)?, data(map("counts_1")?).map_err(wrong)?];
         let mut current = ArrayOfMaps::try_from(map("current")?).map_err(wrong)?;
         let names = HashMap::try_from(map("names")?).map_err(wrong)?;
         let phases = HashMap::try_from(map("phases")?).map_err(wrong)?;
@@ -120,9 +120,8 @@ impl Counted {
             .map_err(loaded)?;
         program.load().map_err(loaded)?;
         let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(loaded)?;
-        let clocks = Clocks::open(&root, options, |core, period| {
-            open_event(program.as_fd(), core, period)
-        })?;
+        let clocks =
+            Clocks::open(&root, options, |core, period| open_event(program.as_fd(), core, period))?;
         Ok(Self {
             clocks,
             program,
@@ -159,7 +158,10 @@ impl Counted {
                     GapKind::Missing,
                     "samples have no file: their address is mapped nowhere, or the mappings of the process were changing",
                 ),
-                _ => (GapKind::Missing, "samples have no phase: the thread's record of it could not be read"),
+                _ => (
+                    GapKind::Missing,
+                    "samples have no phase: the thread's record of it could not be read",
+                ),
             };
             note_count(gaps, kind, new, || sentence.to_owned());
         }
@@ -187,7 +189,8 @@ impl SystemSampler for Counted {
         bpf::take_all::<KEY>(self.counts[old].fd().as_fd(), |key, count| {
             let (mut hit, phase) = layout::hit(key, count);
             if phase != 0 {
-                let look_up = || known.get(&phase.to_ne_bytes(), 0).ok().and_then(|b| layout::text(&b));
+                let look_up =
+                    || known.get(&phase.to_ne_bytes(), 0).ok().and_then(|b| layout::text(&b));
                 hit.phase = phases.entry(phase).or_insert_with(look_up).clone();
             }
             hits.push(hit);
@@ -199,9 +202,9 @@ impl SystemSampler for Counted {
         let program = self.program.as_fd();
         self.clocks.follow(gaps, taken, |core, period| open_event(program, core, period));
         let now = clocks::now();
-        for clock in &mut self.clocks.clocks {
-            clock.steer(now, taken(clock.core));
-        }
+        let clocks = self.clocks.clocks.iter_mut();
+        let absent = clocks.map(|clock| clock.steer(now, taken(clock.core))).sum();
+        clocks::note_absent(gaps, absent);
         Ok(())
     }
 
@@ -266,7 +269,8 @@ fn explain(root: &Root, error: EbpfError) -> OpenError {
     {
         if let Some(found) = at.downcast_ref::<io::Error>() {
             // The verifier says EACCES for programs that it finds unsafe, so that only EPERM is about permission there.
-            let verifier = matches!(&error, EbpfError::ProgramError(ProgramError::LoadError { .. }));
+            let verifier =
+                matches!(&error, EbpfError::ProgramError(ProgramError::LoadError { .. }));
             if denied(found) && !(verifier && Errno::from_io_error(found) == Some(Errno::ACCESS)) {
                 return OpenError::Namespace { what: WHAT };
             }
