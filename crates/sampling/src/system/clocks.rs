@@ -59,7 +59,7 @@ pub(super) fn note_absent(gaps: &mut Gaps, absent: u64) {
 #[derive(Debug)]
 pub(super) struct Clocks<E> {
     /// In the order of cores.
-    pub(super) clocks: Vec<Clock<E>>,
+    pub(super) all: Vec<Clock<E>>,
     root: Root,
     file: Watched,
     text: String,
@@ -79,7 +79,7 @@ impl<E> Clocks<E> {
         let mut file = root.watch("sys/devices/system/cpu/online");
         let text = file.read().unwrap_or_default().to_owned();
         let mut clocks =
-            Self { clocks: Vec::new(), root: root.clone(), file, text, options: options.clone() };
+            Self { all: Vec::new(), root: root.clone(), file, text, options: options.clone() };
         let online = cpus::online(root);
         let wanted = clocks.wanted(&online);
         if wanted.is_empty() {
@@ -104,13 +104,13 @@ impl<E> Clocks<E> {
     ) -> Result<(), OpenError> {
         let mut steering = Steering::new(self.options.period.0, self.options.seed, core);
         let event = open(core, steering.first())?;
-        self.clocks.push(Clock { core, event, steering, opened: now(), before });
+        self.all.push(Clock { core, event, steering, opened: now(), before });
         Ok(())
     }
 
     /// Which cores are sampled.
     pub(super) fn cores(&self) -> CpuSet {
-        self.clocks.iter().map(|clock| clock.core as usize).collect()
+        self.all.iter().map(|clock| clock.core as usize).collect()
     }
 
     /// Follows cores that went off or came back; `taken` is what a core's samples are counted from. What goes is said as a gap.
@@ -131,7 +131,7 @@ impl<E> Clocks<E> {
             let detail = format!("cores {gone} went off and are not sampled until they are back");
             gaps.note(gap(GapKind::Missing, detail));
         }
-        self.clocks.retain(|clock| now.contains(clock.core as usize));
+        self.all.retain(|clock| now.contains(clock.core as usize));
         for core in now.without(&before).iter() {
             let core = core as u32;
             if let Err(error) = self.add(core, taken(core), &mut open) {
@@ -139,7 +139,7 @@ impl<E> Clocks<E> {
                 gaps.note(gap(GapKind::Missing, detail));
             }
         }
-        self.clocks.sort_by_key(|clock| clock.core);
+        self.all.sort_by_key(|clock| clock.core);
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
             },
         );
         assert_eq!(clocks.cores().to_string(), "2-4");
-        assert_eq!(clocks.clocks.iter().map(|clock| clock.before).collect::<Vec<_>>(), [0, 0, 7]);
+        assert_eq!(clocks.all.iter().map(|clock| clock.before).collect::<Vec<_>>(), [0, 0, 7]);
         let texts: Vec<&str> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
         assert!(
             texts[0].starts_with("core 5 came back") && texts[1].starts_with("cores 1 went off"),

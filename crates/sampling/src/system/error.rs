@@ -136,7 +136,7 @@ pub(super) fn missing_for_bpf(root: &Root) -> Option<String> {
     (!missing.is_empty()).then(|| missing.join(" and "))
 }
 
-/// What an error of perf_event_open(2) means, where `most` is the largest level that allows it without capabilities.
+/// What an error of `perf_event_open(2)` means, where `most` is the largest level that allows it without capabilities.
 pub(super) fn of_events(root: &Root, what: &'static str, most: i32, error: io::Error) -> OpenError {
     match Errno::from_io_error(&error) {
         Some(Errno::ACCESS | Errno::PERM) => {

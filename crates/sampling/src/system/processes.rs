@@ -248,13 +248,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut processes = Processes::new(&Root::at(folder.path()));
         let records = [exec(1, b'a'), mapped(1, 0x1000, 5), mapped(1, 0x3000, 6)];
-        records.iter().for_each(|record| processes.apply(record));
+        for record in &records {
+            processes.apply(record);
+        }
         let [five, six] = [5, 6].map(|inode| FileId::of_numbers(1, 1, inode));
         let found = processes.find(1, Some(0x3010));
         assert_eq!((found.executable, found.file, found.offset), (five, six, 0x10));
         processes.apply(&Record::Forked { process: 2, parent: 1 });
         assert_eq!(processes.find(2, Some(0x3010)), found);
-        [exec(2, b'b'), mapped(2, 0x3000, 5)].iter().for_each(|record| processes.apply(record));
+        for record in [exec(2, b'b'), mapped(2, 0x3000, 5)] {
+            processes.apply(&record);
+        }
         assert_eq!(processes.find(2, Some(0x3010)).file, five);
         assert!(!processes.find(2, Some(0x1010)).mapped);
         assert_eq!(processes.find(1, Some(0x3010)), found);

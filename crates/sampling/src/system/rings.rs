@@ -126,7 +126,7 @@ impl SystemSampler for Rings {
     fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()> {
         let now = clocks::now();
         let mut absent = 0;
-        for clock in &mut self.clocks.clocks {
+        for clock in &mut self.clocks.all {
             let core = clock.core as usize;
             if self.taken.len() <= core {
                 self.taken.resize(core + 1, 0);
@@ -143,7 +143,7 @@ impl SystemSampler for Rings {
     }
 
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        self.clocks.clocks.iter().map(|clock| clock.event.event.as_fd()).collect()
+        self.clocks.all.iter().map(|clock| clock.event.event.as_fd()).collect()
     }
 
     fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {

@@ -365,8 +365,7 @@ fn phases_are_read_where_threads_publish_them() {
         move |hit: &Hit| hit.process == process && hit.phase.as_deref() == Some(name)
     };
     let (solve, exchange) = (of(b"solve"), of(b"exchange"));
-    let (hits, _) =
-        until(&mut *sampler, |hits| count(hits, &solve) + count(hits, &exchange) >= 1500);
+    let (hits, _) = until(&mut *sampler, |hits| count(hits, solve) + count(hits, exchange) >= 1500);
     let (two, one) = (count(&hits, solve) as f64, count(&hits, exchange) as f64);
     // Four standard errors around two thirds.
     let share = two / (two + one);

@@ -36,7 +36,7 @@ const MOST_MEMBERS: usize = 10_000;
 
 /// A description of all types.
 struct Types<'a> {
-    types: &'a [u8],
+    all: &'a [u8],
     texts: &'a [u8],
     /// Where each type begins; the first is number 1.
     begins: Vec<u32>,
@@ -75,17 +75,17 @@ impl<'a> Types<'a> {
             let begin = (half(bytes, 4)? as usize).checked_add(half(bytes, offset)? as usize)?;
             bytes.get(begin..begin.checked_add(half(bytes, length)? as usize)?)
         };
-        let mut found = Self { types: part(8, 12)?, texts: part(16, 20)?, begins: vec![0] };
+        let mut found = Self { all: part(8, 12)?, texts: part(16, 20)?, begins: vec![0] };
         let mut at = 0;
         while let Some(kind) = found.at(at) {
             found.begins.push(at as u32);
             at += 12 + behind(kind)?;
         }
-        (at == found.types.len()).then_some(found)
+        (at == found.all.len()).then_some(found)
     }
 
     fn at(&self, at: usize) -> Option<Type> {
-        let number = |offset| half(self.types, at + offset);
+        let number = |offset| half(self.all, at + offset);
         Some(Type { at, name: number(0)?, info: number(4)?, size: number(8)? })
     }
 
@@ -123,7 +123,7 @@ impl<'a> Types<'a> {
                     return None;
                 }
                 let at = of.at + 12 + member * 12;
-                let number = |offset| half(self.types, at + offset);
+                let number = |offset| half(self.all, at + offset);
                 let (text, kind, bits) = (number(0)?, number(4)?, number(8)?);
                 let bits = before.checked_add(bits & mask)?;
                 if self.text(text) == name.as_bytes() {
@@ -175,7 +175,7 @@ impl Small {
 
     fn int(&mut self, types: &Types<'_>, found: Type) -> Option<u32> {
         let name = self.text(types.text(found.name));
-        Some(self.add(&[name, found.info, found.size, half(types.types, found.at + 12)?]))
+        Some(self.add(&[name, found.info, found.size, half(types.all, found.at + 12)?]))
     }
 
     fn bytes(self) -> Vec<u8> {
@@ -228,8 +228,7 @@ pub(super) fn reduce(bytes: &[u8]) -> Result<Vec<u8>, String> {
                     PTR => pointer,
                     INT => small.int(&types, kind)?,
                     ARRAY => {
-                        let [of, by, length] =
-                            [12, 16, 20].map(|at| half(types.types, kind.at + at));
+                        let [of, by, length] = [12, 16, 20].map(|at| half(types.all, kind.at + at));
                         let of =
                             small.int(&types, types.plain(of?).filter(|of| of.kind() == INT)?)?;
                         let by =

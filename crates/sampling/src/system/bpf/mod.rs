@@ -83,7 +83,7 @@ impl Counted {
         if let Some(missing) = missing_for_bpf(&root) {
             return Err(OpenError::Capability { what: WHAT, missing });
         }
-        let explain = |error: EbpfError| explain(&root, error);
+        let explain = |error: EbpfError| explain(&root, &error);
         let online = crate::cpus::online(&root).len().max(1) as u64;
         let samples = (ROOM / options.period.0.max(1)).saturating_mul(online);
         let entries = samples.next_power_of_two().clamp(ENTRIES.0, ENTRIES.1) as u32;
@@ -191,7 +191,7 @@ impl SystemSampler for Counted {
             if phase != 0 {
                 let look_up =
                     || known.get(&phase.to_ne_bytes(), 0).ok().and_then(|b| layout::text(&b));
-                hit.phase = phases.entry(phase).or_insert_with(look_up).clone();
+                hit.phase.clone_from(phases.entry(phase).or_insert_with(look_up));
             }
             hits.push(hit);
         })?;
@@ -202,7 +202,7 @@ impl SystemSampler for Counted {
         let program = self.program.as_fd();
         self.clocks.follow(gaps, taken, |core, period| open_event(program, core, period));
         let now = clocks::now();
-        let clocks = self.clocks.clocks.iter_mut();
+        let clocks = self.clocks.all.iter_mut();
         let absent = clocks.map(|clock| clock.steer(now, taken(clock.core))).sum();
         clocks::note_absent(gaps, absent);
         Ok(())
@@ -257,11 +257,11 @@ fn release(root: &Root) -> String {
 }
 
 /// What an error of the loader means.
-fn explain(root: &Root, error: EbpfError) -> OpenError {
+fn explain(root: &Root, error: &EbpfError) -> OpenError {
     let denied = |error: &io::Error| {
         matches!(Errno::from_io_error(error), Some(Errno::PERM | Errno::ACCESS))
     };
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     // Its chain of reasons ends at what the kernel said.
     let mut depth = 0;
     while let Some(at) = source
@@ -269,8 +269,7 @@ fn explain(root: &Root, error: EbpfError) -> OpenError {
     {
         if let Some(found) = at.downcast_ref::<io::Error>() {
             // The verifier says EACCES for programs that it finds unsafe, so that only EPERM is about permission there.
-            let verifier =
-                matches!(&error, EbpfError::ProgramError(ProgramError::LoadError { .. }));
+            let verifier = matches!(error, EbpfError::ProgramError(ProgramError::LoadError { .. }));
             if denied(found) && !(verifier && Errno::from_io_error(found) == Some(Errno::ACCESS)) {
                 return OpenError::Namespace { what: WHAT };
             }
@@ -280,7 +279,7 @@ fn explain(root: &Root, error: EbpfError) -> OpenError {
     }
     let text = error.to_string();
     // The verifier's log ends with what it did not like.
-    let reason = match &error {
+    let reason = match error {
         EbpfError::ProgramError(ProgramError::LoadError { io_error, verifier_log }) => {
             let log = verifier_log.to_string();
             let lines: Vec<&str> = log.lines().filter(|l| !l.starts_with("processed ")).collect();
