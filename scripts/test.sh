@@ -76,6 +76,7 @@ runner() {
 
 stage format cargo fmt --all --check
 stage scripts scripts_are_clean
+stage "BPF program" scripts/bpf.sh --check
 stage programs make --no-print-directory -j 2 -C apps
 stage lints cargo clippy --workspace --all-targets --features talea/parquet -- -D warnings
 # With the same features as the tests, so that nothing is built twice.

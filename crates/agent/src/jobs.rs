@@ -50,7 +50,8 @@ fn contained(parts: &[&str]) -> Option<Job> {
             .or_else(|| {
                 let above = at.checked_sub(1).map(|above| parts[above]);
                 let engine = above.is_some_and(|above| {
-                    ["docker", "libpod", "containerd"].contains(&above) || above.contains("kubepods")
+                    ["docker", "libpod", "containerd"].contains(&above)
+                        || above.contains("kubepods")
                 });
                 engine.then_some(plain)
             });
@@ -66,13 +67,11 @@ fn contained(parts: &[&str]) -> Option<Job> {
 
 /// systemd's units; sessions carry their user.
 fn unit(parts: &[&str]) -> Option<Job> {
-    let last = parts
+    let last =
+        parts.iter().rev().find(|part| part.ends_with(".service") || part.ends_with(".scope"))?;
+    let user = parts
         .iter()
-        .rev()
-        .find(|part| part.ends_with(".service") || part.ends_with(".scope"))?;
-    let user = parts.iter().find_map(|part| {
-        part.strip_prefix("user-")?.strip_suffix(".slice")?.parse().ok()
-    });
+        .find_map(|part| part.strip_prefix("user-")?.strip_suffix(".slice")?.parse().ok());
     job(last, user)
 }
 
@@ -107,11 +106,7 @@ mod tests {
             "container-0123456789ab",
             None,
         );
-        check(
-            "0::/user.slice/user-1000.slice/session-3.scope",
-            "session-3.scope",
-            Some(1000),
-        );
+        check("0::/user.slice/user-1000.slice/session-3.scope", "session-3.scope", Some(1000));
         check("1:name=systemd:/system.slice/cron.service\n0::/", "cron.service", None);
         // A scheduler's group may hold a container.
         check(&format!("0::/slurm/uid_5/job_6/docker/{number}"), "6", Some(5));

@@ -167,10 +167,8 @@ impl Agent {
         let descriptors = self.sampler.descriptors();
         let mut all: Vec<PollFd<'_>> =
             descriptors.iter().map(|one| PollFd::new(one, PollFlags::IN)).collect();
-        let most = Timespec {
-            tv_sec: most.as_secs() as i64,
-            tv_nsec: i64::from(most.subsec_nanos()),
-        };
+        let most =
+            Timespec { tv_sec: most.as_secs() as i64, tv_nsec: i64::from(most.subsec_nanos()) };
         // Woken by a signal it is time to look whether to stop.
         let _ = poll(&mut all, Some(&most));
     }
@@ -214,8 +212,7 @@ impl Agent {
             named.executable = Some(self.modules.find(file, hit.process, told).module.clone());
         }
         if hit.state == State::Kernel {
-            named.library =
-                Some(Module { path: KERNEL.to_owned(), build_id: String::new() });
+            named.library = Some(Module { path: KERNEL.to_owned(), build_id: String::new() });
             named.address = Some(hit.offset);
         } else if let Some(file) = hit.file {
             let told = self.sampler.path(file);
@@ -231,8 +228,14 @@ impl Agent {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.merge(self.always.clone());
         let counts = [
-            (&mut self.modules.unread, "files were hit whose build id and addresses are not known: gone, replaced or no ELF files"),
-            (&mut self.processes.gone, "processes that were hit had ended before their job could be known"),
+            (
+                &mut self.modules.unread,
+                "files were hit whose build id and addresses are not known: gone, replaced or no ELF files",
+            ),
+            (
+                &mut self.processes.gone,
+                "processes that were hit had ended before their job could be known",
+            ),
             (&mut self.refused, "batches were refused by the store and are lost"),
         ];
         for (count, what) in counts {

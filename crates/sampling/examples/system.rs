@@ -20,9 +20,8 @@ type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize, usual: f64| {
-        words.get(at).map_or(Ok(usual), |word| word.parse::<f64>())
-    };
+    let number =
+        |at: usize, usual: f64| words.get(at).map_or(Ok(usual), |word| word.parse::<f64>());
     let (rate, seconds, interval) = (number(1, 1.0)?, number(2, 10.0)?, number(3, 1.0)?);
     let options = Options { period: Nanos((1e9 / rate) as u64), seed: 1, ..Options::default() };
     let mut gaps = Gaps::default();
@@ -71,7 +70,10 @@ fn main() -> Result<(), Error> {
             println!("{count:>8} {share:>7.3}  {state:<7} {name:<16} {file}");
         }
     }
-    println!("# {:?}: {samples} samples of {cores:?} in {elapsed:.2} s, {collections} collections", sampler.name());
+    println!(
+        "# {:?}: {samples} samples of {cores:?} in {elapsed:.2} s, {collections} collections",
+        sampler.name()
+    );
     println!(
         "# own CPU time: {:.3} ms to open, {:.3} ms afterwards: {:.4} % of one core, {:.2} µs a sample",
         (opened - before) * 1e3,

@@ -7,6 +7,7 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
+mod always;
 mod cluster;
 mod convert;
 mod fold;
@@ -52,6 +53,8 @@ Examples:
   talea metrics talea-app                 efficiency, and metrics from counters
   talea cluster trace.prv                 which stretches of computation are alike, in a run or a trace
   talea topo                              this node's caches and cores with live values on them
+  talea agent --store sqlite:t.db         sample every core of this node, all the time
+  talea usage --store sqlite:t.db         what its cores were used for
   talea doctor                            what works on this machine, and how to get the rest
 
 Exit codes: 0 done; 2 wrong use or bad input; 3 the machine lacks something; 70 a bug in talea.
@@ -75,6 +78,8 @@ enum Command {
     Metrics(metrics::MetricsArgs),
     Fold(Box<fold::FoldArgs>),
     Topo(Box<topo::TopoArgs>),
+    Agent(always::AgentArgs),
+    Usage(always::UsageArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -3,6 +3,7 @@
 //! Owns nothing but the way from the command line to a command and from its result to an exit code. Definitions
 //! are in [`cli`], each command in the file of its name, what they have in common in [`analysis`].
 
+mod always;
 mod analysis;
 mod cli;
 mod clusters;
@@ -57,6 +58,8 @@ fn perform(task: Task) -> ExitCode {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),
         },
+        Task::Agent(options) => code(always::agent(&options)),
+        Task::Usage(options) => code(always::usage(&options)),
         Task::Doctor { json } => match doctor::doctor(json) {
             Ok(exit) => exit.into(),
             Err(error) => exit::report(&error).into(),

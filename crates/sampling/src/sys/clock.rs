@@ -26,7 +26,8 @@ pub(crate) struct Recorded {
 }
 
 /// Parts of a sample, in the order of [`crate::system::record`].
-const PARTS: u32 = b::PERF_SAMPLE_IP | b::PERF_SAMPLE_TID | b::PERF_SAMPLE_TIME | b::PERF_SAMPLE_CPU;
+const PARTS: u32 =
+    b::PERF_SAMPLE_IP | b::PERF_SAMPLE_TID | b::PERF_SAMPLE_TIME | b::PERF_SAMPLE_CPU;
 /// `CLOCK_MONOTONIC`.
 const MONOTONIC: i32 = 1;
 

@@ -9,7 +9,7 @@ use talea_model::{GapKind, Gaps};
 use talea_topology::CpuSet;
 
 use super::steering::Steering;
-use super::{OpenError, Options};
+use super::{OpenError, Options, note_count};
 use crate::cpus;
 use crate::root::{Root, Watched};
 use crate::source::gap;
@@ -35,22 +35,31 @@ pub(super) struct Clock<E> {
 }
 
 impl<E: AsRef<File>> Clock<E> {
-    /// Changes the period if it is time to; `taken` samples were taken on the core in all.
+    /// Changes the period if it is time to; `taken` samples were taken on the core in all. Gives how many did not come, if it stood still.
     ///
     /// Shares do not depend on the period being just so: where the kernel does not change it, it stays.
-    pub(super) fn steer(&mut self, now: u64, taken: u64) {
+    pub(super) fn steer(&mut self, now: u64, taken: u64) -> u64 {
         let elapsed = now.saturating_sub(self.opened);
-        if let Some(period) = self.steering.next(elapsed, taken.saturating_sub(self.before)) {
-            let _ = set_period(self.event.as_ref(), period);
-        }
+        let next = self.steering.next(elapsed, taken.saturating_sub(self.before));
+        next.map_or(0, |next| {
+            let _ = set_period(self.event.as_ref(), next.period);
+            next.absent
+        })
     }
+}
+
+/// Says how many samples did not come on cores that stood still.
+pub(super) fn note_absent(gaps: &mut Gaps, absent: u64) {
+    note_count(gaps, GapKind::Missing, absent, || {
+        "samples did not come: the clocks of cores stood still, as those of virtual cores may while these are idle".to_owned()
+    });
 }
 
 /// All of them.
 #[derive(Debug)]
 pub(super) struct Clocks<E> {
     /// In the order of cores.
-    pub(super) clocks: Vec<Clock<E>>,
+    pub(super) all: Vec<Clock<E>>,
     root: Root,
     file: Watched,
     text: String,
@@ -69,13 +78,8 @@ impl<E> Clocks<E> {
     ) -> Result<Self, OpenError> {
         let mut file = root.watch("sys/devices/system/cpu/online");
         let text = file.read().unwrap_or_default().to_owned();
-        let mut clocks = Self {
-            clocks: Vec::new(),
-            root: root.clone(),
-            file,
-            text,
-            options: options.clone(),
-        };
+        let mut clocks =
+            Self { all: Vec::new(), root: root.clone(), file, text, options: options.clone() };
         let online = cpus::online(root);
         let wanted = clocks.wanted(&online);
         if wanted.is_empty() {
@@ -100,13 +104,13 @@ impl<E> Clocks<E> {
     ) -> Result<(), OpenError> {
         let mut steering = Steering::new(self.options.period.0, self.options.seed, core);
         let event = open(core, steering.first())?;
-        self.clocks.push(Clock { core, event, steering, opened: now(), before });
+        self.all.push(Clock { core, event, steering, opened: now(), before });
         Ok(())
     }
 
     /// Which cores are sampled.
     pub(super) fn cores(&self) -> CpuSet {
-        self.clocks.iter().map(|clock| clock.core as usize).collect()
+        self.all.iter().map(|clock| clock.core as usize).collect()
     }
 
     /// Follows cores that went off or came back; `taken` is what a core's samples are counted from. What goes is said as a gap.
@@ -127,7 +131,7 @@ impl<E> Clocks<E> {
             let detail = format!("cores {gone} went off and are not sampled until they are back");
             gaps.note(gap(GapKind::Missing, detail));
         }
-        self.clocks.retain(|clock| now.contains(clock.core as usize));
+        self.all.retain(|clock| now.contains(clock.core as usize));
         for core in now.without(&before).iter() {
             let core = core as u32;
             if let Err(error) = self.add(core, taken(core), &mut open) {
@@ -135,7 +139,7 @@ impl<E> Clocks<E> {
                 gaps.note(gap(GapKind::Missing, detail));
             }
         }
-        self.clocks.sort_by_key(|clock| clock.core);
+        self.all.sort_by_key(|clock| clock.core);
     }
 }
 
@@ -161,16 +165,23 @@ mod tests {
         assert_eq!(opened, [1, 2, 3]);
         let mut gaps = Gaps::default();
         online("0,2-5\n");
-        clocks.follow(&mut gaps, |_| 7, |core, _| {
-            if core == 5 {
-                return Err(OpenError::Descriptors { what: "a test" });
-            }
-            Ok(core)
-        });
+        clocks.follow(
+            &mut gaps,
+            |_| 7,
+            |core, _| {
+                if core == 5 {
+                    return Err(OpenError::Descriptors { what: "a test" });
+                }
+                Ok(core)
+            },
+        );
         assert_eq!(clocks.cores().to_string(), "2-4");
-        assert_eq!(clocks.clocks.iter().map(|clock| clock.before).collect::<Vec<_>>(), [0, 0, 7]);
+        assert_eq!(clocks.all.iter().map(|clock| clock.before).collect::<Vec<_>>(), [0, 0, 7]);
         let texts: Vec<&str> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
-        assert!(texts[0].starts_with("core 5 came back") && texts[1].starts_with("cores 1 went off"), "{texts:?}");
+        assert!(
+            texts[0].starts_with("core 5 came back") && texts[1].starts_with("cores 1 went off"),
+            "{texts:?}"
+        );
         online("0\n");
         let error = Clocks::open(&root, &options, |core, _| Ok(core)).unwrap_err();
         assert_eq!(error.to_string(), "expected cores that run, found none of 1-9; 0 run");

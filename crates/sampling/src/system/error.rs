@@ -71,7 +71,9 @@ pub enum OpenError {
     )]
     NoBtf,
     /// The kernel refuses the program: too old, or its structures differ.
-    #[error("this kernel ({release}) does not take the BPF program, which needs Linux 5.17 or later: {reason}")]
+    #[error(
+        "this kernel ({release}) does not take the BPF program, which needs Linux 5.17 or later: {reason}"
+    )]
     Program {
         /// Its release.
         release: String,
@@ -79,7 +81,9 @@ pub enum OpenError {
         reason: String,
     },
     /// Perf events are not there.
-    #[error("the kernel has no perf events (CONFIG_PERF_EVENTS), or a filter of system calls forbids them: {error}")]
+    #[error(
+        "the kernel has no perf events (CONFIG_PERF_EVENTS), or a filter of system calls forbids them: {error}"
+    )]
     NoEvents {
         /// What it said.
         error: io::Error,
@@ -91,7 +95,9 @@ pub enum OpenError {
         what: &'static str,
     },
     /// Buffers may not be locked in memory.
-    #[error("buffers for {what} do not fit what may be locked in memory: raise kernel.perf_event_mlock_kb or `ulimit -l`")]
+    #[error(
+        "buffers for {what} do not fit what may be locked in memory: raise kernel.perf_event_mlock_kb or `ulimit -l`"
+    )]
     Locked {
         /// For what.
         what: &'static str,
@@ -130,7 +136,7 @@ pub(super) fn missing_for_bpf(root: &Root) -> Option<String> {
     (!missing.is_empty()).then(|| missing.join(" and "))
 }
 
-/// What an error of perf_event_open(2) means, where `most` is the largest level that allows it without capabilities.
+/// What an error of `perf_event_open(2)` means, where `most` is the largest level that allows it without capabilities.
 pub(super) fn of_events(root: &Root, what: &'static str, most: i32, error: io::Error) -> OpenError {
     match Errno::from_io_error(&error) {
         Some(Errno::ACCESS | Errno::PERM) => {
@@ -159,7 +165,11 @@ mod tests {
         std::fs::write(root.path("proc/sys/kernel/perf_event_paranoid"), "2\n").unwrap();
         assert_eq!(missing_for_bpf(&root), None);
         let status = |bits: u64| {
-            std::fs::write(root.path("proc/self/status"), format!("Name:\tx\nCapEff:\t{bits:016x}\n")).unwrap();
+            std::fs::write(
+                root.path("proc/self/status"),
+                format!("Name:\tx\nCapEff:\t{bits:016x}\n"),
+            )
+            .unwrap();
         };
         status(0);
         assert_eq!(missing_for_bpf(&root).unwrap(), "CAP_BPF and CAP_PERFMON");

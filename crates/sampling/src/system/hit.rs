@@ -138,14 +138,15 @@ mod tests {
 
     #[test]
     fn devices_are_packed_as_stat_does() {
-        let small = FileId::of_kernel(8 << 20 | 17, 5).unwrap();
-        assert_eq!(small, FileId { device: 8 << 8 | 17, inode: 5 });
+        let small = FileId::of_kernel(8 << 20 | 0x11, 5).unwrap();
+        assert_eq!(small, FileId { device: 8 << 8 | 0x11, inode: 5 });
         // Minor numbers beyond 8 bits go above the major's 12.
         let large = FileId::of_kernel(0xfff << 20 | 0xf_ffff, 1).unwrap();
         assert_eq!(large.device, 0xfff << 8 | 0xff | 0xfff_u64 << 20);
         assert_eq!(FileId::of_kernel(1, 0), None);
         let own = std::env::current_exe().unwrap();
-        let (major, minor) = (own.metadata().unwrap().dev() >> 8 & 0xfff, own.metadata().unwrap().dev() & 0xff);
+        let (major, minor) =
+            (own.metadata().unwrap().dev() >> 8 & 0xfff, own.metadata().unwrap().dev() & 0xff);
         let inode = own.metadata().unwrap().ino();
         assert_eq!(FileId::of_path(&own), FileId::of_numbers(major as u32, minor as u32, inode));
     }

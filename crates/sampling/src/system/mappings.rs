@@ -1,6 +1,6 @@
 //! What a process has mapped to be executed: addresses to places in files.
 //!
-//! Owns the ranges of one process and the text of `/proc/PID/maps` (proc_pid_maps(5)). Numbers come from outside: ranges may overlap, and what
+//! Owns the ranges of one process and the text of `/proc/PID/maps` (`proc_pid_maps(5)`). Numbers come from outside: ranges may overlap, and what
 //! comes later covers what was there, as mmap(2) does. Bounded: beyond [`MOST`] ranges nothing is added.
 
 use std::os::unix::ffi::OsStrExt;

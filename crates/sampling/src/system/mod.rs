@@ -6,9 +6,9 @@
 //!
 //! Processes have the numbers of the initial PID namespace with BPF, those of the caller's with the others: agents belong there.
 
-mod clocks;
 #[cfg(target_arch = "x86_64")]
 mod bpf;
+mod clocks;
 mod error;
 mod hit;
 mod mappings;

@@ -153,7 +153,8 @@ impl Processes {
     pub(super) fn find(&mut self, process: u32, address: Option<u64>) -> Found {
         let mut found = self.look(process, address);
         let unknown = found.is_none_or(|found| address.is_some() && !found.mapped);
-        let tried = self.known.get(&process).is_some_and(|known| known.read == Some(self.collection));
+        let tried =
+            self.known.get(&process).is_some_and(|known| known.read == Some(self.collection));
         if unknown && !tried && self.read(process) {
             found = self.look(process, address);
         }
@@ -174,7 +175,8 @@ impl Processes {
         let path = |name: &str| self.root.path(&folder).join(name);
         let mut text = std::mem::take(&mut self.text);
         text.clear();
-        let read = File::open(path("maps")).and_then(|file| file.take(LONGEST_TEXT).read_to_end(&mut text));
+        let read = File::open(path("maps"))
+            .and_then(|file| file.take(LONGEST_TEXT).read_to_end(&mut text));
         let mut name = [0; 16];
         let comm = std::fs::read(path("comm")).unwrap_or_default();
         for (to, from) in name.iter_mut().zip(comm.into_iter().take_while(|&byte| byte != b'\n')) {
@@ -188,7 +190,8 @@ impl Processes {
             return false;
         }
         let read = Some(self.collection);
-        let new = Process { name, executable, mappings: Arc::new(mappings), read, ..Process::default() };
+        let new =
+            Process { name, executable, mappings: Arc::new(mappings), read, ..Process::default() };
         self.keep(process, new);
         true
     }
@@ -212,7 +215,8 @@ impl Processes {
 
 /// Numbers of files are used again: the newest path counts.
 fn keep_path(paths: &mut HashMap<FileId, PathBuf>, file: FileId, path: &Path) {
-    if path.as_os_str().len() > LONGEST_PATH || paths.get(&file).is_some_and(|known| known == path) {
+    if path.as_os_str().len() > LONGEST_PATH || paths.get(&file).is_some_and(|known| known == path)
+    {
         return;
     }
     if paths.len() >= MOST_PATHS {
@@ -244,13 +248,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut processes = Processes::new(&Root::at(folder.path()));
         let records = [exec(1, b'a'), mapped(1, 0x1000, 5), mapped(1, 0x3000, 6)];
-        records.iter().for_each(|record| processes.apply(record));
+        for record in &records {
+            processes.apply(record);
+        }
         let [five, six] = [5, 6].map(|inode| FileId::of_numbers(1, 1, inode));
         let found = processes.find(1, Some(0x3010));
         assert_eq!((found.executable, found.file, found.offset), (five, six, 0x10));
         processes.apply(&Record::Forked { process: 2, parent: 1 });
         assert_eq!(processes.find(2, Some(0x3010)), found);
-        [exec(2, b'b'), mapped(2, 0x3000, 5)].iter().for_each(|record| processes.apply(record));
+        for record in [exec(2, b'b'), mapped(2, 0x3000, 5)] {
+            processes.apply(&record);
+        }
         assert_eq!(processes.find(2, Some(0x3010)).file, five);
         assert!(!processes.find(2, Some(0x1010)).mapped);
         assert_eq!(processes.find(1, Some(0x3010)), found);

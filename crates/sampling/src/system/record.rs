@@ -179,9 +179,11 @@ mod tests {
         let named = Record::Named { process: 5, name, exec: true };
         assert_eq!(parse(head(COMM, BY_EXEC), &bytes), Some(named));
         assert_eq!(time(head(COMM, 0), &bytes), Some(99));
-        let mut bytes = body(&[5, 5, 0x1000, 0, 0x2000, 0, 7, 0, 8, 1, 42, 0, 0, 0, 5, 2], b"/a\0\0\0\0\0\0");
+        let mut bytes =
+            body(&[5, 5, 0x1000, 0, 0x2000, 0, 7, 0, 8, 1, 42, 0, 0, 0, 5, 2], b"/a\0\0\0\0\0\0");
         bytes.extend(&behind);
-        let mapping = Mapping { begin: 0x1000, end: 0x3000, offset: 7, file: FileId::of_numbers(8, 1, 42) };
+        let mapping =
+            Mapping { begin: 0x1000, end: 0x3000, offset: 7, file: FileId::of_numbers(8, 1, 42) };
         let mapped = Record::Mapped { process: 5, mapping, path: b"/a" };
         assert_eq!(parse(head(MMAP2, 2), &bytes), Some(mapped));
         let mut bytes = body(&[9, 5, 9, 5, 98, 0], &[]);
@@ -189,7 +191,8 @@ mod tests {
         assert_eq!(parse(head(FORK, 0), &bytes), Some(Record::Forked { process: 9, parent: 5 }));
         assert_eq!(parse(head(EXIT, 0), &bytes), Some(Record::Ended { process: 9 }));
         let bytes = body(&[0x10, 0, 9, 10, 77, 0, 3, 0], &[]);
-        let sample = Sample { process: 9, thread: 10, core: 3, user: true, address: 0x10, group: 0 };
+        let sample =
+            Sample { process: 9, thread: 10, core: 3, user: true, address: 0x10, group: 0 };
         assert_eq!(parse(head(SAMPLE, 0x4002), &bytes), Some(Record::Sample(sample)));
         assert_eq!(time(head(SAMPLE, 2), &bytes), Some(77));
     }

@@ -98,7 +98,8 @@ impl Rings {
             match open_ring(&root, shape, core, period) {
                 // Older kernels do not know the control group, and those without it neither.
                 Err(OpenError::Io { error, .. })
-                    if shape.recorded.groups && error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) =>
+                    if shape.recorded.groups
+                        && error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) =>
                 {
                     shape.recorded.groups = false;
                     open_ring(&root, shape, core, period)
@@ -124,14 +125,16 @@ impl SystemSampler for Rings {
 
     fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()> {
         let now = clocks::now();
-        for clock in &mut self.clocks.clocks {
+        let mut absent = 0;
+        for clock in &mut self.clocks.all {
             let core = clock.core as usize;
             if self.taken.len() <= core {
                 self.taken.resize(core + 1, 0);
             }
             self.taken[core] += self.merge.drain(&mut clock.event.buffer);
-            clock.steer(now, self.taken[core]);
+            absent += clock.steer(now, self.taken[core]);
         }
+        clocks::note_absent(gaps, absent);
         self.merge.apply(now, hits, gaps);
         let (taken, shape, root) = (&self.taken, self.shape, Root::machine());
         let taken = |core: u32| taken.get(core as usize).copied().unwrap_or(0);
@@ -140,7 +143,7 @@ impl SystemSampler for Rings {
     }
 
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        self.clocks.clocks.iter().map(|clock| clock.event.event.as_fd()).collect()
+        self.clocks.all.iter().map(|clock| clock.event.event.as_fd()).collect()
     }
 
     fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {

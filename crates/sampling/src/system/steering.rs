@@ -16,15 +16,26 @@ const CORRECTION: f64 = 0.2;
 pub(super) struct Steering {
     mean: u64,
     random: u64,
-    /// When the period is to change, in the time that [`Steering::next`] is told.
-    due: u64,
+    /// When the period changed last, in the time that [`Steering::next`] is told, and how many samples there were.
+    last: (u64, u64),
+    /// Samples that are missing so far, as far as that is to be made good.
+    debt: f64,
+}
+
+/// What follows from looking at a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Steered {
+    /// The next period in nanoseconds.
+    pub(super) period: u64,
+    /// Samples that did not come since the period changed last, if that is more than half: the core stood still.
+    pub(super) absent: u64,
 }
 
 impl Steering {
     /// Periods around `mean` nanoseconds, for a core.
     pub(super) fn new(mean: u64, seed: u64, core: u32) -> Self {
         let random = seed ^ (u64::from(core) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self { mean: mean.max(1), random, due: mean.saturating_mul(SAMPLES) }
+        Self { mean: mean.max(1), random, last: (0, 0), debt: 0.0 }
     }
 
     /// The first period.
@@ -33,15 +44,21 @@ impl Steering {
     }
 
     /// The next period, if it is time for one: after `elapsed` nanoseconds in which there were `taken` samples.
-    pub(super) fn next(&mut self, elapsed: u64, taken: u64) -> Option<u64> {
-        if elapsed < self.due {
+    pub(super) fn next(&mut self, elapsed: u64, taken: u64) -> Option<Steered> {
+        let since = elapsed.saturating_sub(self.last.0);
+        if since < self.mean.saturating_mul(SAMPLES) {
             return None;
         }
-        self.due = elapsed.saturating_add(self.mean.saturating_mul(SAMPLES));
-        let missing = elapsed as f64 / self.mean as f64 - taken as f64;
-        // Half a sample more is lost by changing the period now.
-        let more = (missing + 0.5) / SAMPLES as f64;
-        Some(self.period(-more / (1.0 + more.abs())))
+        let (expected, came) = (since as f64 / self.mean as f64, taken.saturating_sub(self.last.1));
+        self.last = (elapsed, taken);
+        let missing = expected - came as f64;
+        // A core that stood still for an hour is not to be sampled more often for the next one.
+        let most = CORRECTION * expected;
+        self.debt = (self.debt + missing).clamp(-most, most);
+        // Half a sample more is lost by changing the period now; as long as the last time, it will be until the next one.
+        let more = (self.debt + 0.5) / expected;
+        let absent = if missing > expected / 2.0 { missing as u64 } else { 0 };
+        Some(Steered { period: self.period(-more / (1.0 + more)), absent })
     }
 
     fn period(&mut self, correction: f64) -> u64 {
@@ -60,42 +77,55 @@ impl Steering {
 mod tests {
     use super::*;
 
-    /// A timer as the kernel's is, looked at every `look` nanoseconds: a new period starts it anew.
-    fn run(seed: u64, look: u64, until: u64) -> (u64, Vec<u64>) {
+    /// A timer as the kernel's is, looked at every `look` nanoseconds: a new period starts it anew. It stands still where `still` says so.
+    fn run(seed: u64, look: u64, until: u64, still: impl Fn(u64) -> bool) -> (u64, Vec<u64>, u64) {
         const MEAN: u64 = 1_000_000;
         let mut steering = Steering::new(MEAN, seed, 3);
         let mut period = steering.first();
         let mut periods = vec![period];
-        let (mut taken, mut since) = (0, 0);
+        let (mut taken, mut since, mut absent) = (0, 0, 0);
         let mut now = 0;
         while now < until {
             now += look;
-            taken += (now - since) / period;
+            if !still(now) {
+                taken += (now - since) / period;
+            }
             since += (now - since) / period * period;
             if let Some(next) = steering.next(now, taken) {
-                (period, since) = (next, now);
-                periods.push(next);
+                (period, since) = (next.period, now);
+                absent += next.absent;
+                periods.push(next.period);
             }
         }
-        (taken, periods)
+        (taken, periods, absent)
     }
 
     #[test]
     fn the_mean_is_kept_and_periods_vary() {
-        for look in [100_000, 1_700_000, 50_000_000] {
-            let (taken, periods) = run(7, look, 10_000_000_000);
-            assert!((9_900..=10_100).contains(&taken), "{taken} looked at every {look}");
+        for look in [100_000, 1_700_000, 50_000_000, 1_000_000_000] {
+            let (taken, periods, absent) = run(7, look, 100_000_000_000, |_| false);
+            assert!((99_700..=100_300).contains(&taken), "{taken} looked at every {look}");
             let mut different = periods.clone();
             different.sort_unstable();
             different.dedup();
-            assert_eq!(different.len(), periods.len());
+            assert!(different.len() * 100 >= periods.len() * 95, "{different:?}");
             assert!(periods.iter().all(|p| (690_000..=1_310_000).contains(p)), "{periods:?}");
+            assert_eq!(absent, 0);
         }
     }
 
     #[test]
+    fn what_a_core_missed_while_it_stood_still_is_not_made_good() {
+        let half = 50_000_000_000;
+        let (taken, _, absent) = run(7, 10_000_000, 2 * half, |now| now < half);
+        assert!((49_900..=50_100).contains(&taken), "{taken}");
+        assert!((49_900..=50_100).contains(&absent), "{absent}");
+    }
+
+    #[test]
     fn the_same_seed_gives_the_same_periods() {
-        assert_eq!(run(1, 100_000, 1_000_000_000), run(1, 100_000, 1_000_000_000));
-        assert_ne!(run(1, 100_000, 1_000_000_000).1, run(2, 100_000, 1_000_000_000).1);
+        let run = |seed| run(seed, 100_000, 1_000_000_000, |_| false);
+        assert_eq!(run(1), run(1));
+        assert_ne!(run(1).1, run(2).1);
     }
 }

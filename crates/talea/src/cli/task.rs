@@ -7,7 +7,8 @@ use talea_flow::times::Bound;
 use super::show::{ShowArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, Unwind};
 use crate::{
-    clusters, completions, convert, events, folding, metrics, recorder, report, show, topo, tracks,
+    always, clusters, completions, convert, events, folding, metrics, recorder, report, show, topo,
+    tracks,
 };
 
 /// What to do, with its options.
@@ -33,6 +34,10 @@ pub(crate) enum Task {
     Fold(Box<folding::Options>),
     /// `talea topo`
     Topo(Box<topo::Options>),
+    /// `talea agent`
+    Agent(always::AgentOptions),
+    /// `talea usage`
+    Usage(always::UsageOptions),
     /// `talea doctor`
     Doctor {
         /// JSON instead of text.
@@ -71,6 +76,8 @@ impl From<Command> for Task {
             Command::Track(args) => Self::Track(Box::new((*args).into())),
             Command::Fold(args) => Self::Fold(Box::new((*args).into())),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
+            Command::Agent(args) => Self::Agent(args.into()),
+            Command::Usage(args) => Self::Usage(args.into()),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
             Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),

@@ -6,8 +6,17 @@ use talea_model::{Bytes, Nanos, Rank};
 
 /// `1.5s`, `200ms`, `10us`, `100ns`, or plain nanoseconds.
 pub(super) fn time(text: &str) -> Result<Nanos, String> {
-    const UNITS: [(&str, f64); 7] =
-        [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("min", 6e10), ("s", 1e9), ("", 1.0)];
+    const UNITS: [(&str, f64); 9] = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("min", 6e10),
+        ("h", 3.6e12),
+        ("d", 8.64e13),
+        ("s", 1e9),
+        ("", 1.0),
+    ];
     number_with_unit(text, &UNITS)
         .filter(|nanos| *nanos < u64::MAX as f64)
         .map(|nanos| Nanos(nanos.round() as u64))

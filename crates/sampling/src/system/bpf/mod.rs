@@ -5,6 +5,7 @@
 //! ended (Linux 4.20, `maybe_wait_bpf_programs`). Then the old one is emptied with nobody beside: no sample is lost or counted twice, which
 //! looking up and deleting in a map that is counted in cannot promise.
 
+mod btf;
 mod layout;
 
 use std::fs::File;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, MapError, PerCpuArray};
 use aya::programs::{PerfEvent, ProgramError, ProgramFd};
-use aya::{Btf, EbpfError, EbpfLoader};
+use aya::{Btf, EbpfError, EbpfLoader, Endianness};
 use rustix::io::Errno;
 use talea_model::shares::Sampler;
 use talea_model::{GapKind, Gaps};
@@ -32,6 +33,7 @@ use layout::{FILE_ID, KEY, NAME, TEXT, TLS};
 
 /// The program. Alignment is what the parser of ELF wants.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/system.bpf.o");
+const BTF: &str = "sys/kernel/btf/vmlinux";
 const WHAT: &str = "counting samples by a BPF program";
 /// For how long counts must find room when each sample hits something else, in nanoseconds.
 const ROOM: u64 = 30_000_000_000;
@@ -81,12 +83,16 @@ impl Counted {
         if let Some(missing) = missing_for_bpf(&root) {
             return Err(OpenError::Capability { what: WHAT, missing });
         }
-        let explain = |error: EbpfError| explain(&root, error);
+        let explain = |error: EbpfError| explain(&root, &error);
         let online = crate::cpus::online(&root).len().max(1) as u64;
         let samples = (ROOM / options.period.0.max(1)).saturating_mul(online);
         let entries = samples.next_power_of_two().clamp(ENTRIES.0, ENTRIES.1) as u32;
         let mut object = {
-            let btf = Btf::from_sys_fs().map_err(|_| OpenError::NoBtf)?;
+            let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
+            let small = btf::reduce(&all)
+                .map_err(|reason| OpenError::Program { release: release(&root), reason })?;
+            let btf =
+                Btf::parse(&small, Endianness::default()).map_err(|error| explain(error.into()))?;
             let mut loader = EbpfLoader::new();
             loader.btf(Some(&btf));
             loader.map_max_entries("counts_0", entries).map_max_entries("counts_1", entries);
@@ -98,10 +104,8 @@ impl Counted {
             })
         };
         let wrong = |error: MapError| explain(EbpfError::MapError(error));
-        let counts = [
-            data(map("counts_0")?).map_err(wrong)?,
-            data(map("counts_1")?).map_err(wrong)?,
-        ];
+        let counts =
+            [data(map("counts_0")?).map_err(wrong)?, data(map("counts_1")?).map_err(wrong)?];
         let mut current = ArrayOfMaps::try_from(map("current")?).map_err(wrong)?;
         let names = HashMap::try_from(map("names")?).map_err(wrong)?;
         let phases = HashMap::try_from(map("phases")?).map_err(wrong)?;
@@ -116,9 +120,8 @@ impl Counted {
             .map_err(loaded)?;
         program.load().map_err(loaded)?;
         let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(loaded)?;
-        let clocks = Clocks::open(&root, options, |core, period| {
-            open_event(program.as_fd(), core, period)
-        })?;
+        let clocks =
+            Clocks::open(&root, options, |core, period| open_event(program.as_fd(), core, period))?;
         Ok(Self {
             clocks,
             program,
@@ -155,7 +158,10 @@ impl Counted {
                     GapKind::Missing,
                     "samples have no file: their address is mapped nowhere, or the mappings of the process were changing",
                 ),
-                _ => (GapKind::Missing, "samples have no phase: the thread's record of it could not be read"),
+                _ => (
+                    GapKind::Missing,
+                    "samples have no phase: the thread's record of it could not be read",
+                ),
             };
             note_count(gaps, kind, new, || sentence.to_owned());
         }
@@ -183,8 +189,9 @@ impl SystemSampler for Counted {
         bpf::take_all::<KEY>(self.counts[old].fd().as_fd(), |key, count| {
             let (mut hit, phase) = layout::hit(key, count);
             if phase != 0 {
-                let look_up = || known.get(&phase.to_ne_bytes(), 0).ok().and_then(|b| layout::text(&b));
-                hit.phase = phases.entry(phase).or_insert_with(look_up).clone();
+                let look_up =
+                    || known.get(&phase.to_ne_bytes(), 0).ok().and_then(|b| layout::text(&b));
+                hit.phase.clone_from(phases.entry(phase).or_insert_with(look_up));
             }
             hits.push(hit);
         })?;
@@ -195,9 +202,9 @@ impl SystemSampler for Counted {
         let program = self.program.as_fd();
         self.clocks.follow(gaps, taken, |core, period| open_event(program, core, period));
         let now = clocks::now();
-        for clock in &mut self.clocks.clocks {
-            clock.steer(now, taken(clock.core));
-        }
+        let clocks = self.clocks.all.iter_mut();
+        let absent = clocks.map(|clock| clock.steer(now, taken(clock.core))).sum();
+        clocks::note_absent(gaps, absent);
         Ok(())
     }
 
@@ -245,12 +252,16 @@ fn plain(error: MapError) -> io::Error {
     }
 }
 
+fn release(root: &Root) -> String {
+    root.line("proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned())
+}
+
 /// What an error of the loader means.
-fn explain(root: &Root, error: EbpfError) -> OpenError {
+fn explain(root: &Root, error: &EbpfError) -> OpenError {
     let denied = |error: &io::Error| {
         matches!(Errno::from_io_error(error), Some(Errno::PERM | Errno::ACCESS))
     };
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     // Its chain of reasons ends at what the kernel said.
     let mut depth = 0;
     while let Some(at) = source
@@ -258,7 +269,7 @@ fn explain(root: &Root, error: EbpfError) -> OpenError {
     {
         if let Some(found) = at.downcast_ref::<io::Error>() {
             // The verifier says EACCES for programs that it finds unsafe, so that only EPERM is about permission there.
-            let verifier = matches!(&error, EbpfError::ProgramError(ProgramError::LoadError { .. }));
+            let verifier = matches!(error, EbpfError::ProgramError(ProgramError::LoadError { .. }));
             if denied(found) && !(verifier && Errno::from_io_error(found) == Some(Errno::ACCESS)) {
                 return OpenError::Namespace { what: WHAT };
             }
@@ -266,10 +277,9 @@ fn explain(root: &Root, error: EbpfError) -> OpenError {
         source = at.source();
         depth += 1;
     }
-    let release = root.line("proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned());
     let text = error.to_string();
     // The verifier's log ends with what it did not like.
-    let reason = match &error {
+    let reason = match error {
         EbpfError::ProgramError(ProgramError::LoadError { io_error, verifier_log }) => {
             let log = verifier_log.to_string();
             let lines: Vec<&str> = log.lines().filter(|l| !l.starts_with("processed ")).collect();
@@ -277,5 +287,5 @@ fn explain(root: &Root, error: EbpfError) -> OpenError {
         }
         _ => text,
     };
-    OpenError::Program { release, reason }
+    OpenError::Program { release: release(root), reason }
 }

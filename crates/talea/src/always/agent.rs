@@ -1,0 +1,166 @@
+//! `talea agent`: samples this node until it is told to stop.
+//!
+//! Owns what is opened, and what is said on standard error: once at the begin, when something changes, once at the end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use talea_agent::{Agent, Budget, Delivery, Progress};
+use talea_model::shares::Sampler as How;
+use talea_model::{Bytes, Gaps, Nanos};
+use talea_sampling::system::{self, SystemSampler};
+use talea_store::address::{self, Access};
+use talea_store::{Store, StoreError, sqlite};
+
+use super::AlwaysError;
+use crate::terminal::say;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// Address of the store.
+    pub(crate) store: String,
+    /// Samples of each core a second.
+    pub(crate) rate: f64,
+    /// What a batch is of.
+    pub(crate) interval: Nanos,
+    /// How long to work; until a signal if absent.
+    pub(crate) during: Option<Nanos>,
+    /// How samples are taken.
+    pub(crate) sampler: Sampler,
+    /// Name of the node; the host's if absent.
+    pub(crate) node: Option<String>,
+    /// Where batches wait for the store; beside it if absent.
+    pub(crate) spool: Option<PathBuf>,
+    /// Most bytes there.
+    pub(crate) most: Bytes,
+}
+
+/// How samples are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sampler {
+    /// The best that is allowed.
+    Auto,
+    /// Counted in the kernel.
+    Bpf,
+    /// Read one by one.
+    Rings,
+    /// Of own processes.
+    Own,
+}
+
+/// Samples until a signal or the time comes.
+pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
+    // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
+    let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
+    let mut store = address::open(&options.store, Access::Write, &kept)?;
+    let address::Address::Sqlite(file) = address::parse(&options.store)?;
+    let mut gaps = Gaps::default();
+    let sampler = opened(options, &mut gaps)?;
+    let (how, cores) = (sampler.name(), sampler.cores().len());
+    for gap in gaps.iter() {
+        say(&format!("gap: {}", gap.detail));
+    }
+    let spool = options.spool.clone().unwrap_or_else(|| {
+        let mut name = file.into_os_string();
+        name.push(".spool");
+        name.into()
+    });
+    let node = options.node.clone().unwrap_or_else(host);
+    let period = period(options);
+    let mut agent = Agent::new(
+        sampler,
+        talea_agent::Options {
+            node: node.clone(),
+            period,
+            interval: Duration::from_nanos(options.interval.0),
+            budget: Budget::default(),
+            spool: (spool, options.most),
+        },
+        gaps,
+    )?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(AlwaysError::Signals)?;
+    }
+    let s = if cores == 1 { "" } else { "s" };
+    say(&format!(
+        "sampling {cores} core{s} of `{node}` every {period} {}; a batch every {} to {}",
+        words(how),
+        options.interval,
+        options.store
+    ));
+    let begin = Instant::now();
+    let over = options.during.map(|during| Duration::from_nanos(during.0));
+    let stopped =
+        || stop.load(Ordering::Relaxed) || over.is_some_and(|over| begin.elapsed() >= over);
+    let mut deliver = |batch: &_| match store.put(batch) {
+        Ok(_) => Delivery::Taken,
+        Err(error @ StoreError::Batch { .. }) => Delivery::Refused(error.to_string()),
+        Err(error) => Delivery::Later(error.to_string()),
+    };
+    let mut last: Option<Progress> = None;
+    let mut samples = 0;
+    agent.run(&stopped, &mut deliver, &mut |progress| {
+        samples += progress.samples;
+        let before = last.as_ref().and_then(|last| last.trouble.as_ref());
+        match &progress.trouble {
+            Some(trouble) if before != Some(trouble) => {
+                say(&format!("{} batches wait: {trouble}", progress.waiting));
+            }
+            None if before.is_some() => say("the store takes batches again"),
+            _ => {}
+        }
+        last = Some(progress.clone());
+    })?;
+    if let Some(last) = last {
+        let cost = last.cost.map_or_else(String::new, |cost| {
+            let took = Nanos(cost.processor.as_nanos() as u64);
+            format!("; the agent took {took} of a core and has {}", Bytes(cost.memory))
+        });
+        say(&format!("{samples} samples in {} batches{cost}", last.batches));
+    }
+    retain(&mut *store)
+}
+
+/// Makes old times coarser before the store is left.
+fn retain(store: &mut dyn Store) -> Result<(), AlwaysError> {
+    const STEPS: usize = 64;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    store.retain(Nanos(now.unwrap_or_default().as_nanos() as u64), STEPS)?;
+    Ok(())
+}
+
+fn period(options: &Options) -> Nanos {
+    Nanos((1e9 / options.rate).round() as u64)
+}
+
+fn opened(options: &Options, gaps: &mut Gaps) -> Result<Box<dyn SystemSampler>, AlwaysError> {
+    let asked = system::Options {
+        period: period(options),
+        seed: u64::from(std::process::id()),
+        ..system::Options::default()
+    };
+    Ok(match options.sampler {
+        Sampler::Auto => system::open(&asked, None, gaps)?,
+        Sampler::Bpf => system::open_bpf(&asked)?,
+        Sampler::Rings => system::open_rings(&asked, None)?,
+        Sampler::Own => system::open_own(&asked)?,
+    })
+}
+
+fn words(how: How) -> &'static str {
+    match how {
+        How::Bpf => "by a BPF program in the kernel",
+        How::Rings => "by rings of perf events",
+        How::OwnProcesses => "in this user's processes only",
+    }
+}
+
+/// This host's name.
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

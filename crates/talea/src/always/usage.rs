@@ -1,0 +1,207 @@
+//! `talea usage`: what the cores of a time were used for, from a store.
+//!
+//! Owns the table and the public keys of its JSON. A share is of all samples of the time, idle ones included; its interval is that of sampling.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use serde_json::{Map, Value, json};
+use talea_model::{Gaps, Nanos};
+use talea_store::address::{self, Access};
+use talea_store::{
+    Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Value as Key, Visible, sqlite,
+};
+
+use super::AlwaysError;
+use super::functions::Functions;
+use crate::table::{Column, Table};
+use crate::terminal::{Palette, WIDTH, clean, gaps, grouped};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// Address of the store.
+    pub(crate) store: String,
+    /// What rows are told apart by.
+    pub(crate) by: Vec<Dimension>,
+    /// How long before now the time begins; all of it if absent.
+    pub(crate) last: Option<Nanos>,
+    /// What else is asked for.
+    pub(crate) filters: Filters,
+    /// Most rows.
+    pub(crate) limit: usize,
+    /// JSON instead of text.
+    pub(crate) json: bool,
+}
+
+/// Names with `*` and `?` stand for all that are like them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filters {
+    pub(crate) node: Option<String>,
+    pub(crate) job: Option<String>,
+    pub(crate) user: Option<u32>,
+    pub(crate) executable: Option<String>,
+    pub(crate) library: Option<String>,
+    pub(crate) phase: Option<String>,
+}
+
+/// A row as it is shown.
+struct Shown {
+    names: Vec<Value>,
+    samples: u64,
+    core_seconds: f64,
+    share: Option<Proportion>,
+}
+
+/// Answers on standard output.
+pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
+    let store = address::open(&options.store, Access::Read, &sqlite::Options::default())?;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.unwrap_or_default().as_nanos() as u64;
+    let from = options.last.map_or(0, |last| now.saturating_sub(last.0));
+    let text = |name: &Option<String>| name.clone().map(like);
+    // Functions are brought together after they are resolved, of which nobody knows beforehand how many addresses they have.
+    let resolves = options.by.contains(&Dimension::Function);
+    let question = Question {
+        node: text(&options.filters.node),
+        job: text(&options.filters.job),
+        user: options.filters.user,
+        executable: text(&options.filters.executable),
+        library: text(&options.filters.library),
+        phase: text(&options.filters.phase),
+        by: options.by.clone(),
+        limit: if resolves { MOST_ROWS } else { options.limit },
+        ..Question::of(Visible::All, Nanos(from), Nanos(i64::MAX as u64))
+    };
+    let answer = store.usage(&question)?;
+    let mut functions = resolves.then(Functions::new);
+    let mut rows = rows(&answer, functions.as_mut());
+    rows.truncate(options.limit);
+    let mut missing = answer.gaps.clone();
+    if let Some(functions) = functions {
+        missing.merge(functions.gaps());
+    }
+    let out = if options.json {
+        let value = object(options, &answer, &rows, &missing);
+        format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
+    } else {
+        table(options, &answer, &rows, &missing)
+    };
+    std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
+}
+
+fn like(name: String) -> Text {
+    if name.contains(['*', '?']) { Text::Like(name) } else { Text::Is(name) }
+}
+
+/// Rows with names; those of one function are one.
+fn rows(answer: &Answer, mut functions: Option<&mut Functions>) -> Vec<Shown> {
+    let mut together: BTreeMap<String, (Vec<Value>, u64, f64)> = BTreeMap::new();
+    for row in &answer.rows {
+        let name = |key: &Key| match key {
+            Key::Absent => Value::Null,
+            Key::Text(text) => json!(text),
+            Key::Number(number) => json!(number),
+            Key::Activity(activity) => json!(activity),
+            Key::Function { module, address } => {
+                let name = functions.as_deref_mut();
+                json!(name.map(|functions| functions.name(module.as_ref(), *address)))
+            }
+        };
+        let names: Vec<Value> = row.key.iter().map(name).collect();
+        let key = Value::Array(names.clone()).to_string();
+        let entry = together.entry(key).or_insert((names, 0, 0.0));
+        entry.1 += row.samples;
+        entry.2 += row.core_seconds;
+    }
+    let mut rows: Vec<Shown> = together
+        .into_values()
+        .map(|(names, samples, core_seconds)| Shown {
+            names,
+            samples,
+            core_seconds,
+            share: Proportion::of(samples, answer.totals.all_samples),
+        })
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
+    rows
+}
+
+fn word(dimension: Dimension) -> String {
+    json!(dimension).as_str().unwrap_or_default().to_owned()
+}
+
+fn object(options: &Options, answer: &Answer, rows: &[Shown], missing: &Gaps) -> Value {
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let mut object: Map<String, Value> =
+                options.by.iter().map(|&by| word(by)).zip(row.names.iter().cloned()).collect();
+            object.insert("samples".to_owned(), json!(row.samples));
+            object.insert("core_seconds".to_owned(), json!(row.core_seconds));
+            let share = row.share;
+            object.insert("share".to_owned(), json!(share.map(|share| share.share)));
+            object.insert("standard_error".to_owned(), json!(share.map(|share| share.error)));
+            object.insert("low".to_owned(), json!(share.map(|share| share.low)));
+            object.insert("high".to_owned(), json!(share.map(|share| share.high)));
+            Value::Object(object)
+        })
+        .collect();
+    let totals = &answer.totals;
+    json!({
+        "store": options.store,
+        "begin_ns": totals.time.map(|(begin, _)| begin.0),
+        "end_ns": totals.time.map(|(_, end)| end.0),
+        "samples": totals.all_samples,
+        "core_seconds": totals.all_core_seconds,
+        "matched_samples": totals.samples,
+        "matched_core_seconds": totals.core_seconds,
+        "by": options.by,
+        "rows": rows,
+        "gaps": missing,
+    })
+}
+
+fn table(options: &Options, answer: &Answer, rows: &[Shown], missing: &Gaps) -> String {
+    let totals = &answer.totals;
+    let mut lines = Vec::new();
+    let Some((begin, end)) = totals.time else {
+        return format!("Nothing was observed in this time: {}\n", options.store);
+    };
+    lines.push(clean(
+        &format!(
+            "{} samples in {}: {:.0} core seconds",
+            grouped(totals.all_samples),
+            end - begin,
+            totals.all_core_seconds
+        ),
+        WIDTH,
+    ));
+    let mut columns =
+        vec![("share", Column::Right), ("95 %", Column::Right), ("core s", Column::Right)];
+    let words: Vec<String> = options.by.iter().map(|&by| word(by)).collect();
+    let last = words.len().saturating_sub(1);
+    for (at, word) in words.iter().enumerate() {
+        columns.push((word, if at == last { Column::Yields } else { Column::Left }));
+    }
+    let mut table = Table::new(&columns);
+    for row in rows {
+        let percent = |part: f64| format!("{:.1} %", part * 100.0);
+        let between =
+            |share: Proportion| format!("{:.1} to {:.1}", share.low * 100.0, share.high * 100.0);
+        let mut cells = vec![
+            row.share.map_or_else(String::new, |share| percent(share.share)),
+            row.share.map_or_else(String::new, between),
+            format!("{:.1}", row.core_seconds),
+        ];
+        cells.extend(row.names.iter().map(|name| match name {
+            Value::Null => "-".to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }));
+        table.row_of(cells);
+    }
+    lines.extend(table.lines());
+    lines.extend(gaps(missing, Palette::stdout()));
+    lines.join("\n") + "\n"
+}
