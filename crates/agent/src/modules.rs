@@ -6,18 +6,18 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use object::read::elf::ElfFile64;
-use object::{Endianness, Object, ObjectSegment};
+use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID, PN_XNUM, PT_LOAD};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use object::{Endianness, ReadCache, ReadRef};
 use talea_model::Module;
 use talea_sampling::system::FileId;
 
 /// Files that are remembered, some 300 bytes each.
 const MOST: usize = 8192;
-/// Headers of larger files are not looked for beyond this: program headers and notes stand at the begin.
-const HEAD: u64 = 1 << 20;
+/// Longest notes that are read: a build id takes 36 bytes.
+const NOTES: u64 = 1 << 16;
 
 /// What is known of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,30 +105,36 @@ fn read(process: u32, path: &Path, file: FileId) -> Option<Known> {
         let opened = File::open(place).ok()?;
         let metadata = opened.metadata().ok()?;
         (metadata.is_file() && FileId::of_metadata(&metadata) == file).then_some(())?;
-        let mut head = Vec::new();
-        opened.take(HEAD).read_to_end(&mut head).ok()?;
-        let (build_id, segments) = headers(&head)?;
+        // Only the pieces that are asked for are read: files of hundreds of megabytes are common.
+        let (build_id, segments) = headers(&ReadCache::new(opened))?;
         Some(Known { module: Module { path: shown(path), build_id }, segments })
     })
 }
 
-/// Build id in hexadecimal, and segments, of the begin of an ELF file.
-fn headers(head: &[u8]) -> Option<(String, Vec<(u64, u64, u64)>)> {
-    // The table of sections stands at the end, beyond what was read: without it notes are found by program headers.
-    let mut head = head.to_vec();
-    for field in [0x28..0x30, 0x3c..0x40] {
-        head.get_mut(field)?.fill(0);
+/// Build id in hexadecimal, and segments, of an ELF file; neither sections nor symbols are looked at.
+fn headers<'a>(file: impl ReadRef<'a>) -> Option<(String, Vec<(u64, u64, u64)>)> {
+    let header = FileHeader64::<Endianness>::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    // More segments than fit the field are counted in a section: nobody has them, but damaged files.
+    (header.e_phnum(endian) < PN_XNUM).then_some(())?;
+    let mut segments = Vec::new();
+    let mut build_id = String::new();
+    for segment in header.program_headers(endian, file).ok()? {
+        let (offset, size) = segment.file_range(endian);
+        if segment.p_type(endian) == PT_LOAD {
+            segments.push((offset, size, segment.p_vaddr(endian)));
+        }
+        if size > NOTES || !build_id.is_empty() {
+            continue;
+        }
+        let Ok(Some(mut notes)) = segment.notes(endian, file) else { continue };
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
+                build_id = note.desc().iter().map(|byte| format!("{byte:02x}")).collect();
+            }
+        }
     }
-    let elf = ElfFile64::<Endianness>::parse(&head[..]).ok()?;
-    let segments = elf
-        .segments()
-        .map(|segment| {
-            let (offset, size) = segment.file_range();
-            (offset, size, segment.address())
-        })
-        .collect();
-    let id = elf.build_id().ok().flatten().unwrap_or_default();
-    Some((id.iter().map(|byte| format!("{byte:02x}")).collect(), segments))
+    Some((build_id, segments))
 }
 
 #[cfg(test)]
@@ -177,6 +183,20 @@ mod tests {
         panic!("no mapping has the address");
     }
 
+    proptest::proptest! {
+        #[test]
+        fn damaged_headers_are_no_files(at in 0..200_usize, byte: u8, length in 0..4096_usize) {
+            let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+            let mut bytes = own[..length].to_vec();
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+            if let Some((id, segments)) = headers(&bytes[..]) {
+                proptest::prop_assert!(id.len() <= 2 << 16 && segments.len() < 65_535);
+            }
+        }
+    }
+
     #[test]
     fn what_is_not_there_keeps_what_is_told_of_it() {
         let mut modules = Modules::default();
@@ -185,6 +205,6 @@ mod tests {
         assert_eq!(modules.find(file, u32::MAX, told).module.path, "gone.so");
         let other = FileId { device: 1, inode: 6 };
         assert_eq!(modules.find(other, u32::MAX, None).module.path, "inode:6");
-        assert_eq!((modules.unread, headers(b"\x7fELF")), (2, None));
+        assert_eq!((modules.unread, headers(&b"\x7fELF"[..])), (2, None));
     }
 }

@@ -230,19 +230,24 @@ impl Agent {
         let counts = [
             (
                 &mut self.modules.unread,
-                "files were hit whose build id and addresses are not known: gone, replaced or no ELF files",
+                "files that were hit have neither build id nor addresses: gone, replaced or no ELF files",
             ),
             (
                 &mut self.processes.gone,
-                "processes that were hit had ended before their job could be known",
+                "processes that were hit had ended before their job was looked for",
             ),
             (&mut self.refused, "batches were refused by the store and are lost"),
         ];
         for (count, what) in counts {
             let count = std::mem::take(count);
             if count > 0 {
-                let detail = format!("{count} {what}");
-                gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
+                // The number is no part of the text, so that stores can add up those of many intervals.
+                gaps.note(Gap {
+                    kind: GapKind::Missing,
+                    rank: None,
+                    detail: what.to_owned(),
+                    count,
+                });
             }
         }
         let about = About {

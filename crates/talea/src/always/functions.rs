@@ -1,13 +1,16 @@
 //! From addresses in files to functions, when somebody asks.
 //!
 //! Owns the way there: files of this host by build id, the kernel by its own list of symbols. A file that is another one now is not used; what cannot
-//! be resolved keeps its address. The kernel's addresses hold until it is started anew.
+//! be resolved says so. The kernel's addresses hold until it is started anew.
 
 use std::fs;
 
+use talea_model::Module;
 use talea_model::shares::KERNEL;
-use talea_model::{Gaps, Module};
 use talea_run::Resolver;
+
+/// In place of a function that has no symbol.
+const NO_SYMBOL: &str = "(no symbol)";
 
 /// Resolves functions of modules and of the kernel.
 #[derive(Debug)]
@@ -22,24 +25,19 @@ impl Functions {
         Self { resolver: Resolver::new(), kernel: of_kallsyms(&symbols) }
     }
 
-    /// The function at an address, or the address itself.
+    /// The function at an address, or in parentheses why there is none.
     pub(super) fn name(&mut self, module: Option<&Module>, address: Option<u64>) -> String {
         let Some(module) = module else { return "(no file)".to_owned() };
         let Some(address) = address else { return "(unknown)".to_owned() };
         if module.path == KERNEL {
             let after = self.kernel.partition_point(|(begin, _)| *begin <= address);
             let known = after.checked_sub(1).map(|at| self.kernel[at].1.clone());
-            return known.unwrap_or_else(|| format!("{address:#x}"));
+            return known.unwrap_or_else(|| NO_SYMBOL.to_owned());
         }
         // The resolver takes return addresses: that of a sample is the instruction itself.
         let found = self.resolver.resolve(module, address.saturating_add(1));
         let last = found.into_iter().next_back().unwrap_or_default();
-        last.function.unwrap_or(last.address)
-    }
-
-    /// What could not be resolved.
-    pub(super) fn gaps(&self) -> Gaps {
-        self.resolver.gaps()
+        last.function.unwrap_or_else(|| NO_SYMBOL.to_owned())
     }
 }
 
@@ -71,7 +69,7 @@ mod tests {
         let mut name = |address| functions.name(Some(&kernel), Some(address));
         assert_eq!(name(0xff_ff0c), "a");
         assert_eq!(name(0xff_ff10), "b");
-        assert_eq!(name(0xff), "0xff");
+        assert_eq!(name(0xff), NO_SYMBOL);
         assert_eq!(functions.name(None, Some(1)), "(no file)");
     }
 }

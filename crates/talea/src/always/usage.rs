@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use serde_json::{Map, Value, json};
-use talea_model::{Gaps, Nanos};
+use talea_model::Nanos;
 use talea_store::address::{self, Access};
 use talea_store::{
     Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Value as Key, Visible, sqlite,
@@ -15,7 +15,7 @@ use talea_store::{
 use super::AlwaysError;
 use super::functions::Functions;
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, WIDTH, clean, gaps, grouped};
+use crate::terminal::{Palette, WIDTH, clean, grouped, wrapped};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -74,18 +74,13 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
         ..Question::of(Visible::All, Nanos(from), Nanos(i64::MAX as u64))
     };
     let answer = store.usage(&question)?;
-    let mut functions = resolves.then(Functions::new);
-    let mut rows = rows(&answer, functions.as_mut());
+    let mut rows = rows(&answer, resolves.then(Functions::new).as_mut());
     rows.truncate(options.limit);
-    let mut missing = answer.gaps.clone();
-    if let Some(functions) = functions {
-        missing.merge(functions.gaps());
-    }
     let out = if options.json {
-        let value = object(options, &answer, &rows, &missing);
+        let value = object(options, &answer, &rows);
         format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
     } else {
-        table(options, &answer, &rows, &missing)
+        table(options, &answer, &rows)
     };
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
 }
@@ -131,7 +126,7 @@ fn word(dimension: Dimension) -> String {
     json!(dimension).as_str().unwrap_or_default().to_owned()
 }
 
-fn object(options: &Options, answer: &Answer, rows: &[Shown], missing: &Gaps) -> Value {
+fn object(options: &Options, answer: &Answer, rows: &[Shown]) -> Value {
     let rows: Vec<Value> = rows
         .iter()
         .map(|row| {
@@ -158,11 +153,11 @@ fn object(options: &Options, answer: &Answer, rows: &[Shown], missing: &Gaps) ->
         "matched_core_seconds": totals.core_seconds,
         "by": options.by,
         "rows": rows,
-        "gaps": missing,
+        "gaps": answer.gaps,
     })
 }
 
-fn table(options: &Options, answer: &Answer, rows: &[Shown], missing: &Gaps) -> String {
+fn table(options: &Options, answer: &Answer, rows: &[Shown]) -> String {
     let totals = &answer.totals;
     let mut lines = Vec::new();
     let Some((begin, end)) = totals.time else {
@@ -202,6 +197,13 @@ fn table(options: &Options, answer: &Answer, rows: &[Shown], missing: &Gaps) -> 
         table.row_of(cells);
     }
     lines.extend(table.lines());
-    lines.extend(gaps(missing, Palette::stdout()));
+    // Counts of many intervals were added up, so that texts do not have them.
+    let counted = |gap: &talea_model::Gap| match gap.count {
+        0 => format!("gap: {}", gap.detail),
+        count => format!("gap: {} ({})", gap.detail, grouped(count)),
+    };
+    let palette = Palette::stdout();
+    let missing = answer.gaps.iter().flat_map(|gap| wrapped(&counted(gap), WIDTH));
+    lines.extend(missing.map(|line| palette.faint(&line)));
     lines.join("\n") + "\n"
 }
