@@ -35,11 +35,18 @@ struct talea_mark_site {
     unsigned short reserved;
 };
 
+/* Calls go through the table of addresses at once, not by a jump through it, where the compiler can. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define TALEA_MARK_NEAR_ __attribute__((noplt))
+#else
+#define TALEA_MARK_NEAR_
+#endif
+
 #ifdef TALEA_MARK_REQUIRED
-#define TALEA_MARK_WEAK_
+#define TALEA_MARK_WEAK_ TALEA_MARK_NEAR_
 #define TALEA_MARK_THERE_ 1
 #else
-#define TALEA_MARK_WEAK_ __attribute__((weak))
+#define TALEA_MARK_WEAK_ TALEA_MARK_NEAR_ __attribute__((weak))
 #define TALEA_MARK_THERE_ (talea_mark_register != 0)
 #endif
 
@@ -78,7 +85,7 @@ extern void talea_mark_leave(struct talea_mark_site *site) TALEA_MARK_WEAK_;
     static signed char talea_flag_ TALEA_MARK_FLAG_ = 0; \
     static struct talea_mark_site talea_site_ = {"" text, __FILE__, &talea_flag_, 0, __LINE__, end, TALEA_MARK_VERSION, 0}
 
-#define TALEA_MARK_MAYBE_(flag) __builtin_expect(TALEA_MARK_FLAG_OF_(flag) >= 0, 0)
+#define TALEA_MARK_MAYBE_(flag) __builtin_expect((flag) >= 0, 0)
 
 /* Whether the site is on, after its first use. */
 __attribute__((unused, noinline, cold)) static int talea_mark_first_(struct talea_mark_site *site)
@@ -90,21 +97,20 @@ __attribute__((unused, noinline, cold)) static int talea_mark_first_(struct tale
     return talea_mark_register(site) > 0;
 }
 
-__attribute__((unused)) static inline int talea_mark_on_(struct talea_mark_site *site)
+__attribute__((unused)) static inline int talea_mark_on_(struct talea_mark_site *site, signed char flag)
 {
-    signed char flag = TALEA_MARK_FLAG_OF_(*site->flag);
     return flag > 0 || (flag == 0 && talea_mark_first_(site));
 }
 
 /* The site if its phase was entered, else NULL. */
-__attribute__((unused)) static inline struct talea_mark_site *talea_mark_begin_(struct talea_mark_site *site)
+__attribute__((unused)) static inline struct talea_mark_site *talea_mark_begin_(struct talea_mark_site *site, signed char flag)
 {
-    return talea_mark_on_(site) && talea_mark_enter(site) ? site : 0;
+    return talea_mark_on_(site, flag) && talea_mark_enter(site) ? site : 0;
 }
 
-__attribute__((unused)) static inline void talea_mark_end_(struct talea_mark_site *site)
+__attribute__((unused)) static inline void talea_mark_end_(struct talea_mark_site *site, signed char flag)
 {
-    if (talea_mark_on_(site))
+    if (talea_mark_on_(site, flag))
         talea_mark_leave(site);
 }
 
@@ -114,18 +120,20 @@ __attribute__((unused)) static inline void talea_mark_scope_end_(struct talea_ma
         talea_mark_leave(*site);
 }
 
-#define TALEA_PHASE_BEGIN(name)                  \
-    do {                                         \
-        TALEA_MARK_SITE_(name, 0);               \
-        if (TALEA_MARK_MAYBE_(talea_flag_))      \
-            (void)talea_mark_begin_(&talea_site_); \
+#define TALEA_PHASE_BEGIN(name)                              \
+    do {                                                     \
+        TALEA_MARK_SITE_(name, 0);                           \
+        signed char talea_is_ = TALEA_MARK_FLAG_OF_(talea_flag_); \
+        if (TALEA_MARK_MAYBE_(talea_is_))                    \
+            (void)talea_mark_begin_(&talea_site_, talea_is_); \
     } while (0)
 
-#define TALEA_PHASE_END(name)               \
-    do {                                    \
-        TALEA_MARK_SITE_(name, 1);          \
-        if (TALEA_MARK_MAYBE_(talea_flag_)) \
-            talea_mark_end_(&talea_site_);  \
+#define TALEA_PHASE_END(name)                                \
+    do {                                                     \
+        TALEA_MARK_SITE_(name, 1);                           \
+        signed char talea_is_ = TALEA_MARK_FLAG_OF_(talea_flag_); \
+        if (TALEA_MARK_MAYBE_(talea_is_))                    \
+            talea_mark_end_(&talea_site_, talea_is_);        \
     } while (0)
 
 #define TALEA_MARK_JOIN2_(a, b) a##b
@@ -137,8 +145,11 @@ __attribute__((unused)) static inline void talea_mark_scope_end_(struct talea_ma
     static signed char TALEA_MARK_OWN_(talea_flag_) TALEA_MARK_FLAG_ = 0;                                                  \
     static struct talea_mark_site TALEA_MARK_OWN_(talea_site_) = {                                                         \
         "" name, __FILE__, &TALEA_MARK_OWN_(talea_flag_), 0, __LINE__, 0, TALEA_MARK_VERSION, 0};                          \
+    const signed char TALEA_MARK_OWN_(talea_is_) = TALEA_MARK_FLAG_OF_(TALEA_MARK_OWN_(talea_flag_));                      \
     __attribute__((unused, cleanup(talea_mark_scope_end_))) struct talea_mark_site *TALEA_MARK_OWN_(talea_scope_) =        \
-        TALEA_MARK_MAYBE_(TALEA_MARK_OWN_(talea_flag_)) ? talea_mark_begin_(&TALEA_MARK_OWN_(talea_site_)) : 0
+        TALEA_MARK_MAYBE_(TALEA_MARK_OWN_(talea_is_))                                                                      \
+            ? talea_mark_begin_(&TALEA_MARK_OWN_(talea_site_), TALEA_MARK_OWN_(talea_is_))                                 \
+            : 0
 
 /* One check for a loop: `guard` says for all turns whether the site is on now. Compilers make two loops of it where they know that
  * trick (GCC from -O3 on); TALEA_LOOP does not depend on that. */
@@ -146,8 +157,10 @@ __attribute__((unused)) static inline void talea_mark_scope_end_(struct talea_ma
     static signed char TALEA_MARK_JOIN_(guard, _flag_) TALEA_MARK_FLAG_ = 0;                      \
     static struct talea_mark_site TALEA_MARK_JOIN_(guard, _site_) = {                             \
         "" name, __FILE__, &TALEA_MARK_JOIN_(guard, _flag_), 0, __LINE__, 0, TALEA_MARK_VERSION, 0}; \
+    const signed char TALEA_MARK_JOIN_(guard, _is_) = TALEA_MARK_FLAG_OF_(TALEA_MARK_JOIN_(guard, _flag_)); \
     struct talea_mark_site *const guard =                                                         \
-        TALEA_MARK_MAYBE_(TALEA_MARK_JOIN_(guard, _flag_)) && talea_mark_on_(&TALEA_MARK_JOIN_(guard, _site_)) \
+        TALEA_MARK_MAYBE_(TALEA_MARK_JOIN_(guard, _is_)) &&                                       \
+                talea_mark_on_(&TALEA_MARK_JOIN_(guard, _site_), TALEA_MARK_JOIN_(guard, _is_))   \
             ? &TALEA_MARK_JOIN_(guard, _site_)                                                    \
             : 0
 
@@ -168,7 +181,8 @@ __attribute__((unused)) static inline void talea_mark_scope_end_(struct talea_ma
 #define TALEA_LOOP(name, head, ...)                                                                                \
     do {                                                                                                           \
         TALEA_MARK_SITE_(name, 0);                                                                                 \
-        if (TALEA_MARK_MAYBE_(talea_flag_) && talea_mark_on_(&talea_site_)) {                                      \
+        signed char talea_is_ = TALEA_MARK_FLAG_OF_(talea_flag_);                                                  \
+        if (TALEA_MARK_MAYBE_(talea_is_) && talea_mark_on_(&talea_site_, talea_is_)) {                             \
             head {                                                                                                 \
                 __attribute__((unused, cleanup(talea_mark_scope_end_))) struct talea_mark_site *talea_turn_ =      \
                     talea_mark_enter(&talea_site_) ? &talea_site_ : 0;                                             \

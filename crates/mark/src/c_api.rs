@@ -3,8 +3,9 @@
 //! Owns nothing: checks pointers and calls `markers` and `thread`. Macros of the header call these only where a flag says so.
 
 use std::ffi::{c_int, c_schar};
+use std::sync::atomic::Ordering;
 
-use crate::markers::{self, Site};
+use crate::markers::{self, Marker, Site};
 use crate::thread;
 
 /// First use of a site: fills it in. Its flag from now on, 1 or -1; -1 for NULL.
@@ -20,22 +21,19 @@ pub unsafe extern "C" fn talea_mark_register(site: *const Site) -> c_schar {
 /// Enters the phase of a site: 1 if it must be left again, 0 if it is off or there is no room for the thread.
 ///
 /// # Safety
-/// As of `talea_mark_register`.
+/// As of `talea_mark_register`, but not NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn talea_mark_enter(site: *const Site) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { site.as_ref() }.map_or(0, |site| c_int::from(enter(site)))
+pub unsafe extern "C" fn talea_mark_enter(site: &Site) -> c_int {
+    c_int::from(enter(site))
 }
 
 /// Leaves the phase of a site, and what is inside it; does nothing if the thread is not in it.
 ///
 /// # Safety
-/// As of `talea_mark_register`.
+/// As of `talea_mark_enter`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn talea_mark_leave(site: *const Site) {
-    // SAFETY: as the caller says.
-    if let Some(site) = unsafe { site.as_ref() }
-        && let Some(marker) = site.marker()
+pub unsafe extern "C" fn talea_mark_leave(site: &Site) {
+    if let Some(marker) = site.marker()
         && !thread::leave(marker)
     {
         site.switch_off();
@@ -45,16 +43,15 @@ pub unsafe extern "C" fn talea_mark_leave(site: *const Site) {
 /// Enters the phase of a site, and switches the site off if its phase is.
 #[inline]
 pub(crate) fn enter(site: &Site) -> bool {
-    let Some(marker) = site.marker() else { return false };
-    if thread::enter(marker) {
-        return true;
+    match site.marker() {
+        Some(marker) => thread::enter(marker) || refused(site, marker),
+        None => false,
     }
-    refused(site)
 }
 
 #[cold]
-fn refused(site: &Site) -> bool {
-    if site.marker().is_some_and(|m| !m.on.load(std::sync::atomic::Ordering::Relaxed)) {
+fn refused(site: &Site, marker: &Marker) -> bool {
+    if !marker.on.load(Ordering::Relaxed) {
         site.switch_off();
     }
     false

@@ -43,26 +43,18 @@ pub(crate) struct Thread {
 pub(crate) fn enter(marker: &'static Marker) -> bool {
     let state = tls::state();
     if state <= LOST {
-        return begin(state) && enter(marker);
+        return begin(state, marker);
     }
     // SAFETY: the state of this thread, which is never unmapped.
     let thread = unsafe { &*(state as *const Thread) };
-    if !marker.on.load(Relaxed) {
-        return false;
+    // SAFETY: numbers are 1 to `PHASES`, and there is a meter for each.
+    let meter = unsafe { thread.meters.get_unchecked(marker.id as usize) };
+    let count = meter.count.load(Relaxed) + 1;
+    meter.count.store(count, Relaxed);
+    if count >= meter.next.load(Relaxed) {
+        return look(thread, meter, marker);
     }
-    let depth = thread.depth.load(Relaxed) + 1;
-    let Some(place) = thread.stack.get(depth as usize) else { return thread.too_deep(depth) };
-    place.store(ptr::from_ref(marker).cast_mut(), Relaxed);
-    thread.depth.store(depth, Relaxed);
-    thread.publish(marker);
-    if let Some(meter) = thread.meters.get(marker.id as usize) {
-        let count = meter.count.load(Relaxed) + 1;
-        meter.count.store(count, Relaxed);
-        if count >= meter.next.load(Relaxed) {
-            look(meter, marker);
-        }
-    }
-    true
+    thread.push(marker)
 }
 
 /// Leaves the innermost phase of the marker's name, and those inside it. False if its ends may be switched off too.
@@ -70,26 +62,26 @@ pub(crate) fn enter(marker: &'static Marker) -> bool {
 pub(crate) fn leave(marker: &Marker) -> bool {
     let state = tls::state();
     if state <= LOST {
-        return !marker.leader().closed.load(Relaxed);
+        return outside(marker);
     }
     // SAFETY: the state of this thread, which is never unmapped.
     let thread = unsafe { &*(state as *const Thread) };
-    let depth = thread.depth.load(Relaxed);
-    if let Some(top) = thread.at(depth)
-        && top.group == marker.group
-        && depth > 0
+    let depth = thread.depth.load(Relaxed) as usize;
+    // Never at depth 0, where `NONE` is, which nobody leaves.
+    if let Some(place) = thread.stack.get(depth)
+        && ptr::eq(place.load(Relaxed), marker)
     {
         thread.pop_to(depth - 1);
         return true;
     }
-    thread.leave_from_below(marker, depth)
+    thread.leave_from_below(marker)
 }
 
 impl Thread {
     /// The marker at a depth; None beyond the stack.
     #[inline]
-    fn at(&self, depth: u32) -> Option<&'static Marker> {
-        let place = self.stack.get(depth as usize)?;
+    fn at(&self, depth: usize) -> Option<&'static Marker> {
+        let place = self.stack.get(depth)?;
         // SAFETY: only markers are stored, which are never freed; null in zeroed memory.
         unsafe { place.load(Relaxed).as_ref() }
     }
@@ -106,29 +98,42 @@ impl Thread {
     }
 
     #[inline]
-    fn pop_to(&self, depth: u32) {
-        self.depth.store(depth, Relaxed);
+    fn push(&self, marker: &'static Marker) -> bool {
+        let depth = self.depth.load(Relaxed) as usize + 1;
+        let Some(place) = self.stack.get(depth) else { return self.too_deep() };
+        place.store(ptr::from_ref(marker).cast_mut(), Relaxed);
+        self.depth.store(depth as u32, Relaxed);
+        self.publish(marker);
+        true
+    }
+
+    #[inline]
+    fn pop_to(&self, depth: usize) {
+        self.depth.store(depth as u32, Relaxed);
         if let Some(marker) = self.at(depth) {
             self.publish(marker);
         }
     }
 
     #[cold]
-    fn too_deep(&self, depth: u32) -> bool {
-        self.depth.store(depth, Relaxed);
+    fn too_deep(&self) -> bool {
+        self.depth.store(self.depth.load(Relaxed).saturating_add(1), Relaxed);
         count(header::DEEP, 1);
         true
     }
 
     #[cold]
-    fn leave_from_below(&self, marker: &Marker, depth: u32) -> bool {
-        if depth as usize > DEPTH {
-            self.depth.store(depth - 1, Relaxed);
+    fn leave_from_below(&self, marker: &Marker) -> bool {
+        let depth = self.depth.load(Relaxed) as usize;
+        if depth > DEPTH {
+            self.depth.store(depth as u32 - 1, Relaxed);
             return true;
         }
-        let found = (1..=depth).rev().find(|&at| self.at(at).is_some_and(|m| m.group == marker.group));
-        if let Some(at) = found {
-            count(header::UNBALANCED, u64::from(depth - at));
+        let same = |&at: &usize| self.at(at).is_some_and(|m| m.group == marker.group);
+        if let Some(at) = (1..=depth).rev().find(same) {
+            if at < depth {
+                count(header::UNBALANCED, (depth - at) as u64);
+            }
             self.pop_to(at - 1);
             return true;
         }
@@ -153,8 +158,8 @@ impl Thread {
     }
 
     fn is_inside(&self, group: u32) -> bool {
-        let depth = self.depth.load(Relaxed).min(DEPTH as u32);
-        (1..=depth).any(|at| self.at(at).is_some_and(|marker| marker.group == group))
+        let depth = self.depth.load(Relaxed) as usize;
+        (1..=depth.min(DEPTH)).any(|at| self.at(at).is_some_and(|marker| marker.group == group))
     }
 
     /// Entries that are not yet in the table.
@@ -184,8 +189,22 @@ fn count(offset: usize, more: u64) {
     }
 }
 
+/// Ends of a thread that has no state: it is in no phase.
 #[cold]
-fn look(meter: &Meter, marker: &'static Marker) {
+fn outside(marker: &Marker) -> bool {
+    !marker.leader().closed.load(Relaxed)
+}
+
+/// Now and then on the way into a phase: brings what was counted to the table, and refuses if the phase is off. Other threads learn so
+/// that it is: after some thousand entries at most.
+#[cold]
+fn look(thread: &Thread, meter: &Meter, marker: &'static Marker) -> bool {
+    if !marker.on.load(Relaxed) {
+        // It was counted, but not entered; the next entry looks again.
+        meter.count.store(meter.count.load(Relaxed) - 1, Relaxed);
+        meter.next.store(0, Relaxed);
+        return false;
+    }
     let verdict = meter.look(now(), markers::budget());
     let (count, added) = (meter.count.load(Relaxed), meter.added.load(Relaxed));
     meter.added.store(count, Relaxed);
@@ -194,7 +213,9 @@ fn look(meter: &Meter, marker: &'static Marker) {
     }
     if let Verdict::TooCostly(rate) = verdict {
         markers::too_costly(marker, rate);
+        meter.next.store(0, Relaxed);
     }
+    thread.push(marker)
 }
 
 /// Nanoseconds of `CLOCK_MONOTONIC`: a thread's own time takes a system call, and threads that enter phases often are running.
@@ -205,10 +226,10 @@ fn now() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The first marker of a thread. False if it has no slot.
+/// The first marker of a thread.
 #[cold]
-fn begin(state: usize) -> bool {
-    if state == LOST {
+fn begin(state: usize, marker: &'static Marker) -> bool {
+    if state == LOST || !marker.on.load(Relaxed) {
         return false;
     }
     let mut registry = REGISTRY.hold();
@@ -219,7 +240,8 @@ fn begin(state: usize) -> bool {
         table.long(header::UNSLOTTED).fetch_add(1, Relaxed);
     }
     tls::set_state(attached.map_or(LOST, |thread| thread as usize));
-    attached.is_some()
+    drop(registry);
+    attached.is_some() && enter(marker)
 }
 
 fn attach(registry: &mut Registry) -> Option<*mut Thread> {
@@ -295,7 +317,7 @@ pub(crate) fn renew(registry: &mut Registry) {
             state.settle(table, registry.published);
             state.pop_to(0);
             state.depth.store(depth, Relaxed);
-            if let Some(marker) = state.at(depth.min(DEPTH as u32)) {
+            if let Some(marker) = state.at((depth as usize).min(DEPTH)) {
                 state.publish(marker);
             }
         } else {
