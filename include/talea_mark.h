@@ -85,7 +85,8 @@ extern void talea_mark_leave(struct talea_mark_site *site) TALEA_MARK_WEAK_;
     static signed char talea_flag_ TALEA_MARK_FLAG_ = 0; \
     static struct talea_mark_site talea_site_ = {"" text, __FILE__, &talea_flag_, 0, __LINE__, end, TALEA_MARK_VERSION, 0}
 
-#define TALEA_MARK_MAYBE_(flag) __builtin_expect((flag) >= 0, 0)
+/* Likely on: where it is off, the branch that is taken costs nothing that can be measured, and where it is on, two are saved. */
+#define TALEA_MARK_MAYBE_(flag) __builtin_expect((flag) >= 0, 1)
 
 /* Whether the site is on, after its first use. */
 __attribute__((unused, noinline, cold)) static int talea_mark_first_(struct talea_mark_site *site)

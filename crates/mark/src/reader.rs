@@ -269,3 +269,115 @@ fn one_phase(row: &[u8]) -> Phase {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A table with one thread in the second of two phases.
+    fn sample() -> Vec<u8> {
+        let mut bytes = vec![0; layout::PHASE_BEGIN + 3 * layout::PHASE_BYTES];
+        let mut put = |at: usize, number: u32| bytes[at..at + 4].copy_from_slice(&number.to_ne_bytes());
+        put(header::VERSION, layout::VERSION);
+        put(header::BYTES, layout::HEADER_BYTES as u32);
+        put(header::PROCESS, 77);
+        put(header::SLOT_BYTES, layout::SLOT_BYTES as u32);
+        put(header::SLOTS, layout::SLOTS as u32);
+        put(header::SLOT_BEGIN, layout::SLOT_BEGIN as u32);
+        put(header::PHASE_BYTES, layout::PHASE_BYTES as u32);
+        put(header::PHASES, 3);
+        put(header::PHASE_BEGIN, layout::PHASE_BEGIN as u32);
+        put(header::USED, 2);
+        put(layout::SLOT_BEGIN + slot::THREAD, 78);
+        put(layout::SLOT_BEGIN + slot::GENERATION, 1);
+        put(layout::SLOT_BEGIN + slot::PHASE, 2);
+        for (at, name) in ["set-up", "solve"].iter().enumerate() {
+            let at = layout::PHASE_BEGIN + at * layout::PHASE_BYTES;
+            bytes[at + phase::NAME..][..name.len()].copy_from_slice(name.as_bytes());
+            bytes[at + phase::NAME_LENGTH] = name.len() as u8;
+            bytes[at + phase::STATE] = 1;
+        }
+        bytes[..8].copy_from_slice(&layout::MAGIC);
+        seal(&mut bytes);
+        bytes
+    }
+
+    fn seal(bytes: &mut [u8]) {
+        let sum = layout::checksum(&bytes[..header::CHECKSUM]);
+        bytes[header::CHECKSUM..][..4].copy_from_slice(&sum.to_ne_bytes());
+    }
+
+    #[test]
+    fn a_table_is_read() {
+        let table = Table::from_bytes(&sample()).unwrap();
+        assert_eq!(table.process, 77);
+        assert_eq!(table.phase_of(78), Some("solve"));
+        assert_eq!(table.phase_of(79), None);
+        assert_eq!(table.phases.len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_table_says_why() {
+        assert_eq!(
+            Table::from_bytes(&[]).unwrap_err().to_string(),
+            "table of phases has 0 bytes, expected 80 at least"
+        );
+        let mut bytes = sample();
+        bytes[header::SLOTS] ^= 1;
+        assert_eq!(Table::from_bytes(&bytes), Err(Error::Checksum));
+        bytes[header::SLOTS..][..4].copy_from_slice(&u32::MAX.to_ne_bytes());
+        seal(&mut bytes);
+        let expected = Error::Size { field: header::SLOTS, found: u32::MAX };
+        assert_eq!(Table::from_bytes(&bytes), Err(expected));
+        let cut = &sample()[..layout::PHASE_BEGIN];
+        assert!(matches!(Table::from_bytes(cut), Err(Error::TooShort { .. })));
+    }
+
+    #[test]
+    fn tables_are_found_in_maps() {
+        let maps = "00400000-00401000 r-xp 00000000 08:01 5 /memfd:talea_mark/no\n\
+                    7f0000000000-7f0000002000 rw-s 00000000 00:01 9  /memfd:talea_mark (deleted)\n\
+                    7f0000003000-7f0000004000 rw-p 00000000 00:00 0  [anon:OTEL_CTX]\n";
+        assert_eq!(table_in(maps), Some(0x7f00_0000_0000..0x7f00_0000_2000));
+        assert_eq!(context_in(maps), Some(0x7f00_0000_3000..0x7f00_0000_4000));
+        assert_eq!(table_in("7f-7e rw-s 0 0 0 /memfd:talea_mark\nx"), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn damaged_tables_do_not_panic(
+            damage in prop::collection::vec((0..100_usize, any::<u8>()), 1..8),
+            later in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..64),
+            length in any::<prop::sample::Index>(),
+            cut: bool,
+        ) {
+            let mut bytes = sample();
+            for (at, byte) in damage {
+                bytes[at] = byte;
+            }
+            for (at, byte) in later {
+                let at = layout::PHASE_BEGIN + at.index(bytes.len() - layout::PHASE_BEGIN);
+                bytes[at] = byte;
+            }
+            bytes[..8].copy_from_slice(&layout::MAGIC);
+            bytes[header::VERSION..][..4].copy_from_slice(&layout::VERSION.to_ne_bytes());
+            seal(&mut bytes);
+            if cut {
+                bytes.truncate(length.index(bytes.len()));
+            }
+            if let Ok(table) = Table::from_bytes(&bytes) {
+                prop_assert!(table.phases.iter().all(|p| p.name.len() <= layout::NAME_BYTES));
+                prop_assert!(table.threads.iter().all(|t| t.phase.is_none() || table.phase(t.phase.unwrap()).is_some()));
+            }
+        }
+
+        #[test]
+        fn maps_of_any_text_do_not_panic(text in "\\PC{0,80}") {
+            let _ = table_in(&text);
+        }
+    }
+}
