@@ -350,8 +350,21 @@ fn text(name: *const c_char) -> String {
     table::cut(&String::from_utf8_lossy(bytes)).to_owned()
 }
 
-/// What was registered with this very text, for tests.
 #[cfg(test)]
-fn named(name: &std::ffi::CStr) -> String {
-    text(name.as_ptr())
+mod tests {
+    use std::ffi::CStr;
+
+    use super::*;
+
+    #[test]
+    fn names_are_cut_between_characters() {
+        let cut = |name: &CStr| text(name.as_ptr());
+        assert_eq!(cut(c"solve\n"), "solve\n");
+        assert_eq!(cut(c"a\xffb"), "a\u{fffd}b");
+        let long = std::ffi::CString::new("\u{20ac}".repeat(1000)).unwrap();
+        assert_eq!(cut(&long), "\u{20ac}".repeat(85));
+        let long = std::ffi::CString::new([0xff; 1000]).unwrap();
+        assert_eq!(cut(&long), "\u{fffd}".repeat(85));
+        assert_eq!(text(ptr::null()), "");
+    }
 }
