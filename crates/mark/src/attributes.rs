@@ -98,7 +98,8 @@ pub fn process_context(payload: &[u8]) -> Option<ProcessContext> {
                 let values = Fields(array.map_or(&[], |(_, bytes)| bytes)).flatten();
                 // Indices count, so that what is no text has its place, too.
                 let names = values.filter(|&(number, _)| number == 1);
-                found.keys = names.take(256).map(|(_, any)| text(any).unwrap_or_default()).collect();
+                found.keys =
+                    names.take(256).map(|(_, any)| text(any).unwrap_or_default()).collect();
             }
             _ => {}
         }

@@ -70,6 +70,7 @@ pub(crate) fn taken() -> bool {
 }
 
 /// Publishes the process context; false if there is no memory.
+#[allow(clippy::cast_ptr_alignment, reason = "mappings begin at a page, and offsets are multiples")]
 pub(crate) fn publish() -> bool {
     const BYTES: usize = 4096;
     let Some(base) = mapping::named(c"OTEL_CTX", BYTES) else { return false };

@@ -33,9 +33,9 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicI8, Ordering};
 
 pub use context::{KEY, KEY_INDEX, SCHEMA};
+use markers::Marker;
 #[doc(hidden)]
 pub use markers::Site;
-use markers::Marker;
 pub use meter::{Budget, PAIR_NS, WINDOW_NS};
 pub use thread::DEPTH;
 

@@ -40,9 +40,8 @@ fn map(bytes: usize, flags: i32, file: i32) -> Option<*mut u8> {
 pub(crate) unsafe fn replace(from: *mut u8, over: *mut u8, bytes: usize) -> bool {
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
     // SAFETY: as the caller says.
-    let moved = unsafe {
-        libc::mremap(from.cast(), bytes, bytes, flags, over.cast::<libc::c_void>())
-    };
+    let moved =
+        unsafe { libc::mremap(from.cast(), bytes, bytes, flags, over.cast::<libc::c_void>()) };
     moved != libc::MAP_FAILED
 }
 

@@ -6,7 +6,9 @@
 
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI8, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI8, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering,
+};
 
 use crate::layout::{self, header};
 use crate::lock::Lock;
@@ -245,7 +247,8 @@ pub(crate) fn register(site: &Site) -> i8 {
         KIND_END => !marker.leader().closed.load(Ordering::Relaxed),
         _ => marker.on.load(Ordering::Relaxed),
     });
-    site.marker.store(marker.map_or(ptr::null_mut(), |m| ptr::from_ref(m).cast_mut()), Ordering::Release);
+    site.marker
+        .store(marker.map_or(ptr::null_mut(), |m| ptr::from_ref(m).cast_mut()), Ordering::Release);
     if on {
         site.switch_on();
         1
@@ -306,8 +309,7 @@ fn add(
 ) -> Option<&'static Marker> {
     let id = registry.entries.len() as u32 + 1;
     let record: &'static [u8] = aligned(&context::record(name));
-    let marker: &'static Marker =
-        Box::leak(Box::new(Marker::new(record.as_ptr(), id, leader)));
+    let marker: &'static Marker = Box::leak(Box::new(Marker::new(record.as_ptr(), id, leader)));
     table()?.add_phase(id, marker.group, line, name, file);
     let entry = Entry { marker, name: name.to_owned(), file: file.to_owned(), line };
     registry.entries.push(entry);
@@ -340,11 +342,11 @@ pub(crate) fn too_costly(marker: &Marker, rate: u64) {
 
 /// What a program gave as a name: at most 255 bytes, valid UTF-8. Longer ones are not read to their end.
 fn text(name: *const c_char) -> String {
+    // A character that begins within the bound ends within these.
+    const MOST: usize = layout::NAME_BYTES + 4;
     if name.is_null() {
         return String::new();
     }
-    // A character that begins within the bound ends within these.
-    const MOST: usize = layout::NAME_BYTES + 4;
     // SAFETY: the caller gave a text that ends with a zero; nothing behind the zero or the bound is read.
     let bytes = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), libc::strnlen(name, MOST)) };
     table::cut(&String::from_utf8_lossy(bytes)).to_owned()

@@ -8,8 +8,8 @@ use std::fmt;
 use std::ops::Range;
 
 pub use crate::attributes::{
-    CONTEXT_HEADER, Context, ContextHeader, ProcessContext, RECORD_HEADER, attribute_bytes, context,
-    context_header, process_context,
+    CONTEXT_HEADER, Context, ContextHeader, ProcessContext, RECORD_HEADER, attribute_bytes,
+    context, context_header, process_context,
 };
 use crate::layout::{self, header, phase, slot};
 
@@ -183,11 +183,8 @@ impl Table {
         if word(bytes, header::CHECKSUM) != layout::checksum(&bytes[..header::CHECKSUM]) {
             return Err(Error::Checksum);
         }
-        let slots = rows(
-            bytes,
-            [header::SLOT_BYTES, header::SLOTS, header::SLOT_BEGIN],
-            slot::PHASE + 4,
-        )?;
+        let slots =
+            rows(bytes, [header::SLOT_BYTES, header::SLOTS, header::SLOT_BEGIN], slot::PHASE + 4)?;
         let phases = rows(
             bytes,
             [header::PHASE_BYTES, header::PHASES, header::PHASE_BEGIN],
@@ -234,9 +231,8 @@ fn rows(
     let (stride, number, begin) = (stride as usize, number as usize, begin as usize);
     // Below 2^33 each, so that nothing overflows on machines that have process_vm_readv.
     let expected = begin.saturating_add(stride.saturating_mul(number));
-    let part = bytes
-        .get(begin..expected)
-        .ok_or(Error::TooShort { found: bytes.len(), expected })?;
+    let part =
+        bytes.get(begin..expected).ok_or(Error::TooShort { found: bytes.len(), expected })?;
     Ok(part.chunks_exact(stride))
 }
 
@@ -279,7 +275,8 @@ mod tests {
     /// A table with one thread in the second of two phases.
     fn sample() -> Vec<u8> {
         let mut bytes = vec![0; layout::PHASE_BEGIN + 3 * layout::PHASE_BYTES];
-        let mut put = |at: usize, number: u32| bytes[at..at + 4].copy_from_slice(&number.to_ne_bytes());
+        let mut put =
+            |at: usize, number: u32| bytes[at..at + 4].copy_from_slice(&number.to_ne_bytes());
         put(header::VERSION, layout::VERSION);
         put(header::BYTES, layout::HEADER_BYTES as u32);
         put(header::PROCESS, 77);

@@ -17,6 +17,7 @@ pub(crate) struct Table {
 // SAFETY: all access is atomic, or under the lock of `markers`.
 unsafe impl Send for Table {}
 
+#[allow(clippy::cast_ptr_alignment, reason = "mappings begin at a page, and offsets are multiples")]
 impl Table {
     /// A new one, empty.
     pub(crate) fn new() -> Option<Table> {
@@ -130,9 +131,7 @@ impl Table {
             let at = phase_begin(id);
             // SAFETY: both tables have these bytes, and they are different memory.
             unsafe {
-                new.base
-                    .add(at)
-                    .copy_from_nonoverlapping(self.base.add(at), layout::PHASE_BYTES);
+                new.base.add(at).copy_from_nonoverlapping(self.base.add(at), layout::PHASE_BYTES);
             }
             new.entries(id).store(0, Ordering::Relaxed);
         }

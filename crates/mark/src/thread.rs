@@ -164,9 +164,9 @@ impl Thread {
 
     /// Entries that are not yet in the table.
     pub(crate) fn entries(&self, id: u32) -> u64 {
-        self.meters.get(id as usize).map_or(0, |meter| {
-            meter.count.load(Relaxed).saturating_sub(meter.added.load(Relaxed))
-        })
+        self.meters
+            .get(id as usize)
+            .map_or(0, |meter| meter.count.load(Relaxed).saturating_sub(meter.added.load(Relaxed)))
     }
 
     /// Outside of all phases, with nothing counted.
@@ -244,6 +244,7 @@ fn begin(state: usize, marker: &'static Marker) -> bool {
     attached.is_some() && enter(marker)
 }
 
+#[allow(clippy::cast_ptr_alignment, reason = "mappings begin at a page, and offsets are multiples")]
 fn attach(registry: &mut Registry) -> Option<*mut Thread> {
     let table = markers::table()?;
     let index = match registry.free.pop() {

@@ -27,7 +27,7 @@ mod native {
     );
 
     /// State of the calling thread as `set_state` left it; 0 at first.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn state() -> usize {
         let state: usize;
         // SAFETY: reads the thread's own word, which exists as long as the thread.
@@ -56,6 +56,7 @@ mod native {
     }
 
     /// Address of the calling thread's context.
+    #[allow(clippy::unnecessary_wraps, reason = "other processors have none")]
     pub(crate) fn context() -> Option<*mut *const u8> {
         let address: *mut *const u8;
         // SAFETY: the first word at the thread pointer is its own address (x86-64 psABI); the sum is the variable's.
@@ -79,7 +80,7 @@ mod native {
         static STATE: Cell<usize> = const { Cell::new(0) };
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn state() -> usize {
         STATE.with(Cell::get)
     }

@@ -173,7 +173,8 @@ int main(void)
                 words.push("-no-pie");
             }
             let text = if compiler.contains("++") && more != "-DTALEA_MARK_NONE" {
-                text.replace("int main", &format!("{inline}int main")).replace("return 0;", "return user - 1;")
+                text.replace("int main", &format!("{inline}int main"))
+                    .replace("return 0;", "return user - 1;")
             } else {
                 text.to_owned()
             };
@@ -191,7 +192,9 @@ int main(void)
 #[test]
 fn a_program_that_needs_the_library_is_linked_with_it() {
     let folder = TempDir::new().unwrap();
-    let text = format!("#define TALEA_MARK_REQUIRED\n{PRELUDE}int main() {{ TALEA_PHASE_BEGIN(\"a\"); TALEA_PHASE_END(\"a\"); }}");
+    let text = format!(
+        "#define TALEA_MARK_REQUIRED\n{PRELUDE}int main() {{ TALEA_PHASE_BEGIN(\"a\"); TALEA_PHASE_END(\"a\"); }}"
+    );
     let (place, name) = (library(), "-l:libtalea_mark.so");
     let place = format!("-L{}", place.parent().unwrap().display());
     let source = folder.path().join("program.c");
@@ -249,7 +252,9 @@ int main(void)
     assert!(lines.is_sorted() || lines.len() == 3, "{lines:?}");
     assert!(table.phases.iter().all(|p| p.file.ends_with("program.c") && p.entries == 1));
     assert!(table.in_context || cfg!(not(target_arch = "x86_64")));
-    for (word, phase) in [("joined", Some("inner\n\"quoted\"")), ("outer", Some("outer")), ("none", None)] {
+    for (word, phase) in
+        [("joined", Some("inner\n\"quoted\"")), ("outer", Some("outer")), ("none", None)]
+    {
         running.go_on();
         assert_eq!(running.word(), word);
         let table = running.table();
@@ -382,7 +387,10 @@ fn names_are_cut_and_made_text() {
     let mut running = Running::new(&mut marked(&program));
     assert_eq!(running.word(), "in");
     let names: Vec<String> = running.table().phases.into_iter().map(|phase| phase.name).collect();
-    assert_eq!(names, [format!("x{}", "ä".repeat(127)), "a\u{fffd}b".to_owned(), "(unnamed)".to_owned()]);
+    assert_eq!(
+        names,
+        [format!("x{}", "ä".repeat(127)), "a\u{fffd}b".to_owned(), "(unnamed)".to_owned()]
+    );
     running.end();
 }
 
@@ -453,7 +461,8 @@ int main(void)
     assert_eq!((table.threads.len(), table.unslotted), (1, 0));
     assert_eq!(table.phases[0].entries, 100_000);
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
-    let resident = status.lines().find_map(|l| l.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+    let resident =
+        status.lines().find_map(|l| l.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
     let resident: u64 = resident.unwrap().trim().parse().unwrap();
     assert!(resident < 32 << 10, "{resident} KiB");
     running.end();
@@ -530,7 +539,9 @@ fn readers_see_whole_names_whatever_happens() {
     let folder = TempDir::new().unwrap();
     let mut body = String::from("int main(void) {\n");
     for at in 0..500 {
-        body.push_str(&format!("TALEA_PHASE_BEGIN(\"phase {at} ends so\"); TALEA_PHASE_END(\"phase {at} ends so\");\n"));
+        body.push_str(&format!(
+            "TALEA_PHASE_BEGIN(\"phase {at} ends so\"); TALEA_PHASE_END(\"phase {at} ends so\");\n"
+        ));
         if at == 0 {
             body.push_str("stop(\"go\");\n");
         }
@@ -542,7 +553,12 @@ fn readers_see_whole_names_whatever_happens() {
     running.go_on();
     loop {
         let table = running.table();
-        assert!(table.phases.iter().all(|p| p.name.starts_with("phase ") && p.name.ends_with(" ends so")));
+        assert!(
+            table
+                .phases
+                .iter()
+                .all(|p| p.name.starts_with("phase ") && p.name.ends_with(" ends so"))
+        );
         if table.phases.len() == 500 {
             break;
         }
