@@ -5,7 +5,7 @@
 use std::ffi::{c_int, c_schar};
 use std::sync::atomic::Ordering;
 
-use crate::markers::{self, Marker, Site};
+use crate::markers::{self, Site};
 use crate::thread;
 
 /// First use of a site: fills it in. Its flag from now on, 1 or -1; -1 for NULL.
@@ -24,6 +24,15 @@ pub unsafe extern "C" fn talea_mark_register(site: *const Site) -> c_schar {
 /// As of `talea_mark_register`, but not NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn talea_mark_enter(site: &Site) -> c_int {
+    match site.marker() {
+        Some(marker) if thread::entered(marker) => 1,
+        _ => enter_slowly(site),
+    }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn enter_slowly(site: &Site) -> c_int {
     c_int::from(enter(site))
 }
 
@@ -33,26 +42,29 @@ pub unsafe extern "C" fn talea_mark_enter(site: &Site) -> c_int {
 /// As of `talea_mark_enter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn talea_mark_leave(site: &Site) {
+    match site.marker() {
+        Some(marker) if thread::left(marker) => {}
+        _ => leave_slowly(site),
+    }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn leave_slowly(site: &Site) {
     if let Some(marker) = site.marker()
-        && !thread::leave(marker)
+        && !thread::leave_slowly(marker)
     {
         site.switch_off();
     }
 }
 
-/// Enters the phase of a site, and switches the site off if its phase is.
-#[inline]
-pub(crate) fn enter(site: &Site) -> bool {
-    match site.marker() {
-        Some(marker) => thread::enter(marker) || refused(site, marker),
-        None => false,
-    }
-}
-
+/// Enters the phase of a site in any case, and switches the site off if its phase is.
 #[cold]
-fn refused(site: &Site, marker: &Marker) -> bool {
-    if !marker.on.load(Ordering::Relaxed) {
+pub(crate) fn enter(site: &Site) -> bool {
+    let Some(marker) = site.marker() else { return false };
+    let entered = thread::enter_slowly(marker);
+    if !entered && !marker.on.load(Ordering::Relaxed) {
         site.switch_off();
     }
-    false
+    entered
 }

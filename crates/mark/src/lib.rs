@@ -57,16 +57,31 @@ impl Phase {
     #[doc(hidden)]
     #[inline]
     pub fn enter(site: &'static Site, flag: &'static AtomicI8) -> Phase {
-        let flag = flag.load(Ordering::Relaxed);
-        if flag < 0 { Phase::none() } else { Phase::enter_on(site, flag) }
+        match flag.load(Ordering::Relaxed) {
+            ..0 => Phase::none(),
+            0 => Phase::first(site),
+            _ => Phase::enter_on(site),
+        }
     }
 
-    #[inline(never)]
-    fn enter_on(site: &'static Site, flag: i8) -> Phase {
-        if (flag > 0 || markers::register(site) > 0) && c_api::enter(site) {
-            return Phase { marker: site.marker(), of_this_thread: PhantomData };
+    fn enter_on(site: &'static Site) -> Phase {
+        match site.marker() {
+            Some(marker) if thread::entered(marker) => {
+                Phase { marker: Some(marker), of_this_thread: PhantomData }
+            }
+            _ => Phase::slowly(site),
         }
-        Phase::none()
+    }
+
+    #[cold]
+    fn slowly(site: &'static Site) -> Phase {
+        let marker = if c_api::enter(site) { site.marker() } else { None };
+        Phase { marker, of_this_thread: PhantomData }
+    }
+
+    #[cold]
+    fn first(site: &'static Site) -> Phase {
+        if markers::register(site) > 0 { Phase::slowly(site) } else { Phase::none() }
     }
 }
 
@@ -74,8 +89,14 @@ impl Drop for Phase {
     #[inline]
     fn drop(&mut self) {
         if let Some(marker) = self.marker {
-            thread::leave(marker);
+            leave(marker);
         }
+    }
+}
+
+fn leave(marker: &Marker) {
+    if !thread::left(marker) {
+        thread::leave_slowly(marker);
     }
 }
 

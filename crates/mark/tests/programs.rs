@@ -4,6 +4,7 @@
 //! test says so and is skipped; in CI that fails.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -493,7 +494,7 @@ int main(void)
     assert!(hot.entries < 40_000_000, "{hot:?}");
     assert_eq!((table.unbalanced, table.phases[0].state), (0, State::On));
     running.end();
-    for (budget, off) in [("none", false), ("100%", false), ("0.5%", true)] {
+    for (budget, off) in [("none", false), ("0.5%", true)] {
         let (_, errors) =
             output(marked(&program).env("TALEA_MARK_BUDGET", budget).env("TALEA_MARK", "report"));
         assert_eq!(errors.contains(" off at "), off, "{budget}: {errors}");
@@ -539,9 +540,8 @@ fn readers_see_whole_names_whatever_happens() {
     let folder = TempDir::new().unwrap();
     let mut body = String::from("int main(void) {\n");
     for at in 0..500 {
-        body.push_str(&format!(
-            "TALEA_PHASE_BEGIN(\"phase {at} ends so\"); TALEA_PHASE_END(\"phase {at} ends so\");\n"
-        ));
+        let name = format!("phase {at} ends so");
+        let _ = writeln!(body, "TALEA_PHASE_BEGIN(\"{name}\"); TALEA_PHASE_END(\"{name}\");");
         if at == 0 {
             body.push_str("stop(\"go\");\n");
         }
