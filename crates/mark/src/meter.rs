@@ -18,12 +18,12 @@ const MOST: u64 = 4096;
 #[derive(Default)]
 #[repr(C, align(64))]
 pub(crate) struct Meter {
-    /// Entries so far.
-    pub(crate) count: AtomicU64,
-    /// Entries at which to look.
-    pub(crate) next: AtomicU64,
+    /// Entries until the next look: counted down, so that an entry loads one word.
+    left: AtomicU64,
+    /// Entries at the next look.
+    next: AtomicU64,
     /// Entries that were added to the table.
-    pub(crate) added: AtomicU64,
+    added: AtomicU64,
     /// Entries at the last look, and its time.
     looked: [AtomicU64; 2],
     /// Entries at the begin of what is judged, and its time.
@@ -66,16 +66,54 @@ impl Budget {
 }
 
 impl Meter {
-    /// Judges the entries so far at `now` (nanoseconds of a clock that does not run backwards) and says when to look next.
+    /// Counts an entry; false if nothing was done, and `look` must be called instead.
+    #[inline]
+    pub(crate) fn counted(&self) -> bool {
+        let left = self.left.load(Relaxed);
+        if left == 0 {
+            return false;
+        }
+        self.left.store(left - 1, Relaxed);
+        true
+    }
+
+    /// Entries so far.
+    fn count(&self) -> u64 {
+        self.next.load(Relaxed).saturating_sub(self.left.load(Relaxed))
+    }
+
+    /// Entries that are not yet in the table.
+    pub(crate) fn pending(&self) -> u64 {
+        self.count().saturating_sub(self.added.load(Relaxed))
+    }
+
+    /// Takes them, to add them there.
+    pub(crate) fn take(&self) -> u64 {
+        let pending = self.pending();
+        self.added.fetch_add(pending, Relaxed);
+        pending
+    }
+
+    /// The next entry looks, too.
+    pub(crate) fn look_again(&self) {
+        self.look_after(self.count(), 1);
+    }
+
+    fn look_after(&self, count: u64, step: u64) {
+        self.next.store(count + step - 1, Relaxed);
+        self.left.store(step - 1, Relaxed);
+    }
+
+    /// Counts an entry, judges all so far at `now` (nanoseconds of a clock that does not run backwards) and says when to look next.
     pub(crate) fn look(&self, now: u64, budget: Budget) -> Verdict {
-        let count = self.count.load(Relaxed);
+        let count = self.count() + 1;
         if self.window[1].load(Relaxed) == 0 {
             // Time before the first entry is not the phase's.
             for of in [&self.looked, &self.window] {
                 of[0].store(count, Relaxed);
                 of[1].store(now.max(1), Relaxed);
             }
-            self.next.store(count + 1, Relaxed);
+            self.look_after(count, 1);
             return Verdict::Stays;
         }
         let entries = count.saturating_sub(self.looked[0].load(Relaxed)).max(1);
@@ -85,7 +123,7 @@ impl Meter {
             0..100_000 => entries.saturating_mul(4),
             _ => entries.saturating_mul(LOOK_NS) / elapsed,
         };
-        self.next.store(count + step.clamp(1, MOST), Relaxed);
+        self.look_after(count, step.clamp(1, MOST));
         self.looked[0].store(count, Relaxed);
         self.looked[1].store(now, Relaxed);
         let entries = count.saturating_sub(self.window[0].load(Relaxed));
@@ -108,7 +146,7 @@ impl Meter {
     /// Forgets everything, for the next thread or process.
     pub(crate) fn reset(&self) {
         let [looked, window] = [&self.looked, &self.window];
-        for of in [&self.count, &self.next, &self.added].into_iter().chain(looked).chain(window) {
+        for of in [&self.left, &self.next, &self.added].into_iter().chain(looked).chain(window) {
             of.store(0, Relaxed);
         }
     }
@@ -124,15 +162,15 @@ mod tests {
         let (mut now, mut looks) = (1_000, 0);
         for _ in 0..entries {
             now += period;
-            let count = meter.count.load(Relaxed) + 1;
-            meter.count.store(count, Relaxed);
-            if count >= meter.next.load(Relaxed) {
+            if !meter.counted() {
                 looks += 1;
                 if let Verdict::TooCostly(rate) = meter.look(now, budget) {
                     return (Some(rate), looks);
                 }
             }
         }
+        assert_eq!(meter.take(), entries);
+        assert_eq!(meter.pending(), 0);
         (None, looks)
     }
 
@@ -153,9 +191,7 @@ mod tests {
         // 1,000 entries in 10 µs once a second.
         for second in 1..10_u64 {
             for entry in 0..1_000 {
-                let count = meter.count.load(Relaxed) + 1;
-                meter.count.store(count, Relaxed);
-                if count >= meter.next.load(Relaxed) {
+                if !meter.counted() {
                     assert_eq!(
                         meter.look(second * 1_000_000_000 + entry * 10, budget),
                         Verdict::Stays

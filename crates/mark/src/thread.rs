@@ -52,11 +52,9 @@ pub(crate) fn entered(marker: &'static Marker) -> bool {
     let meter = unsafe { thread.meters.get_unchecked(marker.id as usize) };
     let depth = thread.depth.load(Relaxed) as usize + 1;
     let Some(place) = thread.stack.get(depth) else { return false };
-    let count = meter.count.load(Relaxed) + 1;
-    if count >= meter.next.load(Relaxed) {
+    if !meter.counted() {
         return false;
     }
-    meter.count.store(count, Relaxed);
     place.store(ptr::from_ref(marker).cast_mut(), Relaxed);
     thread.depth.store(depth as u64, Relaxed);
     thread.publish(marker);
@@ -75,13 +73,10 @@ pub(crate) fn enter_slowly(marker: &'static Marker) -> bool {
     // SAFETY: numbers are 1 to `PHASES`, and there is a meter for each.
     let meter = unsafe { thread.meters.get_unchecked(marker.id as usize) };
     if !marker.on.load(Relaxed) {
-        // The next entry comes here, too.
-        meter.next.store(0, Relaxed);
+        meter.look_again();
         return false;
     }
-    let count = meter.count.load(Relaxed) + 1;
-    meter.count.store(count, Relaxed);
-    if count >= meter.next.load(Relaxed) {
+    if !meter.counted() {
         look(meter, marker);
     }
     thread.push(marker);
@@ -196,9 +191,7 @@ impl Thread {
 
     /// Entries that are not yet in the table.
     pub(crate) fn entries(&self, id: u32) -> u64 {
-        self.meters
-            .get(id as usize)
-            .map_or(0, |meter| meter.count.load(Relaxed).saturating_sub(meter.added.load(Relaxed)))
+        self.meters.get(id as usize).map_or(0, Meter::pending)
     }
 
     /// Outside of all phases, with nothing counted.
@@ -225,14 +218,12 @@ fn count(offset: usize, more: u64) {
 /// threads learn that it is off when they look themselves, after some thousand entries at most.
 fn look(meter: &Meter, marker: &Marker) {
     let verdict = meter.look(now(), markers::budget());
-    let (count, added) = (meter.count.load(Relaxed), meter.added.load(Relaxed));
-    meter.added.store(count, Relaxed);
     if let Some(table) = markers::table() {
-        table.entries(marker.id).fetch_add(count.saturating_sub(added), Relaxed);
+        table.entries(marker.id).fetch_add(meter.take(), Relaxed);
     }
     if let Verdict::TooCostly(rate) = verdict {
         markers::too_costly(marker, rate);
-        meter.next.store(0, Relaxed);
+        meter.look_again();
     }
 }
 
