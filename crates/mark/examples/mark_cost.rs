@@ -6,9 +6,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-const TURNS: u32 = 2_000_000;
+const TURNS: u32 = 200_000;
 const LENGTH: usize = 4096;
-const SWEEPS: u32 = 500;
+const SWEEPS: u32 = 50;
 
 #[inline(never)]
 fn empty() {

@@ -9,14 +9,15 @@ use std::process::Command;
 
 use super::{built, heading, median, output, scratch, spread};
 
-const ROUNDS: usize = 25;
+const ROUNDS: usize = 201;
 
-/// Environment of the columns: name, with the library, variables.
-const STATES: [(&str, bool, &[(&str, &str)]); 3] = [
-    ("absent", false, &[]),
-    ("off", true, &[("TALEA_MARK", "off")]),
-    ("on", true, &[("TALEA_MARK_BUDGET", "none")]),
+/// The columns, absent, off and on: whether with the library, and a variable.
+const STATES: [State; 3] = [
+    (false, ("TALEA_MARK", "")),
+    (true, ("TALEA_MARK", "off")),
+    (true, ("TALEA_MARK_BUDGET", "none")),
 ];
+type State = (bool, (&'static str, &'static str));
 
 pub(crate) fn run() -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -28,17 +29,22 @@ pub(crate) fn run() -> Result<(), String> {
     output(Command::new("cc").args(["-O2", "-Iinclude", "apps/marked/cost.c", "-o"]).arg(&c))?;
     heading("What a marker takes");
     println!(
-        "Nanoseconds a turn of a loop, less those of the empty loop; median (smallest to largest) of {ROUNDS} rounds of millions of turns.\n"
+        "Nanoseconds a turn of a loop, less those of the empty loop; median (smallest to largest) of {ROUNDS} rounds of 200,000 turns.\n"
     );
     println!("| marker | library absent | off | on |\n|---|---|---|---|");
-    let in_c = measured(&c, &library)?;
-    let in_rust = measured(&built("examples/mark_cost")?, &library)?;
+    let in_c = measured(&c, &STATES, &library)?;
+    // It has the library inside.
+    let mut in_rust = vec![Figures::new()];
+    in_rust.extend(measured(&built("examples/mark_cost")?, &STATES[1..], &library)?);
     for (label, figures, name) in [
         ("C, begin and end", &in_c, "pair"),
         ("C, scope", &in_c, "scope"),
         ("Rust, `phase!`", &in_rust, "scope"),
     ] {
         let cells = figures.iter().map(|state| {
+            if state.is_empty() {
+                return "-".to_owned();
+            }
             let empty = state.get("empty").cloned().map_or(f64::NAN, |mut f| median(&mut f));
             let mut own = state.get(name).cloned().unwrap_or_default();
             own.iter_mut().for_each(|ns| *ns -= empty);
@@ -48,7 +54,7 @@ pub(crate) fn run() -> Result<(), String> {
     }
     let empty = in_c[0].get("empty").cloned().map_or(f64::NAN, |mut f| median(&mut f));
     println!(
-        "\nA turn of the empty loop takes {empty:.2} ns. In Rust the library is part of the program: absent is on."
+        "\nA turn of the empty loop takes {empty:.2} ns. In Rust the library is part of the program."
     );
     heading("What a vectorised loop loses");
     println!(
@@ -64,6 +70,9 @@ pub(crate) fn run() -> Result<(), String> {
         ("Rust, marker around the loop", &in_rust, "around"),
     ] {
         let cells = figures.iter().map(|state| {
+            if state.is_empty() {
+                return "-".to_owned();
+            }
             let plain = state.get("plain").cloned().map_or(f64::NAN, |mut f| median(&mut f));
             let mut own = state.get(name).cloned().unwrap_or_default();
             let times = median(&mut own) / plain;
@@ -77,19 +86,16 @@ pub(crate) fn run() -> Result<(), String> {
 type Figures = BTreeMap<String, Vec<f64>>;
 
 /// Nanoseconds of each loop, in each state.
-fn measured(program: &Path, library: &Path) -> Result<Vec<Figures>, String> {
-    STATES
+fn measured(program: &Path, states: &[State], library: &Path) -> Result<Vec<Figures>, String> {
+    states
         .iter()
-        .map(|(_, with, variables)| {
+        .map(|&(with, variable)| {
             let mut command = Command::new(program);
             command.arg(ROUNDS.to_string());
             command.env_remove("TALEA_MARK").env_remove("TALEA_MARK_BUDGET");
-            command.envs(variables.iter().copied());
-            if *with {
+            command.envs([variable]);
+            if with {
                 command.env("LD_PRELOAD", library);
-            } else {
-                // Where the library is linked in, a marker would be on until it costs too much.
-                command.env("TALEA_MARK_BUDGET", "none");
             }
             Ok(parsed(&output(&mut command)?))
         })
