@@ -502,6 +502,63 @@ int main(void)
 }
 
 #[test]
+fn a_phase_that_is_switched_off_while_a_thread_is_inside_ends_there() {
+    let folder = TempDir::new().unwrap();
+    // Flags stand in one section, whose ends the linker names. `other` is inside when the phase is switched off, so that the ends
+    // must stay on until it has left.
+    let body = r#"
+extern signed char __start_talea_mark_flags[], __stop_talea_mark_flags[];
+static int off(void)
+{
+    int count = 0;
+    for (signed char *flag = __start_talea_mark_flags; flag < __stop_talea_mark_flags; flag++) count += *flag < 0;
+    return count;
+}
+static void begin(void) { TALEA_PHASE_BEGIN("hot"); }
+static void end(void) { TALEA_PHASE_END("hot"); }
+static volatile int state;
+static void *other(void *unused)
+{
+    begin();
+    state = 1;
+    while (state == 1) usleep(100);
+    end();
+    printf("other %d\n", gettid());
+    stop("other left");
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, other, 0);
+    while (state == 0) usleep(100);
+    while (off() == 0) { begin(); end(); }
+    for (int i = 0; i < 10000; i++) { begin(); end(); }
+    printf("%d\n", off());
+    state = 2;
+    pthread_join(thread, 0);
+    for (int i = 0; i < 10000; i++) { begin(); end(); }
+    printf("%d\n", off());
+    stop("end");
+}
+"#;
+    let Some(program) = program(&folder, body) else { return };
+    let mut running = Running::new(&mut marked(&program));
+    // The begin is off, the end is not.
+    assert_eq!(running.word(), "1");
+    let other = running.word();
+    let other: u32 = other.strip_prefix("other ").unwrap().parse().unwrap();
+    assert_eq!(running.word(), "other left");
+    let table = running.table();
+    assert!(table.threads.iter().any(|thread| thread.id == other && thread.phase.is_none()));
+    running.go_on();
+    assert_eq!(running.word(), "2");
+    assert_eq!(running.word(), "end");
+    assert_eq!(running.table().unbalanced, 0);
+    running.end();
+}
+
+#[test]
 fn marking_can_be_off_altogether() {
     let folder = TempDir::new().unwrap();
     let body = r#"int main(void) { TALEA_PHASE_SCOPE("a"); stop("in"); }"#;

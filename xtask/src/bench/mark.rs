@@ -47,7 +47,9 @@ pub(crate) fn run() -> Result<(), String> {
             }
             let empty = state.get("empty").cloned().map_or(f64::NAN, |mut f| median(&mut f));
             let mut own = state.get(name).cloned().unwrap_or_default();
-            own.iter_mut().for_each(|ns| *ns -= empty);
+            for ns in &mut own {
+                *ns -= empty;
+            }
             spread(&mut own, 2)
         });
         println!("| {label} | {} |", cells.collect::<Vec<_>>().join(" | "));
