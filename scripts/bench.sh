@@ -2,7 +2,7 @@
 # Prints the tables of docs/benchmarks.md, measured on this machine: cost of a call, run time, sizes, speed of reading, the view of a node,
 # sampling, clustering, folding, reading of traces.
 #
-#   bench.sh [mpi|flow|topo|sample|cluster|fold|paraver]      default: all
+#   bench.sh [mpi|flow|topo|sample|cluster|fold|paraver|mark]      default: all
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 cargo build --release --workspace
 make --no-print-directory -C apps
-[ $# -gt 0 ] || set -- mpi flow topo sample cluster fold paraver
+[ $# -gt 0 ] || set -- mpi flow topo sample cluster fold paraver mark
 for table in "$@"; do
     cargo xtask bench "$table"
 done

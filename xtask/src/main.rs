@@ -20,6 +20,7 @@ const HELP: &str = "cargo xtask TASK
   bench flow             size of recordings, speed of reading and of bringing ranks together
   bench fold             folding a real trace and a million samples, beside a spline and kriging
   bench cluster          clustering, beside Python packages, and whole tables
+  bench mark             what markers of phases take, in C and Rust
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
   bench topo             reading, drawing, measuring and replaying the view of a node
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         ["bench", "flow"] => bench::flow::run(),
         ["bench", "fold"] => bench::fold::run(),
         ["bench", "cluster"] => bench::cluster::run(),
+        ["bench", "mark"] => bench::mark::run(),
         ["bench", "paraver"] => bench::paraver::run(),
         ["bench", "sample"] => bench::sample::run(),
         ["bench", "topo"] => bench::topo::run(),

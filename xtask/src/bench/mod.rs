@@ -6,6 +6,7 @@
 pub(crate) mod cluster;
 pub(crate) mod flow;
 pub(crate) mod fold;
+pub(crate) mod mark;
 pub(crate) mod mpi;
 pub(crate) mod paraver;
 mod programs;
