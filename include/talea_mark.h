@@ -91,11 +91,10 @@ extern void talea_mark_leave(struct talea_mark_site *site) TALEA_MARK_WEAK_;
 /* Whether the site is on, after its first use. */
 __attribute__((unused, noinline, cold)) static int talea_mark_first_(struct talea_mark_site *site)
 {
-    if (!TALEA_MARK_THERE_) {
-        *site->flag = -1;
-        return 0;
-    }
-    return talea_mark_register(site) > 0;
+    if (TALEA_MARK_THERE_ && talea_mark_register(site) > 0)
+        return 1;
+    *site->flag = -1;
+    return 0;
 }
 
 __attribute__((unused)) static inline int talea_mark_on_(struct talea_mark_site *site, signed char flag)

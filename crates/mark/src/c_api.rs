@@ -5,7 +5,8 @@
 use std::ffi::{c_int, c_schar};
 use std::sync::atomic::Ordering;
 
-use crate::markers::{self, Site};
+use crate::markers;
+use crate::site::Site;
 use crate::thread;
 
 /// First use of a site: fills it in. Its flag from now on, 1 or -1; -1 for NULL.

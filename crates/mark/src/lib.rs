@@ -25,6 +25,8 @@ mod markers;
 mod meter;
 mod process;
 pub mod reader;
+mod site;
+mod slots;
 mod table;
 mod thread;
 mod tls;
@@ -34,9 +36,9 @@ use std::sync::atomic::{AtomicI8, Ordering};
 
 pub use context::{KEY, KEY_INDEX, SCHEMA};
 use markers::Marker;
-#[doc(hidden)]
-pub use markers::Site;
 pub use meter::{Budget, PAIR_NS, WINDOW_NS};
+#[doc(hidden)]
+pub use site::Site;
 pub use thread::DEPTH;
 
 /// A thread is in a phase as long as this lives. It belongs to its thread.

@@ -1,94 +1,18 @@
-//! Sites of markers, and the phases that they mean: registered at first use, never forgotten.
+//! Phases that sites of markers mean: registered at first use, never forgotten.
 //!
-//! Owns what all threads share: the registry, the budget, whether marking is on at all. A site's flag is written only by calls that come
-//! from that site, never from afar: the library that a site lies in may be unloaded at any time. Names come from the program and are cut
-//! and made UTF-8 here.
+//! Owns what all threads share: the registry, the budget, whether marking is on at all, and which phases are. Refuses to know threads, but for
+//! keeping their states. `site` has what lies in the program.
 
-use std::ffi::c_char;
 use std::ptr;
-use std::sync::atomic::{
-    AtomicBool, AtomicI8, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering,
-};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use crate::layout::{self, header};
 use crate::lock::Lock;
 use crate::meter::Budget;
-use crate::table::{self, Table};
+use crate::site::Site;
+use crate::table::Table;
 use crate::thread::Thread;
 use crate::{context, process};
-
-/// A place in the program, static there: `struct talea_mark_site` of the header.
-#[repr(C)]
-#[doc(hidden)]
-pub struct Site {
-    name: *const c_char,
-    file: *const c_char,
-    flag: *const AtomicI8,
-    marker: AtomicPtr<Marker>,
-    line: u32,
-    kind: u8,
-    version: u8,
-    reserved: u16,
-}
-
-// SAFETY: names and flag are static, and what changes is atomic.
-unsafe impl Sync for Site {}
-
-/// The site ends a phase by its name only.
-const KIND_END: u8 = 1;
-/// Version of `Site`.
-const SITE_VERSION: u8 = 1;
-
-impl Site {
-    /// Both texts must end with a zero; empty ones are taken for those that do not.
-    #[doc(hidden)]
-    pub const fn new(
-        name: &'static str,
-        file: &'static str,
-        line: u32,
-        flag: &'static AtomicI8,
-    ) -> Site {
-        const fn ended(text: &'static str) -> *const c_char {
-            match text.as_bytes() {
-                [.., 0] => text.as_ptr().cast(),
-                _ => c"".as_ptr(),
-            }
-        }
-        Site {
-            name: ended(name),
-            file: ended(file),
-            flag,
-            marker: AtomicPtr::new(ptr::null_mut()),
-            line,
-            kind: 0,
-            version: SITE_VERSION,
-            reserved: 0,
-        }
-    }
-
-    /// Its phase; None if marking is off.
-    #[inline]
-    pub(crate) fn marker(&self) -> Option<&'static Marker> {
-        let marker = self.marker.load(Ordering::Acquire);
-        // SAFETY: null, or a marker that was leaked at registration.
-        unsafe { marker.as_ref() }
-    }
-
-    /// What follows at this site takes one load and one branch.
-    pub(crate) fn switch_off(&self) {
-        // SAFETY: the flag is as long there as its site, and the site is where this call comes from.
-        if let Some(flag) = unsafe { self.flag.as_ref() } {
-            flag.store(-1, Ordering::Release);
-        }
-    }
-
-    fn switch_on(&self) {
-        // SAFETY: as above.
-        if let Some(flag) = unsafe { self.flag.as_ref() } {
-            flag.store(1, Ordering::Release);
-        }
-    }
-}
 
 /// A phase at one place.
 pub(crate) struct Marker {
@@ -233,7 +157,7 @@ fn begin(registry: &mut Registry) -> bool {
 
 /// Registers a site: its flag from now on, 1 for on, -1 for off.
 pub(crate) fn register(site: &Site) -> i8 {
-    if site.version != SITE_VERSION {
+    if !site.is_known() {
         // Made by a header of another time: its fields may be others.
         return -1;
     }
@@ -243,12 +167,14 @@ pub(crate) fn register(site: &Site) -> i8 {
         None if begin(&mut registry) => find(&mut registry, site),
         None => None,
     };
-    let on = marker.is_some_and(|marker| match site.kind {
-        KIND_END => !marker.leader().closed.load(Ordering::Relaxed),
-        _ => marker.on.load(Ordering::Relaxed),
+    let on = marker.is_some_and(|marker| {
+        if site.ends() {
+            !marker.leader().closed.load(Ordering::Relaxed)
+        } else {
+            marker.on.load(Ordering::Relaxed)
+        }
     });
-    site.marker
-        .store(marker.map_or(ptr::null_mut(), |m| ptr::from_ref(m).cast_mut()), Ordering::Release);
+    site.set_marker(marker);
     if on {
         site.switch_on();
         1
@@ -259,20 +185,21 @@ pub(crate) fn register(site: &Site) -> i8 {
 }
 
 fn find(registry: &mut Registry, site: &Site) -> Option<&'static Marker> {
-    let mut name = text(site.name);
+    let mut name = site.name();
     if name.is_empty() {
         "(unnamed)".clone_into(&mut name);
     }
-    let file = text(site.file);
+    let file = site.file();
     let same_name = registry.entries.iter().find(|entry| entry.name == name);
-    if site.kind == KIND_END
+    if site.ends()
         && let Some(first) = same_name
     {
         return Some(first.marker);
     }
     let leader = same_name.map(|entry| entry.marker);
     // Inline functions have a site in each file that they are compiled into.
-    let same = |entry: &&Entry| entry.name == name && entry.line == site.line && entry.file == file;
+    let same =
+        |entry: &&Entry| entry.name == name && entry.line == site.line() && entry.file == file;
     let known = registry.entries.iter().find(same).map(|entry| entry.marker);
     let used = registry.entries.len();
     let marker = match (known, leader) {
@@ -281,10 +208,10 @@ fn find(registry: &mut Registry, site: &Site) -> Option<&'static Marker> {
         (None, Some(leader)) if used + 1 >= layout::PHASES => leader,
         (None, None) if used >= layout::PHASES => registry.entries.last()?.marker,
         (None, None) if used + 1 >= layout::PHASES => add(registry, None, "(other)", "", 0)?,
-        (None, leader) => add(registry, leader, &name, &file, site.line)?,
+        (None, leader) => add(registry, leader, &name, &file, site.line())?,
     };
     // Once, however many sites it has.
-    if site.kind != KIND_END && !marker.counted.swap(true, Ordering::Relaxed) {
+    if !site.ends() && !marker.counted.swap(true, Ordering::Relaxed) {
         open(marker);
     }
     Some(marker)
@@ -337,36 +264,5 @@ pub(crate) fn too_costly(marker: &Marker, rate: u64) {
         if let Some(table) = table() {
             table.switched_off(marker.id, rate);
         }
-    }
-}
-
-/// What a program gave as a name: at most 255 bytes, valid UTF-8. Longer ones are not read to their end.
-fn text(name: *const c_char) -> String {
-    // A character that begins within the bound ends within these.
-    const MOST: usize = layout::NAME_BYTES + 4;
-    if name.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller gave a text that ends with a zero; nothing behind the zero or the bound is read.
-    let bytes = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), libc::strnlen(name, MOST)) };
-    table::cut(&String::from_utf8_lossy(bytes)).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::CStr;
-
-    use super::*;
-
-    #[test]
-    fn names_are_cut_between_characters() {
-        let cut = |name: &CStr| text(name.as_ptr());
-        assert_eq!(cut(c"solve\n"), "solve\n");
-        assert_eq!(cut(c"a\xffb"), "a\u{fffd}b");
-        let long = std::ffi::CString::new("\u{20ac}".repeat(1000)).unwrap();
-        assert_eq!(cut(&long), "\u{20ac}".repeat(85));
-        let long = std::ffi::CString::new([0xff; 1000]).unwrap();
-        assert_eq!(cut(&long), "\u{fffd}".repeat(85));
-        assert_eq!(text(ptr::null()), "");
     }
 }

@@ -9,8 +9,8 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::markers::{self, REGISTRY, Registry};
-use crate::thread::{self, Thread};
-use crate::{context, layout};
+use crate::thread::Thread;
+use crate::{context, layout, slots};
 
 static KEY: AtomicU32 = AtomicU32::new(0);
 static WATCHED: AtomicBool = AtomicBool::new(false);
@@ -43,7 +43,7 @@ pub(crate) fn at_end_of_thread(state: *const c_void) {
 }
 
 extern "C" fn end_of_thread(state: *mut c_void) {
-    thread::detach(state.cast::<Thread>());
+    slots::detach(state.cast::<Thread>());
 }
 
 extern "C" fn before_fork() {
@@ -62,7 +62,7 @@ extern "C" fn in_child() {
         // The parent's mapping is not the child's.
         registry.published = context::publish();
     }
-    thread::renew(&mut registry);
+    slots::renew(&mut registry);
 }
 
 extern "C" fn end_of_process() {

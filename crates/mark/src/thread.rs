@@ -8,34 +8,33 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::layout::{self, header};
-use crate::markers::{self, Marker, NONE, REGISTRY, Registry};
+use crate::markers::{self, Marker, REGISTRY};
 use crate::meter::{Meter, Verdict};
-use crate::table::Table;
-use crate::{mapping, process, tls};
+use crate::{slots, tls};
 
 /// Phases that can be inside each other; deeper ones are counted as lost.
 pub const DEPTH: usize = 32;
 /// Ends of a name that is off, between two looks whether any thread is still inside.
 const IDLE: u32 = 1024;
 /// State of a thread that found no slot.
-const LOST: usize = 1;
+pub(crate) const LOST: usize = 1;
 
 /// Zeroed memory is a thread without phases that has not begun.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
     /// Phases on the stack, and those that did not fit.
-    depth: AtomicU64,
-    index: u32,
+    pub(crate) depth: AtomicU64,
+    pub(crate) index: u32,
     /// Phase in the slot.
-    slot: AtomicPtr<AtomicU32>,
+    pub(crate) slot: AtomicPtr<AtomicU32>,
     /// The thread context, or `unread`.
-    context: AtomicPtr<*const u8>,
+    pub(crate) context: AtomicPtr<*const u8>,
     /// What is written to where nobody shall read it.
-    unread: AtomicPtr<u8>,
+    pub(crate) unread: AtomicPtr<u8>,
     /// Innermost last; the first is no phase.
-    stack: [AtomicPtr<Marker>; DEPTH + 1],
+    pub(crate) stack: [AtomicPtr<Marker>; DEPTH + 1],
     /// By number of the phase.
-    meters: [Meter; layout::PHASES + 1],
+    pub(crate) meters: [Meter; layout::PHASES + 1],
 }
 
 /// Enters a phase where that takes some stores only; otherwise nothing was done, and `enter_slowly` must be called. Without calls on its
@@ -117,14 +116,14 @@ pub(crate) fn leave_slowly(marker: &Marker) -> bool {
 impl Thread {
     /// The marker at a depth; None beyond the stack.
     #[inline]
-    fn at(&self, depth: usize) -> Option<&'static Marker> {
+    pub(crate) fn at(&self, depth: usize) -> Option<&'static Marker> {
         let place = self.stack.get(depth)?;
         // SAFETY: only markers are stored, which are never freed; null in zeroed memory.
         unsafe { place.load(Relaxed).as_ref() }
     }
 
     #[inline]
-    fn publish(&self, marker: &Marker) {
+    pub(crate) fn publish(&self, marker: &Marker) {
         let (context, slot) = (self.context.load(Relaxed), self.slot.load(Relaxed));
         // SAFETY: both were set by `attach` to words that live as long as the thread, or its process. Volatile, because a reader
         // interrupts the thread at any place.
@@ -143,7 +142,7 @@ impl Thread {
     }
 
     #[inline]
-    fn pop_to(&self, depth: usize) {
+    pub(crate) fn pop_to(&self, depth: usize) {
         self.depth.store(depth as u64, Relaxed);
         if let Some(marker) = self.at(depth) {
             self.publish(marker);
@@ -193,19 +192,6 @@ impl Thread {
     pub(crate) fn entries(&self, id: u32) -> u64 {
         self.meters.get(id as usize).map_or(0, Meter::pending)
     }
-
-    /// Outside of all phases, with nothing counted.
-    fn clear(&self, table: Option<Table>, used: u32) {
-        self.depth.store(0, Relaxed);
-        for id in 1..=used {
-            if let (Some(table), entries @ 1..) = (table, self.entries(id)) {
-                table.entries(id).fetch_add(entries, Relaxed);
-            }
-            if let Some(meter) = self.meters.get(id as usize) {
-                meter.reset();
-            }
-        }
-    }
 }
 
 fn count(offset: usize, more: u64) {
@@ -241,7 +227,7 @@ fn begin(state: usize, marker: &'static Marker) -> bool {
         return false;
     }
     let mut registry = REGISTRY.hold();
-    let attached = attach(&mut registry);
+    let attached = slots::attach(&mut registry);
     if attached.is_none()
         && let Some(table) = markers::table()
     {
@@ -250,87 +236,4 @@ fn begin(state: usize, marker: &'static Marker) -> bool {
     tls::set_state(attached.map_or(LOST, |thread| thread as usize));
     drop(registry);
     attached.is_some() && enter_slowly(marker)
-}
-
-#[allow(clippy::cast_ptr_alignment, reason = "mappings begin at a page, and offsets are multiples")]
-fn attach(registry: &mut Registry) -> Option<*mut Thread> {
-    let table = markers::table()?;
-    let index = match registry.free.pop() {
-        Some(index) => index,
-        None if registry.threads.len() < layout::SLOTS => {
-            let thread = mapping::anonymous(size_of::<Thread>())?.cast::<Thread>();
-            registry.threads.push(thread);
-            registry.threads.len() as u32 - 1
-        }
-        None => return None,
-    };
-    let thread = *registry.threads.get(index as usize)?;
-    // SAFETY: zeroed memory of its size, or the state of a thread that has ended: nobody else has it.
-    let state = unsafe {
-        (*thread).index = index;
-        &*thread
-    };
-    state.settle(table, registry.published);
-    process::at_end_of_thread(thread.cast());
-    Some(thread)
-}
-
-impl Thread {
-    /// Where the calling thread publishes from now on.
-    fn settle(&self, table: Table, published: bool) {
-        self.stack[0].store(ptr::from_ref(&NONE).cast_mut(), Relaxed);
-        // SAFETY: the kernel knows its threads' numbers; there is nothing to go wrong.
-        let number = unsafe { libc::gettid() };
-        let slot = table.take_slot(self.index, number as u32);
-        self.slot.store(ptr::from_ref(slot).cast_mut(), Relaxed);
-        let unread = self.unread.as_ptr().cast::<*const u8>();
-        let context = tls::context().filter(|_| published).unwrap_or(unread);
-        self.context.store(context, Relaxed);
-    }
-}
-
-/// A thread is at its end, or has markers no more: its slot is for others.
-pub(crate) fn detach(thread: *mut Thread) {
-    let mut registry = REGISTRY.hold();
-    // SAFETY: states are never unmapped, and this one belongs to the calling thread.
-    let state = unsafe { &*thread };
-    state.pop_to(0);
-    let used = registry.entries.len() as u32;
-    state.clear(markers::table(), used);
-    if let Some(table) = markers::table() {
-        table.free_slot(state.index);
-    }
-    registry.free.push(state.index);
-    tls::set_state(0);
-}
-
-/// In a child after a fork: a table of its own, with the only thread that is left.
-pub(crate) fn renew(registry: &mut Registry) {
-    let Some(table) = markers::table() else { return };
-    let used = registry.entries.len() as u32;
-    let own = tls::state();
-    let renewed = table.renew();
-    if !renewed {
-        // Without memory for a table the child marks nothing: it must not write into its parent's.
-        markers::give_up();
-        tls::set_state(LOST);
-    }
-    registry.free.clear();
-    for at in 0..registry.threads.len() {
-        let thread = registry.threads[at];
-        // SAFETY: states are never unmapped; all other threads stayed in the parent.
-        let state = unsafe { &*thread };
-        let depth = state.depth.load(Relaxed);
-        state.clear(None, used);
-        if thread as usize == own && renewed {
-            state.settle(table, registry.published);
-            state.pop_to(0);
-            state.depth.store(depth, Relaxed);
-            if let Some(marker) = state.at((depth as usize).min(DEPTH)) {
-                state.publish(marker);
-            }
-        } else {
-            registry.free.push(at as u32);
-        }
-    }
 }
