@@ -8,6 +8,7 @@ pub mod budget;
 pub mod jobs;
 pub mod modules;
 mod node;
+pub mod phases;
 pub mod processes;
 pub mod tally;
 

@@ -184,6 +184,12 @@ impl Agent {
             self.tally.add(named);
         }
         self.hits = hits;
+        for news in self.processes.news.drain(..) {
+            if let Err(error) = self.sampler.set_tls(news.process, news.tls) {
+                let detail = format!("phases of some processes are not seen: {error}");
+                self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
+            }
+        }
     }
 
     fn named(&mut self, hit: Hit) -> Named {
@@ -225,6 +231,7 @@ impl Agent {
     }
 
     fn batch(&mut self, begin: Nanos, end: Nanos) -> Batch {
+        self.processes.follow_ends();
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.merge(self.always.clone());
         let counts = [

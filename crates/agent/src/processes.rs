@@ -8,8 +8,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use talea_model::shares::Job;
+use talea_sampling::system::Tls;
 
-use crate::jobs;
+use crate::{jobs, phases};
 
 /// Processes that are remembered.
 const MOST: usize = 16_384;
@@ -23,6 +24,19 @@ pub struct Process {
     pub user: Option<u32>,
     /// Its job.
     pub job: Option<Job>,
+    /// How often it was hit.
+    hits: u64,
+    /// Where it keeps its phases, if it has any.
+    tls: Option<Tls>,
+}
+
+/// What samplers have to be told of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News {
+    /// Which process.
+    pub process: u32,
+    /// Where it keeps its phases; none if it has none any more.
+    pub tls: Option<Tls>,
 }
 
 /// Processes that were hit lately.
@@ -31,10 +45,12 @@ pub struct Processes {
     known: HashMap<u32, Process>,
     /// Those that were gone before they were looked at.
     pub gone: u64,
+    /// What samplers have not been told yet.
+    pub news: Vec<News>,
 }
 
 impl Processes {
-    /// A process that was hit in the interval that ends now; `user` is whom the sampler saw. What is known stays as long as it lives.
+    /// A process that was hit; `user` is whom the sampler saw. What is known stays as long as it lives.
     pub fn find(&mut self, number: u32, user: Option<u32>) -> Process {
         let folder = format!("/proc/{number}");
         let stat = fs::read(format!("{folder}/stat")).ok();
@@ -45,9 +61,15 @@ impl Processes {
                 Process { user, ..Process::default() }
             });
         };
-        if let Some(known) = self.known.get(&number)
-            && known.started == started
-        {
+        let before = self.known.get_mut(&number).filter(|known| known.started == started);
+        if let Some(known) = before {
+            known.hits += 1;
+            // A program may have its first phase at any time: it is looked for less and less often.
+            if known.tls.is_none() && known.hits.is_power_of_two() {
+                known.tls = phases::of(number);
+                let tls = known.tls;
+                self.news.extend(tls.map(|_| News { process: number, tls }));
+            }
             return known.clone();
         }
         let owner = fs::metadata(&folder).ok().map(|folder| folder.uid());
@@ -55,12 +77,32 @@ impl Processes {
         let user = user.or(owner);
         let job = jobs::of_groups(&String::from_utf8_lossy(&groups))
             .map(|job| Job { user: job.user.or(user), ..job });
-        let process = Process { started, user, job };
+        let process = Process { started, user, job, hits: 1, tls: phases::of(number) };
         if self.known.len() >= MOST {
             self.known.clear();
         }
-        self.known.insert(number, process.clone());
+        let before = self.known.insert(number, process.clone());
+        let tls = process.tls;
+        if tls.is_some() || before.is_some_and(|before| before.tls.is_some()) {
+            self.news.push(News { process: number, tls });
+        }
         process
+    }
+
+    /// Looks which processes with phases have ended.
+    pub fn follow_ends(&mut self) {
+        let news = &mut self.news;
+        self.known.retain(|&process, known| {
+            if known.tls.is_none() {
+                return true;
+            }
+            let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+            let lives = started(&stat) == Some(known.started);
+            if !lives {
+                news.push(News { process, tls: None });
+            }
+            lives
+        });
     }
 }
 
