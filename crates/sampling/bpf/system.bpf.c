@@ -34,6 +34,7 @@ static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void
 static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static long (*bpf_find_vma)(struct task_struct *task, u64 address, void *callback, void *context, u64 flags) = (void *)180;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -62,6 +63,7 @@ struct mm_struct {
 };
 struct vm_area_struct {
 	unsigned long vm_start;
+	unsigned long vm_end;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
 };
@@ -190,6 +192,29 @@ struct {
 	TYPE(value, struct scratch);
 } scratches SEC(".maps");
 
+// What each core found lately. To look up a mapping takes the lock of the process's memory, and to give that back from within an interrupt takes
+// another interrupt, which is most of a sample's cost at high rates. What a process maps elsewhere is seen after STALE at the latest; samples
+// that are further apart are all looked up.
+enum { PLACES = 64, STALE = 500000000 };
+
+struct place {
+	u64 memory;
+	u64 exe_inode;
+	u64 begin;
+	u64 end;
+	u64 shift;
+	u64 inode;
+	u64 device;
+	u64 until;
+};
+
+struct {
+	UINT(type, PERCPU_ARRAY);
+	UINT(max_entries, PLACES);
+	TYPE(key, u32);
+	TYPE(value, struct place);
+} places SEC(".maps");
+
 // Of each core: samples, samples without room, addresses whose file could not be looked up, phases that could not be read.
 enum { SAMPLES, FULL, NO_MAPPING, NO_PHASE, LOSSES };
 
@@ -218,24 +243,41 @@ INLINE void keep_name(struct file *file, u64 inode, u32 device)
 	bpf_map_update_elem(&names, &id, &name, 0);
 }
 
-struct search {
-	u64 ip;
-	u64 inode;
-	u64 offset;
-	u64 device;
-};
-
-static long found(struct task_struct *task, struct vm_area_struct *vma, struct search *search)
+static long found(struct task_struct *task, struct vm_area_struct *vma, struct place *place)
 {
 	struct file *file = vma->vm_file;
+	place->begin = vma->vm_start;
+	place->end = vma->vm_end;
 	if (!file)
 		return 0;
 	struct inode *inode = file->f_inode;
-	search->inode = inode->i_ino;
-	search->device = inode->i_sb->s_dev;
-	search->offset = search->ip - vma->vm_start + ((u64)vma->vm_pgoff << 12);
-	keep_name(file, search->inode, search->device);
+	place->inode = inode->i_ino;
+	place->device = inode->i_sb->s_dev;
+	place->shift = ((u64)vma->vm_pgoff << 12) - vma->vm_start;
+	keep_name(file, place->inode, place->device);
 	return 0;
+}
+
+// The file of a user's address and where in it that lies.
+INLINE void find(struct task_struct *task, u64 ip, u64 memory, struct key *key)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 number = ((ip >> 16) ^ (memory >> 8)) & (PLACES - 1);
+	struct place *known = bpf_map_lookup_elem(&places, &number);
+	if (!known)
+		return;
+	if (known->memory != memory || known->exe_inode != key->exe_inode || ip < known->begin || ip >= known->end ||
+	    now >= known->until) {
+		struct place place = {.memory = memory, .exe_inode = key->exe_inode, .until = now + STALE};
+		if (bpf_find_vma(task, ip, found, &place, 0))
+			count(NO_MAPPING);
+		*known = place;
+	}
+	if (!known->inode)
+		return;
+	key->file_inode = known->inode;
+	key->file_device = known->device;
+	key->offset = ip + known->shift;
 }
 
 // The id of the thread's phase: a hash of its text, FNV-1a, never 0. The text is kept beside.
@@ -330,14 +372,8 @@ int sample(struct event *event)
 			key.activity = KERNEL;
 			key.offset = ip;
 		} else {
-			struct search search = {.ip = ip};
-			long error = bpf_find_vma(task, ip, found, &search, 0);
 			key.activity = USER;
-			key.file_inode = search.inode;
-			key.file_device = search.device;
-			key.offset = search.offset;
-			if (error)
-				count(NO_MAPPING);
+			find(task, ip, (u64)mm, &key);
 		}
 	}
 	u32 zero = 0;

@@ -142,3 +142,58 @@ fn hit(processes: &mut Processes, sample: &Sample, phase_of: &mut Option<PhaseOf
     };
     (hit, user && !found.mapped)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::hit::FileId;
+
+    /// Numbers of four bytes behind each other.
+    fn body(halves: &[u32]) -> Vec<u8> {
+        halves.iter().flat_map(|half| half.to_ne_bytes()).collect()
+    }
+
+    fn put(merge: &mut Merge, time: u32, kind: u32, misc: u16, body: &[u8]) {
+        let begin = merge.bytes.len();
+        merge.bytes.extend_from_slice(body);
+        let body = begin..merge.bytes.len();
+        merge.waiting.push(Waiting { time: time.into(), head: Head { kind, misc }, body });
+    }
+
+    /// Process 7 maps a page of a file at 0x1000.
+    fn mapped(merge: &mut Merge, time: u32, inode: u32) {
+        let head = [7, 7, 0x1000, 0, 0x1000, 0, 0, 0, 8, 1, inode, 0, 0, 0, 5, 2];
+        let body = [body(&head), body(&[0, 0]), body(&[7, 7, time, 0, 1, 0])].concat();
+        put(merge, time, 10, 2, &body);
+    }
+
+    fn sampled(merge: &mut Merge, time: u32, core: u32) {
+        put(merge, time, 9, 2, &body(&[0x1010, 0, 7, 7, time, 0, core, 0]));
+    }
+
+    #[test]
+    fn samples_meet_the_mappings_of_their_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut merge = Merge::new(&Root::at(folder.path()), None);
+        let exec = [body(&[7, 7]), b"name\0\0\0\0".to_vec(), body(&[7, 7, 1, 0, 1, 0])].concat();
+        // One ring after the other, as they are drained.
+        for (time, core) in [(5, 0), (15, 0), (25, 0), (35, 0)] {
+            sampled(&mut merge, time, core);
+        }
+        put(&mut merge, 1, 3, 1 << 13, &exec);
+        mapped(&mut merge, 10, 100);
+        mapped(&mut merge, 20, 200);
+        let (mut hits, mut gaps) = (Vec::new(), Gaps::default());
+        merge.apply(30, &mut hits, &mut gaps);
+        let files: Vec<_> = hits.iter().map(|hit| hit.file).collect();
+        let [first, second] = [100, 200].map(|inode| FileId::of_numbers(8, 1, inode));
+        assert_eq!(files, [None, first, second]);
+        assert!(
+            gaps.iter().any(|gap| gap.count == 1 && gap.detail.starts_with("samples have no file"))
+        );
+        // What was too young before.
+        merge.apply(40, &mut hits, &mut gaps);
+        assert_eq!((hits.len(), hits[3].file, hits[3].executable), (4, second, first));
+        assert_eq!((merge.waiting.len(), merge.bytes.len()), (0, 0));
+    }
+}

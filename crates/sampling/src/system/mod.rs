@@ -132,6 +132,11 @@ pub fn open(
 
 /// Opens the sampler that counts in the kernel.
 ///
+/// A sample takes the core that it hits about 10 µs where a mapping must be looked up, else 1 µs: each core remembers for half a second where
+/// its samples lay, so that a library that takes another's place in the same process may be taken for it as long. A collection takes
+/// this process .2 ms, and waits for the kernel meanwhile (some milliseconds). To open it takes 30 ms and 27 MB for as long, which the loader's look at all types of the
+/// kernel needs; 6 MB stay.
+///
 /// # Errors
 /// Names what is missing: capabilities, BTF, a newer kernel.
 pub fn open_bpf(options: &Options) -> Result<Box<dyn SystemSampler>, OpenError> {
@@ -143,6 +148,8 @@ pub fn open_bpf(options: &Options) -> Result<Box<dyn SystemSampler>, OpenError> 
 }
 
 /// Opens the sampler that reads each sample from rings. `phase_of` is asked for the phase of each thread that was hit.
+///
+/// Each program that is started on the machine costs this process about 3 µs, for what it maps.
 ///
 /// # Errors
 /// Names what is missing: a capability or a setting.

@@ -167,7 +167,10 @@ fn stacks_are_walked_to_their_begin() {
     }
     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
     let mut sampled = Sampled::open(&selected, tid, 0).unwrap();
-    burn(Instant::now() + Duration::from_millis(50));
+    // Its own time, however much of a core it gets.
+    while sampled.progress().unwrap_or(u64::MAX) < 50_000_000 {
+        burn(Instant::now() + Duration::from_millis(5));
+    }
     let (mut whole, mut all) = (0, 0);
     let mut frames = Vec::new();
     sampled.drain(|sample| {

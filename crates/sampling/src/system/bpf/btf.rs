@@ -15,7 +15,7 @@ const WANTED: [(&str, &[&str]); 10] = [
     ("inode", &["i_sb", "i_ino"]),
     ("file", &["f_inode", "f_path"]),
     ("mm_struct", &["exe_file"]),
-    ("vm_area_struct", &["vm_start", "vm_pgoff", "vm_file"]),
+    ("vm_area_struct", &["vm_start", "vm_end", "vm_pgoff", "vm_file"]),
     ("thread_struct", &["fsbase"]),
     ("task_struct", &["mm", "group_leader", "comm", "thread"]),
 ];

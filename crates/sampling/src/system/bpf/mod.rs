@@ -256,6 +256,9 @@ fn release(root: &Root) -> String {
     root.line("proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned())
 }
 
+/// What the verifier's log ends with, behind the reason.
+const FIGURES: [&str; 4] = ["processed ", "stack depth ", "verification time ", "insns "];
+
 /// What an error of the loader means.
 fn explain(root: &Root, error: &EbpfError) -> OpenError {
     let denied = |error: &io::Error| {
@@ -278,12 +281,13 @@ fn explain(root: &Root, error: &EbpfError) -> OpenError {
         depth += 1;
     }
     let text = error.to_string();
-    // The verifier's log ends with what it did not like.
+    // The verifier's log ends with what it did not like, and with figures.
     let reason = match error {
         EbpfError::ProgramError(ProgramError::LoadError { io_error, verifier_log }) => {
             let log = verifier_log.to_string();
-            let lines: Vec<&str> = log.lines().filter(|l| !l.starts_with("processed ")).collect();
-            format!("{io_error}; {}", lines.last().copied().unwrap_or_default().trim())
+            let figures = |line: &&str| FIGURES.iter().any(|begin| line.starts_with(begin));
+            let last = log.lines().rev().find(|line| !figures(line) && !line.trim().is_empty());
+            format!("{io_error}; {}", last.unwrap_or_default().trim())
         }
         _ => text,
     };
