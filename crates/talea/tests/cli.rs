@@ -11,6 +11,7 @@ mod compare;
 
 mod cli {
     mod agrees;
+    mod always;
     mod bench;
     mod cluster;
     mod convert;

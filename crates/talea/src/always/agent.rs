@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use talea_agent::slots::Slots;
 use talea_agent::{Agent, Budget, Delivery, Progress};
 use talea_model::shares::Sampler as How;
 use talea_model::{Bytes, Gaps, Nanos};
-use talea_sampling::system::{self, SystemSampler};
+use talea_sampling::system::{self, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
 use talea_store::{Store, StoreError, sqlite};
 
@@ -54,6 +55,10 @@ pub(crate) enum Sampler {
 
 /// Samples until a signal or the time comes.
 pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(AlwaysError::Signals)?;
+    }
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
     let mut store = address::open(&options.store, Access::Write, &kept)?;
@@ -82,10 +87,6 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
         },
         gaps,
     )?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(AlwaysError::Signals)?;
-    }
     let s = if cores == 1 { "" } else { "s" };
     say(&format!(
         "sampling {cores} core{s} of `{node}` every {period} {}; a batch every {} to {}",
@@ -142,12 +143,18 @@ fn opened(options: &Options, gaps: &mut Gaps) -> Result<Box<dyn SystemSampler>, 
     let asked = system::Options {
         period: period(options),
         seed: u64::from(std::process::id()),
+        // Phases are read while threads are still in them.
+        wake: Wake::EachSample,
         ..system::Options::default()
     };
+    let phases = || -> PhaseOf {
+        let mut slots = Slots::default();
+        Box::new(move |process, thread| slots.phase_of(process, thread))
+    };
     Ok(match options.sampler {
-        Sampler::Auto => system::open(&asked, None, gaps)?,
+        Sampler::Auto => system::open(&asked, Some(phases()), gaps)?,
         Sampler::Bpf => system::open_bpf(&asked)?,
-        Sampler::Rings => system::open_rings(&asked, None)?,
+        Sampler::Rings => system::open_rings(&asked, Some(phases()))?,
         Sampler::Own => system::open_own(&asked)?,
     })
 }

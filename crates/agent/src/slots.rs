@@ -1,0 +1,164 @@
+//! The phase that a thread is in at this moment, from the table that its process shares: for samplers that do not read phases in the kernel.
+//!
+//! Owns where the tables of processes are and which slot a thread has, so that a sample costs two reads of a few bytes. The table is the
+//! program's memory and may be hostile: only its own layout is believed (`talea_mark::layout`), and names are cut by it. A sample is looked
+//! at some tens of microseconds after it was taken, in which the thread may have changed its phase.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use talea_mark::{layout, reader};
+
+/// Processes that are remembered, and threads of each.
+const MOST: usize = 4096;
+/// Samples of a process without a table until it is looked for again.
+const PATIENCE: u32 = 16;
+
+/// Tables of processes that were hit.
+#[derive(Debug, Default)]
+pub struct Slots {
+    processes: HashMap<u32, Entry>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    /// It has no table; how many samples until it is looked for again.
+    None(u32),
+    Some(Table),
+}
+
+#[derive(Debug)]
+struct Table {
+    memory: File,
+    begin: u64,
+    /// Slots by thread.
+    slots: HashMap<u32, u64>,
+    names: HashMap<u32, Arc<[u8]>>,
+}
+
+impl Slots {
+    /// The phase of a thread now.
+    pub fn phase_of(&mut self, process: u32, thread: u32) -> Option<Arc<[u8]>> {
+        if self.processes.len() >= MOST && !self.processes.contains_key(&process) {
+            self.processes.clear();
+        }
+        let entry = self.processes.entry(process).or_insert(Entry::None(0));
+        if let Entry::None(left) = entry {
+            if *left > 0 {
+                *left -= 1;
+                return None;
+            }
+            *entry = Table::of(process).map_or(Entry::None(PATIENCE), Entry::Some);
+        }
+        let Entry::Some(table) = entry else { return None };
+        match table.phase_of(thread) {
+            Ok(phase) => phase,
+            Err(_) => {
+                // The process ended, or is another program now.
+                *entry = Entry::None(0);
+                None
+            }
+        }
+    }
+}
+
+impl Table {
+    fn of(process: u32) -> Option<Self> {
+        let maps = std::fs::read(format!("/proc/{process}/maps")).ok()?;
+        let range = reader::table_in(&String::from_utf8_lossy(&maps))?;
+        let memory = File::open(format!("/proc/{process}/mem")).ok()?;
+        let mut header = [0; layout::header::END];
+        memory.read_exact_at(&mut header, range.start).ok()?;
+        let word = |at: usize| word(&header, at);
+        let as_ours = header.starts_with(&layout::MAGIC)
+            && word(layout::header::VERSION) == layout::VERSION
+            && word(layout::header::CHECKSUM)
+                == layout::checksum(&header[..layout::header::CHECKSUM]);
+        let (slots, names) = (HashMap::new(), HashMap::new());
+        as_ours.then_some(Self { memory, begin: range.start, slots, names })
+    }
+
+    fn phase_of(&mut self, thread: u32) -> std::io::Result<Option<Arc<[u8]>>> {
+        let Some(at) = self.slot(thread)? else { return Ok(None) };
+        let mut slot = [0; 12];
+        self.memory.read_exact_at(&mut slot, at)?;
+        let is_its = word(&slot, layout::slot::THREAD) == thread
+            && word(&slot, layout::slot::GENERATION) % 2 == 1;
+        if !is_its {
+            self.slots.remove(&thread);
+            return Ok(None);
+        }
+        match word(&slot, layout::slot::PHASE) {
+            0 => Ok(None),
+            number => self.name(number),
+        }
+    }
+
+    /// Where the slot of a thread is.
+    fn slot(&mut self, thread: u32) -> std::io::Result<Option<u64>> {
+        if let Some(&known) = self.slots.get(&thread) {
+            return Ok(Some(known));
+        }
+        let begin = self.begin + layout::SLOT_BEGIN as u64;
+        let mut all = vec![0; layout::SLOTS * layout::SLOT_BYTES];
+        self.memory.read_exact_at(&mut all, begin)?;
+        let mut slots = all.chunks_exact(layout::SLOT_BYTES);
+        let found = slots.position(|slot| word(slot, layout::slot::THREAD) == thread);
+        let Some(place) = found else { return Ok(None) };
+        if self.slots.len() >= MOST {
+            self.slots.clear();
+        }
+        let at = begin + (place * layout::SLOT_BYTES) as u64;
+        self.slots.insert(thread, at);
+        Ok(Some(at))
+    }
+
+    fn name(&mut self, number: u32) -> std::io::Result<Option<Arc<[u8]>>> {
+        if let Some(known) = self.names.get(&number) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        if number as usize > layout::PHASES {
+            return Ok(None);
+        }
+        let place = layout::PHASE_BEGIN + (number as usize - 1) * layout::PHASE_BYTES;
+        let mut phase = [0; layout::phase::NAME + layout::NAME_BYTES];
+        self.memory.read_exact_at(&mut phase, self.begin + place as u64)?;
+        let at = layout::phase::NAME_LENGTH;
+        let length = usize::from(u16::from_ne_bytes([phase[at], phase[at + 1]]));
+        let name = &phase[layout::phase::NAME..][..length.min(layout::NAME_BYTES)];
+        let name: Arc<[u8]> = name.into();
+        self.names.insert(number, Arc::clone(&name));
+        Ok(Some(name))
+    }
+}
+
+/// A number of a few bytes that are there.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_phases_are_seen_from_outside() {
+        let mut slots = Slots::default();
+        let own = (std::process::id(), rustix::thread::gettid().as_raw_nonzero().get() as u32);
+        assert_eq!(slots.phase_of(own.0, own.1), None);
+        let seen = {
+            let _phase = talea_mark::phase!("outer");
+            let _inner = talea_mark::phase!("inner");
+            // The table was looked for before there was one: it is looked for again.
+            (0..=PATIENCE).find_map(|_| slots.phase_of(own.0, own.1))
+        };
+        assert_eq!(seen.as_deref(), Some(&b"inner"[..]));
+        assert_eq!(slots.phase_of(own.0, own.1), None);
+        let _again = talea_mark::phase!("again");
+        assert_eq!(slots.phase_of(own.0, own.1).as_deref(), Some(&b"again"[..]));
+        assert_eq!(slots.phase_of(own.0, u32::MAX), None);
+        assert_eq!(slots.phase_of(u32::MAX, 1), None);
+    }
+}

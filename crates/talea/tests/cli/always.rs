@@ -1,0 +1,185 @@
+//! `talea agent` and `talea usage`: programs with known shares of time, as they are seen from outside by each way to sample.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::bench::{Bench, checkout, missing, stderr};
+
+/// Samples a second that make shares sure within seconds.
+const RATE: &str = "200Hz";
+
+/// A program of `apps` that needs no MPI.
+#[track_caller]
+fn plain(name: &str) -> Option<PathBuf> {
+    let program = checkout().join("apps/bin/plain").join(name);
+    if program.is_file() {
+        return Some(program);
+    }
+    missing(&format!("{name} is not built: `make -C apps`"))
+}
+
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    /// An agent that samples until it is told to stop, once more than so many samples are in the store; none where this user may not sample cores.
+    #[track_caller]
+    fn agent(bench: &Bench, store: &str, options: &[&str], than: u64) -> Option<Self> {
+        let words = ["agent", "--store", store, "--rate", RATE, "--interval", "500ms"];
+        let mut command = bench.talea(words);
+        let child = command.args(options).stderr(Stdio::piped()).spawn().unwrap();
+        let mut running = Self(child);
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(60) {
+            if let Some(status) = running.0.try_wait().unwrap() {
+                assert_eq!(status.code(), Some(3), "{options:?}");
+                return missing(&format!("cores cannot be sampled: {options:?}"));
+            }
+            let (code, _) = bench.fails(&["usage", "--store", store]);
+            if code == 0 && samples(&bench.json(&["usage", "--store", store, "--json"])) > than {
+                return Some(running);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("nothing was stored in a minute: {options:?}");
+    }
+
+    /// Tells it to stop as Ctrl-C does, which must leave good data; gives what it said.
+    #[track_caller]
+    fn stopped(mut self) -> String {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert!(self.0.wait().unwrap().success());
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut self.0.stderr.take().unwrap(), &mut said).unwrap();
+        said
+    }
+}
+
+fn samples(answer: &Value) -> u64 {
+    answer["samples"].as_u64().unwrap()
+}
+
+/// Samples of rows by the value of a key.
+fn of(answer: &Value, key: &str, value: &str) -> f64 {
+    let rows = answer["rows"].as_array().unwrap().iter().filter(|row| row[key] == value);
+    rows.map(|row| row["samples"].as_f64().unwrap()).sum()
+}
+
+/// Two parts of one whole are as many samples as their share says, within four standard errors.
+#[track_caller]
+fn agrees(part: f64, rest: f64, share: f64) {
+    let all = part + rest;
+    assert!(all > 200.0, "{all} samples are too few");
+    let bound = 4.0 * (share * (1.0 - share) / all).sqrt();
+    assert!((part / all - share).abs() < bound, "{part} of {all} are not {share} within {bound}");
+}
+
+#[test]
+fn functions_and_idle_time_are_seen() {
+    let (Some(bench), Some(program)) = (Bench::new(), plain("shares")) else { return };
+    for way in ["bpf", "rings"] {
+        let store = format!("sqlite:{way}.db");
+        let Some(agent) = Running::agent(&bench, &store, &["--sampler", way], 0) else { return };
+        let output = Command::new(&program).arg("3").output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let said = agent.stopped();
+        assert!(said.contains("sampling ") && said.contains("batches; the agent took"), "{said}");
+
+        let all =
+            bench.json(&["usage", "--store", &store, "--by", "executable,activity", "--json"]);
+        let name = program.canonicalize().unwrap().display().to_string();
+        assert!(of(&all, "executable", &name) > 200.0, "{all}");
+        let rows = all["rows"].as_array().unwrap();
+        let total: u64 = rows.iter().map(|row| row["samples"].as_u64().unwrap()).sum();
+        assert!(total <= samples(&all) && total * 10 > samples(&all) * 9, "{all}");
+        // Samples of all cores at the rate that was asked for.
+        let seconds = (all["end_ns"].as_f64().unwrap() - all["begin_ns"].as_f64().unwrap()) / 1e9;
+        let cores = std::thread::available_parallelism().unwrap().get() as f64;
+        let due = seconds * cores * 200.0;
+        let taken = samples(&all) as f64;
+        assert!((taken / due - 1.0).abs() < 0.15, "{taken} samples of {due}: {}", all["gaps"]);
+
+        // All of the work is in this one function; who called it is not seen.
+        let words = ["usage", "--store", &store, "--by", "function,library", "--json"];
+        let functions = bench.json(&[&words[..], &["--executable", "*/shares"]].concat());
+        let unit = of(&functions, "function", "unit");
+        let matched = functions["matched_samples"].as_f64().unwrap();
+        assert!(unit > matched * 0.8, "{functions}");
+        let text = bench.text(&["usage", "--store", &store, "--by", "core,activity"]);
+        assert!(text.contains("samples in") && text.contains("user"), "{text}");
+    }
+}
+
+#[test]
+fn marked_phases_have_their_shares() {
+    let (Some(bench), Some(program)) = (Bench::new(), plain("phases")) else { return };
+    let library = bench.library().with_file_name("libtalea_mark.so");
+    if !library.is_file() {
+        return missing("libtalea_mark.so is not built: `cargo build -p talea-mark`").unwrap_or(());
+    }
+    for way in ["bpf", "rings"] {
+        let store = format!("sqlite:{way}.db");
+        let Some(agent) = Running::agent(&bench, &store, &["--sampler", way], 0) else { return };
+        let mut command = Command::new(&program);
+        let output = command.args(["6", "2"]).env("LD_PRELOAD", &library).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        agent.stopped();
+        let words = ["usage", "--store", &store, "--by", "phase", "--executable", "*/phases"];
+        let phases = bench.json(&[&words[..], &["--json"]].concat());
+        let (long, short) = (of(&phases, "phase", "long"), of(&phases, "phase", "short"));
+        agrees(long, short, 2.0 / 3.0);
+        // What is in no phase: the program's begin, and what was hit before the agent had found where phases are.
+        let matched = phases["matched_samples"].as_f64().unwrap();
+        assert!(long + short > matched * 0.6, "{phases}");
+    }
+}
+
+#[test]
+fn what_a_killed_agent_has_delivered_stays_and_counts_once() {
+    let Some(bench) = Bench::new() else { return };
+    let store = "sqlite:k.db";
+    let Some(mut agent) = Running::agent(&bench, store, &[], 0) else { return };
+    agent.0.kill().unwrap();
+    agent.0.wait().unwrap();
+    let before = samples(&bench.json(&["usage", "--store", store, "--json"]));
+    assert!(before > 0);
+    // What was in the spool is delivered by the next one, and nothing twice: no more samples than the time has.
+    let Some(agent) = Running::agent(&bench, store, &[], before) else { return };
+    agent.stopped();
+    let all = bench.json(&["usage", "--store", store, "--json"]);
+    assert!(samples(&all) > before);
+    let seconds = (all["end_ns"].as_f64().unwrap() - all["begin_ns"].as_f64().unwrap()) / 1e9;
+    let cores = std::thread::available_parallelism().unwrap().get() as f64;
+    let most = seconds * cores * 200.0 * 1.15;
+    assert!(samples(&all) as f64 <= most, "{} samples, at most {most}", samples(&all));
+}
+
+#[test]
+fn wrong_addresses_and_rates_are_refused() {
+    let Some(bench) = Bench::new() else { return };
+    std::fs::write(bench.path("text"), "this is no database, but long enough to be read as one")
+        .unwrap();
+    for (words, expected) in [
+        (&["agent", "--store", "text"][..], "expected `sqlite:PATH`"),
+        (&["agent", "--store", "sqlite:text"], "expected an SQLite database that talea made"),
+        (&["agent", "--store", "sqlite:none/t.db"], "none/t.db"),
+        (&["agent", "--store", "sqlite:t.db", "--rate", "1MHz"], "period"),
+        (&["agent", "--store", "sqlite:t.db", "--rate", "0Hz"], "expected a rate"),
+        (&["usage", "--store", "sqlite:absent.db"], "absent.db"),
+        (&["usage", "--store", "sqlite:t.db", "--by", "color"], "possible values"),
+        (&["usage", "--store", "sqlite:t.db", "--limit", "0"], "expected a number from 1"),
+    ] {
+        let (code, said) = bench.fails(words);
+        assert!(code == 2 && said.contains(expected), "{words:?}: {code} {said}");
+    }
+}
