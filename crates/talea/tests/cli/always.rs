@@ -173,7 +173,10 @@ fn wrong_addresses_and_rates_are_refused() {
         (&["agent", "--store", "text"][..], "expected `sqlite:PATH`"),
         (&["agent", "--store", "sqlite:text"], "expected an SQLite database that talea made"),
         (&["agent", "--store", "sqlite:none/t.db"], "none/t.db"),
-        (&["agent", "--store", "sqlite:t.db", "--rate", "1MHz"], "period"),
+        (
+            &["agent", "--store", "sqlite:t.db", "--rate", "1MHz"],
+            "expected 100 µs to 1000 s between samples",
+        ),
         (&["agent", "--store", "sqlite:t.db", "--rate", "0Hz"], "expected a rate"),
         (&["usage", "--store", "sqlite:absent.db"], "absent.db"),
         (&["usage", "--store", "sqlite:t.db", "--by", "color"], "possible values"),
