@@ -2,7 +2,7 @@
 //!
 //! Owns the sequence of periods. Samples at a fixed rate meet a program that does something every second, or every scheduler tick, always at
 //! the same place. A new period starts the kernel's timer anew, so that on average half a sample is lost each time: the period therefore
-//! changes seldom, and is shortened by what is missing so far.
+//! changes seldom, and is shortened by what that and chance made too few so far.
 
 /// Samples of one period.
 const SAMPLES: u64 = 16;
@@ -16,9 +16,11 @@ const CORRECTION: f64 = 0.2;
 pub(super) struct Steering {
     mean: u64,
     random: u64,
+    /// What it is now.
+    period: u64,
     /// When the period changed last, in the time that [`Steering::next`] is told, and how many samples there were.
     last: (u64, u64),
-    /// Samples that are missing so far, as far as that is to be made good.
+    /// Samples that are missing by the periods so far.
     debt: f64,
 }
 
@@ -35,12 +37,12 @@ impl Steering {
     /// Periods around `mean` nanoseconds, for a core.
     pub(super) fn new(mean: u64, seed: u64, core: u32) -> Self {
         let random = seed ^ (u64::from(core) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self { mean: mean.max(1), random, last: (0, 0), debt: 0.0 }
+        Self { mean: mean.max(1), random, period: mean.max(1), last: (0, 0), debt: 0.0 }
     }
 
     /// The first period.
     pub(super) fn first(&mut self) -> u64 {
-        self.period(0.0)
+        self.choose(0.0)
     }
 
     /// The next period, if it is time for one: after `elapsed` nanoseconds in which there were `taken` samples.
@@ -52,16 +54,18 @@ impl Steering {
         let (expected, came) = (since as f64 / self.mean as f64, taken.saturating_sub(self.last.1));
         self.last = (elapsed, taken);
         let missing = expected - came as f64;
-        // A core that stood still for an hour is not to be sampled more often for the next one.
+        // By what the period was, not by what came: a core that stood still, as idle ones may, would be sampled more often when it is
+        // busy. Half a sample is lost by changing the period.
+        self.debt += expected - (since as f64 / self.period as f64 - 0.5);
         let most = CORRECTION * expected;
-        self.debt = (self.debt + missing).clamp(-most, most);
-        // Half a sample more is lost by changing the period now; as long as the last time, it will be until the next one.
-        let more = (self.debt + 0.5) / expected;
+        self.debt = self.debt.clamp(-most, most);
+        // As long as the last time, it will be until the next change.
+        let more = self.debt / expected;
         let absent = if missing > expected / 2.0 { missing as u64 } else { 0 };
-        Some(Steered { period: self.period(-more / (1.0 + more)), absent })
+        Some(Steered { period: self.choose(-more / (1.0 + more)), absent })
     }
 
-    fn period(&mut self, correction: f64) -> u64 {
+    fn choose(&mut self, correction: f64) -> u64 {
         // splitmix64.
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;
@@ -69,7 +73,8 @@ impl Steering {
         mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         let chance = (mixed ^ mixed >> 31) as f64 / u64::MAX as f64 * 2.0 - 1.0;
         let part = 1.0 + JITTER * chance + correction.clamp(-CORRECTION, CORRECTION);
-        ((self.mean as f64 * part) as u64).max(1)
+        self.period = ((self.mean as f64 * part) as u64).max(1);
+        self.period
     }
 }
 
