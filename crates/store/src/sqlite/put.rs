@@ -30,6 +30,10 @@ const SHARE: &str = adding!(
     "INSERT INTO share VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     "slice, user, job, executable, library, phase, activity, core, address"
 );
+const PART: &str = adding!(
+    "INSERT INTO part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    "slice, user, job, executable, library, phase, activity"
+);
 const USER_AT: &str = adding!("INSERT INTO user_at VALUES(?1, ?2, ?3, ?4)", "user, slice");
 const JOB_AT: &str = adding!("INSERT INTO job_at VALUES(?1, ?2, ?3, ?4, ?5)", "job, slice, user");
 
@@ -151,6 +155,7 @@ fn shares(change: &Transaction<'_>, slice: i64, batch: &Batch) -> rusqlite::Resu
     let mut phases = Ids::of(batch.phases.len());
     let mut user_at: BTreeMap<i64, Sum> = BTreeMap::new();
     let mut job_at: BTreeMap<(i64, i64), Sum> = BTreeMap::new();
+    let mut parts: BTreeMap<[i64; 6], Sum> = BTreeMap::new();
     let mut add_share = change.prepare_cached(SHARE)?;
     for share in &batch.shares {
         let job = jobs.get(share.job, |at| {
@@ -180,17 +185,22 @@ fn shares(change: &Transaction<'_>, slice: i64, batch: &Batch) -> rusqlite::Resu
         let address = share.address.unwrap_or(NO_ADDRESS) as i64;
         let activity = number_of_activity(share.activity);
         let core = i64::from(share.core);
-        let key = [slice, user, job, executable, library, phase, activity, core, address];
-        let [slice, user, job, executable, library, phase, activity, core, address] = key;
         add_share.execute(params![
             slice, user, job, executable, library, phase, activity, core, address, sum.0, sum.1
         ])?;
+        let part = [user, job, executable, library, phase, activity];
+        add(parts.entry(part).or_default(), sum);
         if user >= 0 {
             add(user_at.entry(user).or_default(), sum);
         }
         if job > 0 {
             add(job_at.entry((job, user)).or_default(), sum);
         }
+    }
+    let mut add_part = change.prepare_cached(PART)?;
+    for ([user, job, executable, library, phase, activity], (samples, nanos)) in parts {
+        let key = [slice, user, job, executable, library, phase, activity];
+        add_part.execute(rusqlite::params_from_iter(key.into_iter().chain([samples, nanos])))?;
     }
     let mut add_user = change.prepare_cached(USER_AT)?;
     for (user, (samples, nanos)) in user_at {

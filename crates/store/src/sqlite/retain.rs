@@ -15,31 +15,37 @@ const SHARES: &str = adding!(
          -9223372036854775808, samples, nanos FROM share WHERE slice = ?1",
     "slice, user, job, executable, library, phase, activity, core, address"
 );
-// Users and jobs of a slice are found by its shares; there is no index the other way.
+const PARTS: &str = adding!(
+    "INSERT INTO part SELECT ?2, user, job, executable, library, phase, activity, samples, nanos
+     FROM part WHERE slice = ?1",
+    "slice, user, job, executable, library, phase, activity"
+);
+// Users and jobs of a slice are found by its parts; there is no index the other way.
 const USERS: &str = adding!(
     "INSERT INTO user_at SELECT a.user, ?2, a.samples, a.nanos
-     FROM (SELECT DISTINCT user FROM share WHERE slice = ?1) u
+     FROM (SELECT DISTINCT user FROM part WHERE slice = ?1) u
      CROSS JOIN user_at a ON a.user = u.user AND a.slice = ?1 WHERE true",
     "user, slice"
 );
 const JOBS: &str = adding!(
     "INSERT INTO job_at SELECT a.job, ?2, a.user, a.samples, a.nanos
-     FROM (SELECT DISTINCT job, user FROM share WHERE slice = ?1) j
+     FROM (SELECT DISTINCT job, user FROM part WHERE slice = ?1) j
      CROSS JOIN job_at a ON a.job = j.job AND a.slice = ?1 AND a.user = j.user WHERE true",
     "job, slice, user"
 );
 const MODULES: &str = "INSERT OR IGNORE INTO module_at
-    SELECT executable, ?2 FROM share WHERE slice = ?1 AND executable > 0
-    UNION SELECT library, ?2 FROM share WHERE slice = ?1 AND library > 0";
+    SELECT executable, ?2 FROM part WHERE slice = ?1 AND executable > 0
+    UNION SELECT library, ?2 FROM part WHERE slice = ?1 AND library > 0";
 
-/// What goes before the shares that lead to it.
-const GOES: [&str; 6] = [
-    "DELETE FROM user_at WHERE slice = ?1 AND user IN (SELECT user FROM share WHERE slice = ?1)",
-    "DELETE FROM job_at WHERE slice = ?1 AND job IN (SELECT job FROM share WHERE slice = ?1)",
-    "DELETE FROM module_at WHERE slice = ?1 AND module IN (SELECT executable FROM share WHERE slice = ?1
-         UNION SELECT library FROM share WHERE slice = ?1)",
+/// What goes before the parts that lead to it.
+const GOES: [&str; 7] = [
+    "DELETE FROM user_at WHERE slice = ?1 AND user IN (SELECT user FROM part WHERE slice = ?1)",
+    "DELETE FROM job_at WHERE slice = ?1 AND job IN (SELECT job FROM part WHERE slice = ?1)",
+    "DELETE FROM module_at WHERE slice = ?1 AND module IN (SELECT executable FROM part WHERE slice = ?1
+         UNION SELECT library FROM part WHERE slice = ?1)",
     "DELETE FROM loss WHERE slice = ?1",
     "DELETE FROM share WHERE slice = ?1",
+    "DELETE FROM part WHERE slice = ?1",
     "DELETE FROM slice WHERE id = ?1",
 ];
 
@@ -104,7 +110,7 @@ fn step(
         .collect::<rusqlite::Result<Vec<(i64, (i64, i64))>>>()?;
     for &(old, sums) in &slices {
         let new = slice_id(change, (node, level + 1, begin), length, sums)?;
-        for insert in [SHARES, USERS, JOBS, MODULES] {
+        for insert in [SHARES, PARTS, USERS, JOBS, MODULES] {
             change.prepare_cached(insert)?.execute([old, new])?;
         }
         let mut losses =

@@ -16,6 +16,7 @@ use crate::sqlite::put::number_of_activity;
 #[derive(Debug)]
 pub(super) struct Scan {
     from: &'static str,
+    table: &'static str,
     join: &'static str,
     on_slices: String,
     on_rows: String,
@@ -27,6 +28,8 @@ impl Scan {
     /// The rows that pass the question's filters.
     pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Result<Self> {
         let mut scan = Self::empty();
+        // Sums without cores and addresses are kept beside the shares: most questions need no more.
+        scan.table = if question.is_fine() { "share" } else { "part" };
         let user = match question.visible {
             Visible::All => question.user,
             Visible::User(user) => Some(user),
@@ -114,6 +117,7 @@ impl Scan {
     fn empty() -> Self {
         Self {
             from: "slice s INDEXED BY slice_time",
+            table: "share",
             join: "r.slice = s.id",
             on_slices: String::new(),
             on_rows: String::new(),
@@ -168,8 +172,8 @@ impl Scan {
 
     /// `FROM` to `WHERE` of the shares.
     pub(super) fn shares(&self) -> String {
-        let Self { from, join, on_slices, on_rows, .. } = self;
-        format!("FROM {from} CROSS JOIN share r ON {join} WHERE {on_slices}{on_rows}")
+        let Self { from, table, join, on_slices, on_rows, .. } = self;
+        format!("FROM {from} CROSS JOIN {table} r ON {join} WHERE {on_slices}{on_rows}")
     }
 
     /// What is bound in [`Scan::slices`].

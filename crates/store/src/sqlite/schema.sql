@@ -20,6 +20,10 @@ CREATE TABLE share(
     library INTEGER NOT NULL, phase INTEGER NOT NULL, activity INTEGER NOT NULL, core INTEGER NOT NULL,
     address INTEGER NOT NULL, samples INTEGER NOT NULL, nanos INTEGER NOT NULL,
     PRIMARY KEY(slice, user, job, executable, library, phase, activity, core, address)) WITHOUT ROWID;
+CREATE TABLE part(
+    slice INTEGER NOT NULL, user INTEGER NOT NULL, job INTEGER NOT NULL, executable INTEGER NOT NULL,
+    library INTEGER NOT NULL, phase INTEGER NOT NULL, activity INTEGER NOT NULL, samples INTEGER NOT NULL,
+    nanos INTEGER NOT NULL, PRIMARY KEY(slice, user, job, executable, library, phase, activity)) WITHOUT ROWID;
 CREATE TABLE user_at(
     user INTEGER NOT NULL, slice INTEGER NOT NULL, samples INTEGER NOT NULL, nanos INTEGER NOT NULL,
     PRIMARY KEY(user, slice)) WITHOUT ROWID;
