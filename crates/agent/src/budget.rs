@@ -1,6 +1,6 @@
 //! What the agent itself takes: processor time and memory, and what it is allowed to.
 //!
-//! Owns the measurement, by proc_pid_stat(5) and proc_pid_statm(5) of the own process, and the judgement. What to do about it, the loop decides: it samples
+//! Owns the measurement, by `schedstat` and `statm` of the own process, see proc(5), and the judgement. What to do about it, the loop decides: it samples
 //! less often.
 
 use std::fs;

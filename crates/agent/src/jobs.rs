@@ -67,8 +67,10 @@ fn contained(parts: &[&str]) -> Option<Job> {
 
 /// systemd's units; sessions carry their user.
 fn unit(parts: &[&str]) -> Option<Job> {
-    let last =
-        parts.iter().rev().find(|part| part.ends_with(".service") || part.ends_with(".scope"))?;
+    let last = parts
+        .iter()
+        .rev()
+        .find(|part| [".service", ".scope"].iter().any(|end| part.ends_with(end)))?;
     let user = parts
         .iter()
         .find_map(|part| part.strip_prefix("user-")?.strip_suffix(".slice")?.parse().ok());

@@ -19,19 +19,21 @@ const MOST: usize = 8192;
 /// Longest notes that are read: a build id takes 36 bytes.
 const NOTES: u64 = 1 << 16;
 
+/// A loaded segment: offset in the file, bytes there, virtual address.
+type Segment = (u64, u64, u64);
+
 /// What is known of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Path and build id.
     pub module: Module,
-    /// Segments: offset in the file, bytes there, virtual address.
-    segments: Vec<(u64, u64, u64)>,
+    segments: Vec<Segment>,
 }
 
 impl Known {
     /// The virtual address of a byte of the file, as program headers count; none where no segment has it.
     pub fn address(&self, offset: u64) -> Option<u64> {
-        let inside = |&&(from, size, _): &&(u64, u64, u64)| offset >= from && offset - from < size;
+        let inside = |&&(from, size, _): &&Segment| offset >= from && offset - from < size;
         let (from, _, address) = self.segments.iter().find(inside)?;
         Some(address.wrapping_add(offset - from))
     }
@@ -111,8 +113,14 @@ fn read(process: u32, path: &Path, file: FileId) -> Option<Known> {
     })
 }
 
+fn hexadecimal(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
 /// Build id in hexadecimal, and segments, of an ELF file; neither sections nor symbols are looked at.
-fn headers<'a>(file: impl ReadRef<'a>) -> Option<(String, Vec<(u64, u64, u64)>)> {
+fn headers<'a>(file: impl ReadRef<'a>) -> Option<(String, Vec<Segment>)> {
     let header = FileHeader64::<Endianness>::parse(file).ok()?;
     let endian = header.endian().ok()?;
     // More segments than fit the field are counted in a section: nobody has them, but damaged files.
@@ -130,7 +138,7 @@ fn headers<'a>(file: impl ReadRef<'a>) -> Option<(String, Vec<(u64, u64, u64)>)>
         let Ok(Some(mut notes)) = segment.notes(endian, file) else { continue };
         while let Ok(Some(note)) = notes.next() {
             if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
-                build_id = note.desc().iter().map(|byte| format!("{byte:02x}")).collect();
+                build_id = hexadecimal(note.desc());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What is known of the processes that were hit: user, job, and what they execute.
 //!
 //! Owns the cache by process number and start time, so that a number which came round again is another process. Only processes that samples hit
-//! are ever looked at: thousands that come and go between two samples cost nothing. Follows proc_pid_stat(5).
+//! are ever looked at: thousands that come and go between two samples cost nothing. Follows proc(5).
 
 use std::collections::HashMap;
 use std::fs;
@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn names_hide_no_fields() {
-        let rest: String = (3..=52).map(|field| format!(" {field}")).collect();
+        let fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
+        let rest = format!(" {}", fields.join(" "));
         for name in ["a", "a) 1 (b", "\u{ff}\n)"] {
             assert_eq!(started(format!("7 ({name}){rest}\n").as_bytes()), Some(22), "{name}");
         }

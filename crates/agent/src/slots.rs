@@ -53,14 +53,12 @@ impl Slots {
             *entry = Table::of(process).map_or(Entry::None(PATIENCE), Entry::Some);
         }
         let Entry::Some(table) = entry else { return None };
-        match table.phase_of(thread) {
-            Ok(phase) => phase,
-            Err(_) => {
-                // The process ended, or is another program now.
-                *entry = Entry::None(0);
-                None
-            }
+        let phase = table.phase_of(thread);
+        if phase.is_err() {
+            // The process ended, or is another program now.
+            *entry = Entry::None(0);
         }
+        phase.ok().flatten()
     }
 }
 

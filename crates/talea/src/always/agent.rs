@@ -66,7 +66,7 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
     let mut gaps = Gaps::default();
     let sampler = opened(options, &mut gaps)?;
     let (how, cores) = (sampler.name(), sampler.cores().len());
-    for gap in gaps.iter() {
+    for gap in &gaps {
         say(&format!("gap: {}", gap.detail));
     }
     let spool = options.spool.clone().unwrap_or_else(|| {

@@ -41,7 +41,7 @@ impl Functions {
     }
 }
 
-/// Functions by address; nothing where the kernel hides them (kernel.kptr_restrict).
+/// Functions by address; nothing where the kernel hides them (`kernel.kptr_restrict`).
 fn of_kallsyms(text: &str) -> Vec<(u64, String)> {
     let mut all: Vec<(u64, String)> = text
         .lines()
