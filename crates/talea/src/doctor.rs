@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use talea_model::Bytes;
-use talea_sampling::Sources;
+use talea_sampling::{Sources, system};
 use talea_topo::Machine;
 
 use crate::exit::{Exit, Expected};
@@ -57,6 +57,7 @@ pub(crate) fn doctor(json: bool) -> Result<Exit, DoctorError> {
         clock(),
         shared_memory(),
         hardware_counters(),
+        cores(),
         topology(),
         debug_information(),
     ]);
@@ -216,6 +217,27 @@ fn hardware_counters() -> Finding {
             "sysctl kernel.perf_event_paranoid=0",
         ),
         _ => found(CHECK, State::Ok, "cycles and instructions can be counted", ""),
+    }
+}
+
+/// How `talea agent` can sample all cores: by opening what it would open.
+fn cores() -> Finding {
+    const CHECK: &str = "agent";
+    let options = system::Options::default();
+    let Err(reason) = system::open_bpf(&options) else {
+        return found(CHECK, State::Ok, "cores can be sampled by BPF in the kernel", "");
+    };
+    match system::open_rings(&options, None) {
+        Ok(_) => found(
+            CHECK,
+            State::Limited,
+            "cores can be sampled by rings of perf events, which costs more than BPF",
+            reason.to_string(),
+        ),
+        Err(reason) => {
+            let what = "this user's processes only can be sampled, and no idle time";
+            found(CHECK, State::Limited, what, reason.to_string())
+        }
     }
 }
 

@@ -122,7 +122,9 @@ mod tests {
         check("10µs", Some(10_000));
         check("2min", Some(120_000_000_000));
         check("77", Some(77));
-        for wrong in ["", "s", "-1s", "1.5h", "nan", "inf", "1e30s"] {
+        check("1.5h", Some(5_400_000_000_000));
+        check("30d", Some(2_592_000_000_000_000));
+        for wrong in ["", "s", "-1s", "1.5y", "nan", "inf", "1e30s"] {
             check(wrong, None);
         }
         assert_eq!(step("1ms"), Ok(Nanos(1_000_000)));
