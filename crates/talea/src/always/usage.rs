@@ -157,6 +157,17 @@ fn object(options: &Options, answer: &Answer, rows: &[Shown]) -> Value {
     })
 }
 
+/// A long path without its begin, which says less than its end.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 60;
+    let length = text.chars().count();
+    if length <= MOST || !text.starts_with('/') {
+        return text.to_owned();
+    }
+    let end: String = text.chars().skip(length - MOST + 1).collect();
+    format!("…{end}")
+}
+
 fn table(options: &Options, answer: &Answer, rows: &[Shown]) -> String {
     let totals = &answer.totals;
     let mut lines = Vec::new();
@@ -191,7 +202,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Shown]) -> String {
         ];
         cells.extend(row.names.iter().map(|name| match name {
             Value::Null => "-".to_owned(),
-            Value::String(text) => text.clone(),
+            Value::String(text) => shortened(text),
             other => other.to_string(),
         }));
         table.row_of(cells);
@@ -206,4 +217,20 @@ fn table(options: &Options, answer: &Answer, rows: &[Shown]) -> String {
     let missing = answer.gaps.iter().flat_map(|gap| wrapped(&counted(gap), WIDTH));
     lines.extend(missing.map(|line| palette.faint(&line)));
     lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_long_path_is_shown() {
+        let long = format!("/{}/libé.so", "x".repeat(80));
+        let short = shortened(&long);
+        assert_eq!(short.chars().count(), 60);
+        assert!(short.starts_with("…xx") && short.ends_with("/libé.so"), "{short}");
+        assert_eq!(shortened("/usr/lib/libc.so"), "/usr/lib/libc.so");
+        let function = "f".repeat(80);
+        assert_eq!(shortened(&function), function);
+    }
 }
