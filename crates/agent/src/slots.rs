@@ -2,7 +2,7 @@
 //!
 //! Owns where the tables of processes are and which slot a thread has, so that a sample costs two reads of a few bytes. The table is the
 //! program's memory and may be hostile: only its own layout is believed (`talea_mark::layout`), and names are cut by it. A sample is looked
-//! at some tens of microseconds after it was taken, in which the thread may have changed its phase.
+//! at a moment after it was taken, in which the thread may have changed its phase.
 
 use std::collections::HashMap;
 use std::fs::File;

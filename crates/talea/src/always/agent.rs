@@ -98,8 +98,17 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
     let over = options.during.map(|during| Duration::from_nanos(during.0));
     let stopped =
         || stop.load(Ordering::Relaxed) || over.is_some_and(|over| begin.elapsed() >= over);
+    let mut refusal = String::new();
     let mut deliver = |batch: &_| match store.put(batch) {
-        Ok(_) => Delivery::Taken,
+        Ok(_) => {
+            // The agent never ends by itself: what gets old is seen to as it goes on.
+            let refused = retain(&mut *store).err().map_or_else(String::new, |e| e.to_string());
+            if refused != refusal && !refused.is_empty() {
+                say(&format!("old times stay as fine as they are: {refused}"));
+            }
+            refusal = refused;
+            Delivery::Taken
+        }
         Err(error @ StoreError::Batch { .. }) => Delivery::Refused(error.to_string()),
         Err(error) => Delivery::Later(error.to_string()),
     };
@@ -124,12 +133,12 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
         });
         say(&format!("{samples} samples in {} batches{cost}", last.batches));
     }
-    retain(&mut *store)
+    Ok(())
 }
 
-/// Makes old times coarser before the store is left.
-fn retain(store: &mut dyn Store) -> Result<(), AlwaysError> {
-    const STEPS: usize = 64;
+/// Makes some old times coarser, in steps that take a moment each.
+fn retain(store: &mut dyn Store) -> Result<(), StoreError> {
+    const STEPS: usize = 4;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     store.retain(Nanos(now.unwrap_or_default().as_nanos() as u64), STEPS)?;
     Ok(())

@@ -85,7 +85,7 @@ fn agrees(part: f64, rest: f64, share: f64) {
 }
 
 #[test]
-fn functions_and_idle_time_are_seen() {
+fn functions_and_all_time_of_all_cores_are_seen() {
     let (Some(bench), Some(program)) = (Bench::new(), plain("shares")) else { return };
     for way in ["bpf", "rings"] {
         let store = format!("sqlite:{way}.db");
@@ -145,7 +145,7 @@ fn marked_phases_have_their_shares() {
 }
 
 #[test]
-fn what_a_killed_agent_has_delivered_stays_and_counts_once() {
+fn what_a_killed_agent_has_delivered_stays_and_the_next_goes_on() {
     let Some(bench) = Bench::new() else { return };
     let store = "sqlite:k.db";
     let Some(mut agent) = Running::agent(&bench, store, &[], 0) else { return };
