@@ -134,6 +134,9 @@ impl Tally {
             modules: modules.values,
             phases: phases.values,
             shares: rows.into_iter().map(|(row, samples)| Share { samples, ..row }).collect(),
+            counters: Vec::new(),
+            rates: Vec::new(),
+            spreads: Vec::new(),
             gaps,
         }
     }

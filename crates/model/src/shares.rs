@@ -44,6 +44,15 @@ pub struct Batch {
     pub phases: Vec<String>,
     /// Sorted, each key once.
     pub shares: Vec<Share>,
+    /// Counters that `rates` and `spreads` speak of.
+    #[serde(default)]
+    pub counters: Vec<Counter>,
+    /// Sorted, each key once.
+    #[serde(default)]
+    pub rates: Vec<Rate>,
+    /// Sorted, each key once.
+    #[serde(default)]
+    pub spreads: Vec<Spread>,
     /// What was lost or could not be seen.
     pub gaps: Gaps,
 }
@@ -106,6 +115,70 @@ pub struct Share {
     pub samples: u64,
 }
 
+/// What is counted on every core.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Counter {
+    /// Such as `instructions` or `page-faults`, as `perf list` has it; `busy` is the share of a core's samples that are not idle.
+    pub name: String,
+    /// Of one count: `1`, `B`, `ns`.
+    pub unit: String,
+}
+
+/// What a counter did around samples that hit the same: of three samples of a core in a row, what was counted from the first to the third
+/// belongs to what the second hit. Sums, so that those of many intervals and nodes add up; the rate is `count` over `nanos`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Rate {
+    /// Index into `counters`.
+    pub counter: u32,
+    /// Index into `jobs`.
+    pub job: Option<u32>,
+    /// User of the process.
+    pub user: Option<u32>,
+    /// Index into `modules`.
+    pub executable: Option<u32>,
+    /// Index into `modules`.
+    pub library: Option<u32>,
+    /// Index into `phases`.
+    pub phase: Option<u32>,
+    /// Samples that were the second of three.
+    pub samples: u64,
+    /// From the first to the third, summed.
+    pub nanos: u64,
+    /// Counted in this time, summed; what a multiplexed counter missed is made up for.
+    pub count: u64,
+}
+
+/// How a counter's rate in this interval was spread over the cores of a job on this node; of many intervals and nodes they add up.
+/// After `PerSyst` (Guillen, Hesse, Brehm: The `PerSyst` Monitoring Tool, Euro-Par 2014), which keeps deciles; buckets can be added, deciles cannot.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Spread {
+    /// Index into `counters`.
+    pub counter: u32,
+    /// Index into `jobs`.
+    pub job: u32,
+    /// Buckets of rates per second, rising, and how many cores were in each; see [`bucket`].
+    pub cores: Vec<(i16, u32)>,
+}
+
+/// Ratio of the bounds of a bucket: a value given back is within 2.5 % of what went in.
+const BUCKET: f64 = 1.05;
+/// The bucket of zero and of what is less than the least bucket.
+pub const ZERO: i16 = i16::MIN;
+
+/// The bucket of a rate per second: bucket `i` has those above 1.05^(i-1) and up to 1.05^i. None for what is no number or negative.
+pub fn bucket(rate: f64) -> Option<i16> {
+    if !rate.is_finite() || rate < 0.0 {
+        return None;
+    }
+    let place = rate.log(BUCKET).ceil();
+    Some(if place <= f64::from(ZERO) { ZERO } else { place.min(f64::from(i16::MAX)) as i16 })
+}
+
+/// The rate in the middle of a bucket.
+pub fn middle(bucket: i16) -> f64 {
+    if bucket == ZERO { 0.0 } else { BUCKET.powf(f64::from(bucket) - 0.5) }
+}
+
 impl Batch {
     /// What is wrong with it, if anything: bytes from outside are checked before anyone indexes by them.
     ///
@@ -125,10 +198,26 @@ impl Batch {
                 ("library", share.library, self.modules.len()),
                 ("phase", share.phase, self.phases.len()),
             ];
-            for (name, index, length) in indices {
-                if index.is_some_and(|index| index as usize >= length) {
-                    return Err(format!("share {row}: {name} is beyond the table of {length}"));
-                }
+            within("share", row, &indices)?;
+        }
+        for (row, rate) in self.rates.iter().enumerate() {
+            let indices = [
+                ("counter", Some(rate.counter), self.counters.len()),
+                ("job", rate.job, self.jobs.len()),
+                ("executable", rate.executable, self.modules.len()),
+                ("library", rate.library, self.modules.len()),
+                ("phase", rate.phase, self.phases.len()),
+            ];
+            within("rate", row, &indices)?;
+        }
+        for (row, spread) in self.spreads.iter().enumerate() {
+            let indices = [
+                ("counter", Some(spread.counter), self.counters.len()),
+                ("job", Some(spread.job), self.jobs.len()),
+            ];
+            within("spread", row, &indices)?;
+            if !spread.cores.is_sorted_by(|a, b| a.0 < b.0) {
+                return Err(format!("spread {row}: buckets do not rise"));
             }
         }
         Ok(())
@@ -138,6 +227,15 @@ impl Batch {
     pub fn samples(&self) -> u64 {
         self.shares.iter().fold(0, |sum, share| sum.saturating_add(share.samples))
     }
+}
+
+fn within(what: &str, row: usize, indices: &[(&str, Option<u32>, usize)]) -> Result<(), String> {
+    for &(name, index, length) in indices {
+        if index.is_some_and(|index| index as usize >= length) {
+            return Err(format!("{what} {row}: {name} is beyond the table of {length}"));
+        }
+    }
+    Ok(())
 }
 
 /// The path that stands for the kernel among modules.
@@ -169,8 +267,24 @@ mod tests {
                 phase: None,
                 samples: 3,
             }],
+            counters: Vec::new(),
+            rates: Vec::new(),
+            spreads: Vec::new(),
             gaps: Gaps::default(),
         }
+    }
+
+    #[test]
+    fn buckets_give_back_what_went_in() {
+        for rate in [1e-12, 0.3, 1.0, 1.05, 17.0, 2.5e9, 1e300] {
+            let back = middle(bucket(rate).expect("a number"));
+            assert!((back / rate - 1.0).abs() < 0.026, "{rate} {back}");
+        }
+        assert_eq!(bucket(0.0), Some(ZERO));
+        assert_eq!(middle(ZERO), 0.0);
+        assert_eq!(bucket(f64::NAN), None);
+        assert_eq!(bucket(-1.0), None);
+        assert!(bucket(f64::MAX).map(middle).is_some_and(f64::is_finite));
     }
 
     #[test]

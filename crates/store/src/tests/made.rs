@@ -38,6 +38,9 @@ pub(crate) fn batch(node: &str, started: u64, number: u64) -> Batch {
             .to_vec(),
         phases: Vec::new(),
         shares: vec![share(0, Activity::User, 10), share(1, Activity::Waiting, 10)],
+        counters: Vec::new(),
+        rates: Vec::new(),
+        spreads: Vec::new(),
         gaps: Gaps::default(),
     }
 }
