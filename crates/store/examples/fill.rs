@@ -71,6 +71,9 @@ fn batch(node: u64, number: u64, begin: u64, length: u64, rows: u64, random: &mu
         modules: modules.collect(),
         phases: vec!["assemble".to_owned(), "solve".to_owned()],
         shares,
+        counters: Vec::new(),
+        rates: Vec::new(),
+        spreads: Vec::new(),
         gaps: Gaps::default(),
     }
 }

@@ -46,6 +46,9 @@ fn batch(number: u64) -> Batch {
         modules: Vec::new(),
         phases: Vec::new(),
         shares: (0..20).map(share).collect(),
+        counters: Vec::new(),
+        rates: Vec::new(),
+        spreads: Vec::new(),
         gaps: Gaps::default(),
     }
 }

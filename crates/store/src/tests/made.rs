@@ -107,6 +107,9 @@ fn one() -> impl Strategy<Value = Batch> {
             modules: tables.1,
             phases: tables.2,
             shares,
+            counters: Vec::new(),
+            rates: Vec::new(),
+            spreads: Vec::new(),
             gaps: noted,
         }
     })
