@@ -7,7 +7,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
 use super::probes::{ProbeThread, Ring, Taken};
 use crate::clock;
@@ -135,10 +135,12 @@ impl ThreadPhases {
 
     /// Does something with the thread's own part, unless the thread is in it already.
     fn guarded(&self, what: impl FnOnce(&mut Own)) {
-        if self.busy.swap(true, Ordering::Acquire) {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-            return;
+        // Only the thread itself and its signals' handlers come here: nothing that locks the bus is needed.
+        if self.busy.load(Ordering::Relaxed) {
+            return self.lose();
         }
+        self.busy.store(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
         // SAFETY: this is the thread that it belongs to, and nobody else is in it.
         let own = unsafe { &mut *self.own.get() };
         what(own.get_or_insert_with(|| {
@@ -148,7 +150,13 @@ impl ThreadPhases {
             let due = vec![0; MOST_PHASES + 1].into_boxed_slice();
             Box::new(Own { recorded: 0, counted: 0, due, read: 0, step, burst: step * BURST })
         }));
-        self.busy.store(false, Ordering::Release);
+        compiler_fence(Ordering::SeqCst);
+        self.busy.store(false, Ordering::Relaxed);
+    }
+
+    /// Counts an instance that is not recorded.
+    fn lose(&self) {
+        self.lost.store(self.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Where phases go before counters are opened; for the thread and the helper.
@@ -181,8 +189,7 @@ impl Own {
         let (step, burst) = (self.step, self.burst);
         let Some(due) = self.due.get_mut(phase as usize) else { return };
         if *due > now + burst || !thread.phase_ring(|ring| ring.room() > KEPT) {
-            thread.phases.lost.fetch_add(1, Ordering::Relaxed);
-            return;
+            return thread.phases.lose();
         }
         *due = (*due).max(now) + step;
         self.recorded |= 1;

@@ -187,8 +187,12 @@ impl ProbeThread {
         let pause = open.step.max((cost * SHARE).min(open.step * 40));
         *due = (*due).max(ticks) + pause;
         // Sets may have changed in between.
-        (read && self.state.load(Ordering::Acquire) == state)
-            .then_some(Taken { ticks, after, state, row })
+        (read && self.state.load(Ordering::Acquire) == state).then_some(Taken {
+            ticks,
+            after,
+            state,
+            row,
+        })
     }
 
     /// Hands what was taken to the helper; `what` is told in [`talea_run::samples::records::Record::Probes`].

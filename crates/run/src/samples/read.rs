@@ -80,7 +80,11 @@ impl Reading {
             Record::Phases(entries, whats) => self.entries(entries, |thread| {
                 for what in whats {
                     let left = what & 1 == 1;
-                    thread.phases.kinds.push(if left { PhaseKind::Leave } else { PhaseKind::Enter });
+                    thread.phases.kinds.push(if left {
+                        PhaseKind::Leave
+                    } else {
+                        PhaseKind::Enter
+                    });
                     let phase = (what >> 1).checked_sub(1).map(u32::try_from);
                     thread.phases.phases.push(phase.and_then(Result::ok).unwrap_or(u32::MAX));
                 }

@@ -72,9 +72,8 @@ impl<'a> Sampled<'a> {
     fn new(process: &'a ProcessSamples, number: usize, axis: Axis) -> Self {
         let others = process.threads.iter().filter(|thread| thread.number.is_none());
         // A thread of which nothing is known takes no row.
-        let some = |one: &&ThreadSamples| {
-            !one.samples.series.is_empty() || !one.phases.series.is_empty()
-        };
+        let some =
+            |one: &&ThreadSamples| !one.samples.series.is_empty() || !one.phases.series.is_empty();
         let others = others.filter(some).collect();
         Self { process, number, axis, others }
     }
