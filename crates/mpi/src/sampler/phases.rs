@@ -20,7 +20,7 @@ pub(super) const MOST_PHASES: usize = 4096;
 const STEP: u64 = 50_000;
 const BURST: u64 = 64;
 /// Rows before the helper has opened the thread's counters; they are short.
-const EARLY: usize = 128;
+const EARLY: usize = 256;
 /// Rows afterwards: the helper looks more often where they fill.
 pub(super) const ROWS: usize = 1 << 11;
 /// Rows that are left for the ends of phases that have begun.
@@ -188,7 +188,10 @@ impl Own {
         let now = clock::ticks();
         let (step, burst) = (self.step, self.burst);
         let Some(due) = self.due.get_mut(phase as usize) else { return };
-        if *due > now + burst || !thread.phase_ring(|ring| ring.room() > KEPT) {
+        // A phase that comes fast leaves half of the ring to the others.
+        let hasty = *due > now;
+        let room = |ring: &Ring| ring.room() > if hasty { ring.rows() / 2 } else { KEPT };
+        if *due > now + burst || !thread.phase_ring(room) {
             return thread.phases.lose();
         }
         *due = (*due).max(now) + step;

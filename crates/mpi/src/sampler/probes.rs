@@ -286,6 +286,11 @@ impl Ring {
         }
     }
 
+    /// Rows that it has in all.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// Rows that may be pushed.
     pub(super) fn room(&self) -> usize {
         let (head, tail) = (self.head.load(Ordering::Relaxed), self.tail.load(Ordering::Acquire));
