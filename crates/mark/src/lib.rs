@@ -25,6 +25,7 @@ mod markers;
 mod meter;
 mod process;
 pub mod reader;
+mod recorder;
 mod site;
 mod slots;
 mod table;
@@ -36,7 +37,7 @@ use std::sync::atomic::{AtomicI8, Ordering};
 
 pub use context::{KEY, KEY_INDEX, SCHEMA};
 use markers::Marker;
-pub use meter::{Budget, PAIR_NS, WINDOW_NS};
+pub use meter::{Budget, PAIR_NS, RECORDED_PAIR_NS, WINDOW_NS};
 #[doc(hidden)]
 pub use site::Site;
 pub use thread::DEPTH;

@@ -12,7 +12,7 @@ use crate::meter::Budget;
 use crate::site::Site;
 use crate::table::Table;
 use crate::thread::Thread;
-use crate::{context, process};
+use crate::{context, process, recorder};
 
 /// A phase at one place.
 pub(crate) struct Marker {
@@ -22,6 +22,8 @@ pub(crate) struct Marker {
     pub(crate) id: u32,
     /// Number of the first phase of this name.
     pub(crate) group: u32,
+    /// Its number where phases are recorded; 0 where they are not.
+    pub(crate) recorded: u32,
     /// It is within its budget.
     pub(crate) on: AtomicBool,
     /// The first of this name; none if this is it.
@@ -42,9 +44,15 @@ unsafe impl Sync for Marker {}
 unsafe impl Send for Marker {}
 
 impl Marker {
-    const fn new(record: *const u8, id: u32, leader: Option<&'static Marker>) -> Marker {
+    const fn new(
+        record: *const u8,
+        id: u32,
+        recorded: u32,
+        leader: Option<&'static Marker>,
+    ) -> Marker {
         Marker {
             record,
+            recorded,
             id,
             group: match leader {
                 Some(leader) => leader.group,
@@ -71,7 +79,7 @@ impl Marker {
 }
 
 /// No phase.
-pub(crate) static NONE: Marker = Marker::new(ptr::null(), 0, None);
+pub(crate) static NONE: Marker = Marker::new(ptr::null(), 0, 0, None);
 
 /// What one phase was registered with.
 pub(crate) struct Entry {
@@ -121,7 +129,8 @@ static BUDGET: AtomicU64 = AtomicU64::new(10_000);
 
 pub(crate) fn budget() -> Budget {
     let millionths = BUDGET.load(Ordering::Relaxed);
-    Budget { millionths: (millionths != u64::MAX).then_some(millionths) }
+    let budget = Budget { millionths: (millionths != u64::MAX).then_some(millionths) };
+    recorder::current().map_or(budget, |_| budget.of_recorded())
 }
 
 /// Nothing is marked any more, in this process and from now on.
@@ -151,6 +160,7 @@ fn begin(registry: &mut Registry) -> bool {
     registry.free.reserve_exact(layout::SLOTS);
     registry.published = cfg!(target_arch = "x86_64") && !context::taken() && context::publish();
     table.word(header::CONTEXT).store(u32::from(registry.published), Ordering::Relaxed);
+    recorder::look();
     MODE.store(ON, Ordering::Release);
     true
 }
@@ -236,7 +246,12 @@ fn add(
 ) -> Option<&'static Marker> {
     let id = registry.entries.len() as u32 + 1;
     let record: &'static [u8] = aligned(&context::record(name));
-    let marker: &'static Marker = Box::leak(Box::new(Marker::new(record.as_ptr(), id, leader)));
+    let recorded = match leader {
+        Some(leader) => leader.recorded,
+        None => recorder::current().map_or(0, |recorder| recorder.number(name)),
+    };
+    let marker = Marker::new(record.as_ptr(), id, recorded, leader);
+    let marker: &'static Marker = Box::leak(Box::new(marker));
     table()?.add_phase(id, marker.group, line, name, file);
     let entry = Entry { marker, name: name.to_owned(), file: file.to_owned(), line };
     registry.entries.push(entry);

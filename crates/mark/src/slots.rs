@@ -10,7 +10,7 @@ use crate::layout;
 use crate::markers::{self, NONE, REGISTRY, Registry};
 use crate::table::Table;
 use crate::thread::{DEPTH, LOST, Thread};
-use crate::{mapping, process, tls};
+use crate::{mapping, process, recorder, thread, tls};
 
 /// Gives the calling thread a state and a slot; None if there is none left, or no memory.
 #[allow(clippy::cast_ptr_alignment, reason = "mappings begin at a page, and offsets are multiples")]
@@ -82,7 +82,10 @@ pub(crate) fn detach(thread: *mut Thread) {
 pub(crate) fn renew(registry: &mut Registry) {
     let Some(table) = markers::table() else { return };
     let used = registry.entries.len() as u32;
-    let own = tls::state();
+    // The child is not recorded: its only thread goes the short way from now on.
+    recorder::forget();
+    let own = thread::own_state();
+    tls::set_state(own);
     let renewed = table.renew();
     if !renewed {
         // Without memory for a table the child marks nothing: it must not write into its parent's.

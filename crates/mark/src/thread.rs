@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::layout::{self, header};
 use crate::markers::{self, Marker, REGISTRY};
 use crate::meter::{Meter, Verdict};
-use crate::{slots, tls};
+use crate::{recorder, slots, tls};
 
 /// Phases that can be inside each other; deeper ones are counted as lost.
 pub const DEPTH: usize = 32;
@@ -18,6 +18,17 @@ pub const DEPTH: usize = 32;
 const IDLE: u32 = 1024;
 /// State of a thread that found no slot.
 pub(crate) const LOST: usize = 1;
+/// State of a thread whose phases are recorded: its own state is in another word of the thread. It goes the longer way at each marker,
+/// where the recorder is told, so that all others need not ask.
+pub(crate) const RECORDED: usize = 2;
+
+/// The state of the calling thread, whichever way it goes.
+pub(crate) fn own_state() -> usize {
+    match tls::state() {
+        RECORDED => tls::recorded_state(),
+        state => state,
+    }
+}
 
 /// Zeroed memory is a thread without phases that has not begun.
 #[repr(C, align(64))]
@@ -42,7 +53,7 @@ pub(crate) struct Thread {
 #[inline]
 pub(crate) fn entered(marker: &'static Marker) -> bool {
     let state = tls::state();
-    if state <= LOST {
+    if state <= RECORDED {
         return false;
     }
     // SAFETY: the state of this thread, which is never unmapped.
@@ -63,7 +74,7 @@ pub(crate) fn entered(marker: &'static Marker) -> bool {
 /// Enters a phase: true if it must be left again.
 #[cold]
 pub(crate) fn enter_slowly(marker: &'static Marker) -> bool {
-    let state = tls::state();
+    let state = own_state();
     if state <= LOST {
         return begin(state, marker);
     }
@@ -86,7 +97,7 @@ pub(crate) fn enter_slowly(marker: &'static Marker) -> bool {
 #[inline]
 pub(crate) fn left(marker: &Marker) -> bool {
     let state = tls::state();
-    if state <= LOST {
+    if state <= RECORDED {
         return false;
     }
     // SAFETY: the state of this thread, which is never unmapped.
@@ -104,7 +115,7 @@ pub(crate) fn left(marker: &Marker) -> bool {
 /// Leaves the innermost phase of the marker's name, and those inside it. False if its ends may be switched off too.
 #[cold]
 pub(crate) fn leave_slowly(marker: &Marker) -> bool {
-    let state = tls::state();
+    let state = own_state();
     if state <= LOST {
         // A thread without a state is in no phase.
         return !marker.leader().closed.load(Relaxed);
@@ -139,6 +150,18 @@ impl Thread {
         let Some(place) = self.stack.get(depth as usize) else { return count(header::DEEP, 1) };
         place.store(ptr::from_ref(marker).cast_mut(), Relaxed);
         self.publish(marker);
+        // Last, so that what the marker itself takes is not the phase's.
+        if let Some(recorder) = recorder::current() {
+            recorder.enter(marker.recorded);
+        }
+    }
+
+    /// Tells the recorder of the phases from one depth down to another, the innermost first.
+    fn tell_left(&self, from: usize, to: usize) {
+        let Some(recorder) = recorder::current() else { return };
+        for marker in (to..=from).rev().filter_map(|at| self.at(at)) {
+            recorder.leave(marker.recorded);
+        }
     }
 
     #[inline]
@@ -157,6 +180,7 @@ impl Thread {
         }
         let same = |&at: &usize| self.at(at).is_some_and(|m| m.group == marker.group);
         if let Some(at) = (1..=depth).rev().find(same) {
+            self.tell_left(depth, at);
             if at < depth {
                 count(header::UNBALANCED, (depth - at) as u64);
             }
@@ -233,7 +257,14 @@ fn begin(state: usize, marker: &'static Marker) -> bool {
     {
         table.long(header::UNSLOTTED).fetch_add(1, Relaxed);
     }
-    tls::set_state(attached.map_or(LOST, |thread| thread as usize));
+    match (attached, recorder::current()) {
+        (Some(thread), Some(_)) => {
+            tls::set_recorded_state(thread as usize);
+            tls::set_state(RECORDED);
+        }
+        (Some(thread), None) => tls::set_state(thread as usize),
+        (None, _) => tls::set_state(LOST),
+    }
     drop(registry);
     attached.is_some() && enter_slowly(marker)
 }

@@ -1,4 +1,4 @@
-//! The two words that each thread has: its state, and the OpenTelemetry thread context.
+//! The words that each thread has: its state, where that is in a thread whose phases are recorded, and the OpenTelemetry thread context.
 //!
 //! Owns the assembler for them. The context must be a symbol in the dynamic table of symbols (OTEP 4947, `otel_thread_ctx_v1`), which
 //! stable Rust cannot make. Access is initial-exec, one load from the global offset table: of the models that readers must support it
@@ -23,6 +23,12 @@ mod native {
         ".size talea_mark_thread_state,8",
         "talea_mark_thread_state:",
         ".zero 8",
+        ".globl talea_mark_recorded_state",
+        ".hidden talea_mark_recorded_state",
+        ".type talea_mark_recorded_state,@tls_object",
+        ".size talea_mark_recorded_state,8",
+        "talea_mark_recorded_state:",
+        ".zero 8",
         ".previous",
     );
 
@@ -40,6 +46,34 @@ mod native {
             );
         }
         state
+    }
+
+    /// What [`set_recorded_state`] left; 0 at first.
+    pub(crate) fn recorded_state() -> usize {
+        let state: usize;
+        // SAFETY: as in `state`.
+        unsafe {
+            asm!(
+                "mov {0}, qword ptr [rip + talea_mark_recorded_state@GOTTPOFF]",
+                "mov {0}, qword ptr fs:[{0}]",
+                out(reg) state,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        state
+    }
+
+    pub(crate) fn set_recorded_state(state: usize) {
+        // SAFETY: writes the thread's own word, which nobody else knows.
+        unsafe {
+            asm!(
+                "mov {0}, qword ptr [rip + talea_mark_recorded_state@GOTTPOFF]",
+                "mov qword ptr fs:[{0}], {1}",
+                out(reg) _,
+                in(reg) state,
+                options(nostack, preserves_flags),
+            );
+        }
     }
 
     pub(crate) fn set_state(state: usize) {
@@ -78,6 +112,7 @@ mod native {
 
     thread_local! {
         static STATE: Cell<usize> = const { Cell::new(0) };
+        static RECORDED: Cell<usize> = const { Cell::new(0) };
     }
 
     #[inline]
@@ -89,10 +124,18 @@ mod native {
         STATE.with(|word| word.set(state));
     }
 
+    pub(crate) fn recorded_state() -> usize {
+        RECORDED.with(Cell::get)
+    }
+
+    pub(crate) fn set_recorded_state(state: usize) {
+        RECORDED.with(|word| word.set(state));
+    }
+
     /// Absent: other processors' assembler is not written; the table serves their readers.
     pub(crate) fn context() -> Option<*mut *const u8> {
         None
     }
 }
 
-pub(crate) use native::{context, set_state, state};
+pub(crate) use native::{context, recorded_state, set_recorded_state, set_state, state};

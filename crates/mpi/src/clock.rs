@@ -96,6 +96,11 @@ pub fn rate() -> u64 {
     }
 }
 
+/// Ticks of so many nanoseconds.
+pub fn ticks_of(nanos: u64) -> u64 {
+    ((u128::from(nanos) << 32) / u128::from(rate().max(1))) as u64
+}
+
 /// Nanoseconds of a number of ticks.
 #[inline(always)]
 pub fn nanos(ticks: u64, mult: u64) -> u64 {

@@ -6,6 +6,7 @@
 
 mod file;
 mod helper;
+mod phases;
 pub(crate) mod probes;
 mod stacks;
 mod watched;

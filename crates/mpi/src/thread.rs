@@ -119,7 +119,7 @@ impl State {
                 return None;
             }
             (*memory.header()).threads[number as usize] = offset;
-            let probe = sampler::is_on().then(|| ProbeThread::register(number));
+            let probe = sampler::is_on().then(|| ProbeThread::numbered(number));
             Some(Self {
                 busy: if probe.is_some() { PROBED } else { 0 },
                 probe,

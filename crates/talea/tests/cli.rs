@@ -18,6 +18,7 @@ mod cli {
     mod fold;
     mod full;
     mod hostile;
+    mod marked;
     mod metrics;
     mod modern;
     mod names;

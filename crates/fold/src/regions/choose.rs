@@ -1,7 +1,7 @@
 //! Which region the user meant, or which is sensible where none is named.
 //!
 //! Owns the words that name regions, the order in which names are looked for, and the nearest names where nothing fits. Without a word:
-//! iterations, else the routine with the most time, else the largest cluster, else the time from one call of a collective operation to the next,
+//! iterations, else the routine with the most time, else the largest cluster, else the phase with the most time, else the time from one call of a collective operation to the next,
 //! else the state with the most time. What was chosen for the user is said in [`Choice::why`].
 
 use std::collections::BTreeSet;
@@ -110,7 +110,9 @@ impl Chooser<'_> {
         if self.value.is_some() {
             return self.of_type_with_value();
         }
-        for event_type in [types::ITERATION, types::USER_FUNCTION, OUTLINED, types::CLUSTER] {
+        for event_type in
+            [types::ITERATION, types::USER_FUNCTION, OUTLINED, types::CLUSTER, types::MARKED]
+        {
             if let Some(best) = self.best_of(event_type) {
                 let why = format!("no region was named: `{}` of {}", best.name, best.of);
                 return Ok(self.choice(best.region, why));
@@ -136,7 +138,9 @@ impl Chooser<'_> {
 
     /// A value without a region: of the types that are regions by default, else a name of any type.
     fn of_type_with_value(&self) -> Result<Choice, ChooseError> {
-        for event_type in [types::USER_FUNCTION, OUTLINED, types::CLUSTER, types::ITERATION] {
+        for event_type in
+            [types::USER_FUNCTION, OUTLINED, types::CLUSTER, types::MARKED, types::ITERATION]
+        {
             if let Ok(choice) = self.of_type(event_type, "") {
                 return Ok(choice);
             }

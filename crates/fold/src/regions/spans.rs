@@ -1,6 +1,6 @@
 //! Instances: from the events and states of a trace to begin and end of each.
 //!
-//! Owns the two ways in which tools mark an end. Routines nest: each 0 ends the innermost, and of a routine inside itself the outermost
+//! Owns the two ways in which tools mark an end. Routines and marked phases nest: each 0 ends the innermost, and of a routine inside itself the outermost
 //! counts. All other types are flat: any further value ends what was before. Memory is bounded by the trace.
 
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl Open {
 
 /// Types whose values nest.
 fn nests(event_type: u32) -> bool {
-    matches!(event_type, types::USER_FUNCTION | 60_000_018)
+    matches!(event_type, types::USER_FUNCTION | types::MARKED | 60_000_018)
 }
 
 /// Shows each instance of the types that `of` names, location by location in the order of their ends; gives the values of those that never end.

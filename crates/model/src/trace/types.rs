@@ -79,6 +79,8 @@ pub const CLUSTER_FIRST: i64 = 6;
 pub const ITERATION: u32 = 600_000_003;
 /// The same for each loop that was found, a type a loop; iterations count on from one execution to the next.
 pub const LOOP: std::ops::RangeInclusive<u32> = 600_000_100..=600_000_199;
+/// Phases that the program marked, by name: values nest, and 0 ends the innermost.
+pub const MARKED: u32 = 600_000_004;
 
 /// Whether an event type counts something.
 pub fn is_counter(event_type: u32) -> bool {

@@ -1,9 +1,10 @@
 //! The helper thread: it looks for threads, empties buffers, and writes.
 //!
 //! Owns when that happens. New threads are looked for often while the process is young or has just got some; buffers are emptied ten times a
-//! second, more often where they fill. A file exists from the first sample on, so that programs too short for one leave nothing.
+//! second, more often where they fill. A file exists from the first sample or phase on, so that programs too short for one leave nothing.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use super::file::SampleFile;
 use super::probes::ProbeThread;
 use super::stacks::Interned;
 use super::watched::Watched;
-use super::{CHANGED, CONTROL, Options, PROCESS};
+use super::{CHANGED, CONTROL, Options, PROCESS, phases};
 use crate::clock;
 use crate::process::host_name;
 
@@ -57,6 +58,7 @@ struct Helper<'a> {
     stacks: Interned,
     file: Option<Writer<SampleFile>>,
     modules_written: usize,
+    phases_written: usize,
     gaps: Vec<(GapKind, String)>,
     world: Option<World>,
     world_written: bool,
@@ -82,6 +84,7 @@ fn work(options: &Options) {
         stacks: Interned::default(),
         file: None,
         modules_written: 0,
+        phases_written: 0,
         gaps: Vec::new(),
         world: None,
         world_written: false,
@@ -197,7 +200,13 @@ impl Helper<'_> {
                 watched.probed_by(probe);
                 false
             }
-            None => true,
+            // A thread that came after the look, or one that was too short for any.
+            None if Path::new(&format!("/proc/self/task/{}", probe.tid)).exists() => true,
+            None => {
+                // SAFETY: the thread is gone, and this is the helper.
+                unsafe { probe.release() };
+                false
+            }
         });
     }
 
@@ -233,7 +242,7 @@ impl Helper<'_> {
         if self.failed {
             return;
         }
-        let some = self.threads.values().any(|watched| !watched.samples.is_empty());
+        let some = self.threads.values().any(Watched::has_some);
         if self.file.is_none() && (some || self.world.is_some()) {
             let Ok(file) = self.create() else {
                 self.failed = true;
@@ -308,6 +317,12 @@ impl Helper<'_> {
             self.modules_written = self.stacks.modules.len();
             file.append(&Record::Modules { first: first as u32, modules })?;
         }
+        let names = phases::names_from(self.phases_written);
+        if !names.is_empty() {
+            let first = self.phases_written as u32 + 1;
+            self.phases_written += names.len();
+            file.append(&Record::PhaseNames { first, names })?;
+        }
         if !self.stacks.new.is_empty() {
             let first = self.stacks.first_new();
             file.append(&Record::Nodes { first, nodes: std::mem::take(&mut self.stacks.new) })?;
@@ -355,16 +370,20 @@ fn tell(
     for (entries, whats) in watched.probes.drain(..) {
         file.append(&Record::Probes(entries, whats))?;
     }
-    let state = (watched.recorded_as(), watched.lost_samples, watched.lost_probes());
+    for (entries, whats) in watched.phases.drain(..).chain(watched.bare_phases.drain(..)) {
+        file.append(&Record::Phases(entries, whats))?;
+    }
+    let state = watched.state();
     if watched.ended
-        || (watched.told != Some(state) && (watched.told.is_some() || state.0.is_some()))
+        || (watched.told != Some(state) && (watched.told.is_some() || state.number.is_some()))
     {
         file.append(&Record::State {
             thread,
-            number: state.0,
+            number: state.number,
             end: watched.ended.then_some(now),
-            lost_samples: state.1,
-            lost_probes: state.2,
+            lost_samples: state.lost_samples,
+            lost_probes: state.lost_probes,
+            lost_phases: state.lost_phases,
         })?;
     }
     watched.told = Some(state);

@@ -5,10 +5,11 @@
 //! Rows go to the helper through a ring without locks; what finds no room is counted.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use talea_sampling::threads::Reader;
 
+use super::phases::{self, ThreadPhases};
 use crate::clock;
 
 /// Between two system calls, in nanoseconds.
@@ -27,12 +28,15 @@ const WIDEST: usize = 64;
 /// What happened; see [`talea_run::samples::records::Record::Probes`].
 pub(crate) const NO_EVENT: u64 = 0;
 
-/// A thread that calls MPI.
+/// In place of the number of a thread that made no call.
+const NO_NUMBER: u32 = u32::MAX;
+
+/// A thread that calls MPI, or marks phases.
 #[derive(Debug)]
 pub(crate) struct ProbeThread {
     pub(super) tid: u32,
-    /// Its number in the recording.
-    pub(super) number: u32,
+    /// Its number in the recording, or [`NO_NUMBER`].
+    number: AtomicU32,
     /// The next of those that the helper has not seen.
     next: *mut ProbeThread,
     open: AtomicPtr<Open>,
@@ -41,6 +45,7 @@ pub(crate) struct ProbeThread {
     pub(super) lost: AtomicU64,
     /// Ticks before which nothing is read; the thread's own.
     due: AtomicU64,
+    pub(super) phases: ThreadPhases,
 }
 
 /// What the helper made for the thread.
@@ -49,6 +54,8 @@ pub(super) struct Open {
     /// For each set.
     readers: Vec<Reader>,
     ring: Ring,
+    /// Of phases.
+    phases: Ring,
     /// Least ticks between two reads.
     step: u64,
     fast: bool,
@@ -70,24 +77,39 @@ pub(super) fn turn_of(state: u64) -> (u32, usize) {
 /// Counters at one moment.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    ticks: u64,
-    state: u64,
-    row: [u64; WIDEST],
+    /// Before and after they were read.
+    pub(super) ticks: u64,
+    pub(super) after: u64,
+    pub(super) state: u64,
+    pub(super) row: [u64; WIDEST],
 }
 
 impl ProbeThread {
-    /// Makes the calling thread known to the helper.
-    pub(crate) fn register(number: u32) -> &'static Self {
+    /// The calling thread, which has this number in the recording.
+    pub(crate) fn numbered(number: u32) -> &'static Self {
+        let thread = phases::this_thread();
+        thread.number.store(number, Ordering::Relaxed);
+        thread
+    }
+
+    /// Its number in the recording, once it has made a call.
+    pub(super) fn number(&self) -> Option<u32> {
+        Some(self.number.load(Ordering::Relaxed)).filter(|&number| number != NO_NUMBER)
+    }
+
+    /// Makes the calling thread known to the helper; once for each thread.
+    pub(super) fn register() -> &'static Self {
         // SAFETY: the call has no precondition.
         let tid = unsafe { libc::gettid() } as u32;
         let made = Box::leak(Box::new(Self {
             tid,
-            number,
+            number: AtomicU32::new(NO_NUMBER),
             next: std::ptr::null_mut(),
             open: AtomicPtr::new(std::ptr::null_mut()),
             state: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             due: AtomicU64::new(0),
+            phases: ThreadPhases::new(),
         }));
         let made: *mut Self = made;
         // SAFETY: nobody else knows of it before the exchange succeeds, after which it is only read.
@@ -120,9 +142,10 @@ impl ProbeThread {
         let fast = readers.iter().any(Reader::is_fast);
         let width = readers.iter().map(Reader::width).max().unwrap_or(0).min(WIDEST);
         let step = if fast { FAST_STEP } else { STEP };
-        // Ticks of so many nanoseconds.
-        let step = ((u128::from(step) << 32) / u128::from(clock::rate().max(1))) as u64;
-        let open = Open { readers, ring: Ring::new(width), step, fast };
+        let (ring, phases) = (Ring::new(width, ROWS), Ring::new(width, phases::ROWS));
+        // Its pages are there from the beginning: a fault of ours in a phase would be counted as the program's.
+        phases.touch();
+        let open = Open { readers, ring, phases, step: clock::ticks_of(step), fast };
         self.open.store(Box::into_raw(Box::new(open)), Ordering::Release);
     }
 
@@ -137,6 +160,14 @@ impl ProbeThread {
 
     #[cold]
     fn read(&self) -> Option<Taken> {
+        let mut due = self.due.load(Ordering::Relaxed);
+        let taken = self.read_now(&mut due);
+        self.due.store(due, Ordering::Relaxed);
+        taken
+    }
+
+    /// Reads the counters, and moves `due` by what this costs.
+    pub(super) fn read_now(&self, due: &mut u64) -> Option<Taken> {
         let ticks = clock::ticks();
         let state = self.state.load(Ordering::Acquire);
         // SAFETY: what was opened is never freed.
@@ -150,12 +181,18 @@ impl ProbeThread {
         } else {
             reader.read_into(counts)
         };
-        let cost = clock::ticks().saturating_sub(ticks);
+        let after = clock::ticks();
+        let cost = after.saturating_sub(ticks);
         // A thread that was off its PU meanwhile has not paid for that.
         let pause = open.step.max((cost * SHARE).min(open.step * 40));
-        self.due.store(ticks + pause, Ordering::Relaxed);
+        *due = (*due).max(ticks) + pause;
         // Sets may have changed in between.
-        (read && self.state.load(Ordering::Acquire) == state).then_some(Taken { ticks, state, row })
+        (read && self.state.load(Ordering::Acquire) == state).then_some(Taken {
+            ticks,
+            after,
+            state,
+            row,
+        })
     }
 
     /// Hands what was taken to the helper; `what` is told in [`talea_run::samples::records::Record::Probes`].
@@ -165,6 +202,46 @@ impl ProbeThread {
             && !open.ring.push([taken.ticks, taken.state, what], &taken.row)
         {
             self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The ring that phases go to now.
+    pub(super) fn phase_ring<T: Default>(&self, what: impl FnOnce(&Ring) -> T) -> T {
+        // SAFETY: what was opened is not freed while the thread is there.
+        match unsafe { self.open.load(Ordering::Acquire).as_ref() } {
+            Some(open) => what(&open.phases),
+            None => self.phases.early().map(what).unwrap_or_default(),
+        }
+    }
+
+    /// Gives all rows of phases since the last call, and what part of the ring they were; for the helper.
+    pub(super) fn drain_phases(&self, mut each: impl FnMut(&[u64])) -> f64 {
+        if let Some(early) = self.phases.early() {
+            early.drain(&mut each);
+        }
+        // SAFETY: the helper alone frees what was opened.
+        match unsafe { self.open.load(Ordering::Acquire).as_ref() } {
+            Some(open) => {
+                let full = 1.0 - open.phases.room() as f64 / phases::ROWS as f64;
+                open.phases.drain(each);
+                full
+            }
+            None => 0.0,
+        }
+    }
+
+    /// Frees what was made for the thread.
+    ///
+    /// # Safety
+    /// The thread is gone, and the helper calls.
+    pub(super) unsafe fn release(&self) {
+        let open = self.open.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: it was a box, and nobody else knows of it any more.
+        unsafe {
+            if !open.is_null() {
+                drop(Box::from_raw(open));
+            }
+            self.phases.release();
         }
     }
 
@@ -179,8 +256,9 @@ impl ProbeThread {
 
 /// Rows from one thread to one other.
 #[derive(Debug)]
-struct Ring {
+pub(super) struct Ring {
     words: UnsafeCell<Box<[u64]>>,
+    rows: usize,
     stride: usize,
     /// Rows written, by the thread.
     head: AtomicUsize,
@@ -192,20 +270,40 @@ struct Ring {
 unsafe impl Sync for Ring {}
 
 impl Ring {
-    fn new(width: usize) -> Self {
+    pub(super) fn new(width: usize, rows: usize) -> Self {
         let stride = HEAD + width;
         // Zero pages take no memory before they are written.
-        let words = UnsafeCell::new(vec![0; ROWS * stride].into_boxed_slice());
-        Self { words, stride, head: AtomicUsize::new(0), tail: AtomicUsize::new(0) }
+        let words = UnsafeCell::new(vec![0; rows * stride].into_boxed_slice());
+        Self { words, rows, stride, head: AtomicUsize::new(0), tail: AtomicUsize::new(0) }
     }
 
-    fn push(&self, head: [u64; HEAD], row: &[u64]) -> bool {
+    /// Takes the memory at once, before anybody else knows of it.
+    fn touch(&self) {
+        // SAFETY: only the caller has it.
+        for word in unsafe { &mut *self.words.get() }.iter_mut().step_by(512) {
+            // SAFETY: a word of ours; the write must not be left out.
+            unsafe { std::ptr::from_mut(word).write_volatile(0) };
+        }
+    }
+
+    /// Rows that it has in all.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Rows that may be pushed.
+    pub(super) fn room(&self) -> usize {
+        let (head, tail) = (self.head.load(Ordering::Relaxed), self.tail.load(Ordering::Acquire));
+        self.rows.saturating_sub(head.wrapping_sub(tail))
+    }
+
+    pub(super) fn push(&self, head: [u64; HEAD], row: &[u64]) -> bool {
         let at = self.head.load(Ordering::Relaxed);
         // Acquire pairs with the helper's store: it is done with the row.
-        if at.wrapping_sub(self.tail.load(Ordering::Acquire)) >= ROWS {
+        if at.wrapping_sub(self.tail.load(Ordering::Acquire)) >= self.rows {
             return false;
         }
-        let from = at % ROWS * self.stride;
+        let from = at % self.rows * self.stride;
         // SAFETY: the row is the writer's, see above; it lies inside the words.
         unsafe {
             let to = (*self.words.get()).as_mut_ptr().add(from);
@@ -217,11 +315,11 @@ impl Ring {
         true
     }
 
-    fn drain(&self, mut each: impl FnMut(&[u64])) {
+    pub(super) fn drain(&self, mut each: impl FnMut(&[u64])) {
         let head = self.head.load(Ordering::Acquire);
         let mut at = self.tail.load(Ordering::Relaxed);
         while at != head {
-            let from = at % ROWS * self.stride;
+            let from = at % self.rows * self.stride;
             // SAFETY: the row is the reader's, see above; it lies inside the words.
             each(unsafe {
                 let words = (*self.words.get()).as_ptr().add(from);
@@ -239,7 +337,7 @@ mod tests {
 
     #[test]
     fn rows_come_out_as_they_went_in() {
-        let ring = Ring::new(2);
+        let ring = Ring::new(2, ROWS);
         let mut next = 0;
         for round in 0..5_u64 {
             for i in 0..10_000 {

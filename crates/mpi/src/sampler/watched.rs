@@ -3,9 +3,11 @@
 //! Owns how periods differ at random. A new period forgets how far the thread is from its next sample, so that the mean is corrected by
 //! what is missing so far: samples are as many as the rate says.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use talea_model::Nanos;
 use talea_run::samples::records::{ABSENT, Entries};
-use talea_sampling::threads::{self, Sampled, Selected};
+use talea_sampling::threads::{self, Reader, Sampled, Selected};
 
 use super::probes::{ProbeThread, state_of, turn_of};
 use super::stacks::Interned;
@@ -14,6 +16,16 @@ const _: () = assert!(ABSENT == threads::ABSENT);
 
 /// Entries that were collected: those of one turn each.
 type Turns<T> = Vec<(Entries, Vec<T>)>;
+
+/// What is known of a thread by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    /// Number in the recording of MPI calls.
+    pub(super) number: Option<u32>,
+    pub(super) lost_samples: u64,
+    pub(super) lost_probes: u64,
+    pub(super) lost_phases: u64,
+}
 
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -29,6 +41,8 @@ pub(super) struct Watched {
     events: Option<Sampled>,
     turn: u32,
     probe: Option<&'static ProbeThread>,
+    /// Counters of each set.
+    widths: Vec<usize>,
     /// For each set the trigger's count at its last sample.
     grown: Vec<u64>,
     taken: u64,
@@ -37,8 +51,11 @@ pub(super) struct Watched {
     pub(super) lost_samples: u64,
     pub(super) samples: Turns<u32>,
     pub(super) probes: Turns<u64>,
+    /// Ends of phases with counters, and those without.
+    pub(super) phases: Turns<u64>,
+    pub(super) bare_phases: Turns<u64>,
     /// What was written of the thread's state.
-    pub(super) told: Option<(Option<u32>, u64, u64)>,
+    pub(super) told: Option<State>,
     pub(super) ended: bool,
 }
 
@@ -54,15 +71,23 @@ impl Watched {
             events,
             turn: 0,
             probe: None,
+            widths: Vec::new(),
             grown: Vec::new(),
             taken: 0,
             fresh: false,
             lost_samples: 0,
             samples: Vec::new(),
             probes: Vec::new(),
+            phases: Vec::new(),
+            bare_phases: Vec::new(),
             told: None,
             ended: false,
         }
+    }
+
+    /// Something was collected of it that is worth a file.
+    pub(super) fn has_some(&self) -> bool {
+        !self.samples.is_empty() || !self.phases.is_empty() || !self.bare_phases.is_empty()
     }
 
     /// The thread may have got another name by now.
@@ -74,20 +99,26 @@ impl Watched {
         }
     }
 
-    /// Number of the thread in the recording of MPI calls.
-    pub(super) fn recorded_as(&self) -> Option<u32> {
-        self.probe.map(|probe| probe.number)
+    /// What is known of it by now.
+    pub(super) fn state(&self) -> State {
+        let lost = |of: fn(&ProbeThread) -> &AtomicU64| {
+            self.probe.map_or(0, |probe| of(probe).load(Ordering::Relaxed))
+        };
+        State {
+            number: self.probe.and_then(ProbeThread::number),
+            lost_samples: self.lost_samples,
+            lost_probes: lost(|probe| &probe.lost),
+            lost_phases: lost(|probe| &probe.phases.lost),
+        }
     }
 
-    pub(super) fn lost_probes(&self) -> u64 {
-        self.probe.map_or(0, |probe| probe.lost.load(std::sync::atomic::Ordering::Relaxed))
-    }
-
-    /// The thread calls MPI: it reads its own counters from now on.
+    /// The thread calls MPI or marks phases: it reads its own counters from now on, if it is sampled.
     pub(super) fn probed_by(&mut self, probe: &'static ProbeThread) {
+        self.probe = Some(probe);
         if let Some(events) = &self.events {
-            probe.open(events.readers());
-            self.probe = Some(probe);
+            let readers = events.readers();
+            self.widths = readers.iter().map(Reader::width).collect();
+            probe.open(readers);
             self.publish();
         }
     }
@@ -95,7 +126,7 @@ impl Watched {
     fn publish(&self) {
         if let (Some(events), Some(probe)) = (&self.events, self.probe) {
             let state = state_of(self.turn, events.active());
-            probe.state.store(state, std::sync::atomic::Ordering::Release);
+            probe.state.store(state, Ordering::Release);
         }
     }
 
@@ -123,11 +154,23 @@ impl Watched {
             full = drained.full;
         }
         if let Some(probe) = self.probe {
-            let (probes, number) = (&mut self.probes, self.number);
-            probe.drain(|row| {
+            let (probes, number, widths) = (&mut self.probes, self.number, &self.widths);
+            let row = |to: &mut Turns<u64>, row: &[u64]| {
                 let [ticks, state, what, counts @ ..] = row else { return };
-                put(probes, number, turn_of(*state), nanos(*ticks), counts.iter().copied(), *what);
-            });
+                // The ring has room for the widest set.
+                let width = widths.get(turn_of(*state).1).copied().unwrap_or(0);
+                let counts = counts.iter().take(if *state == 0 { 0 } else { width });
+                put(to, number, turn_of(*state), nanos(*ticks), counts.copied(), *what);
+            };
+            probe.drain(|one| row(probes, one));
+            let (phases, bare) = (&mut self.phases, &mut self.bare_phases);
+            full = f64::max(
+                full,
+                probe.drain_phases(|one| {
+                    let counted = one.get(1).is_some_and(|&state| state != 0);
+                    row(if counted { phases } else { bare }, one);
+                }),
+            );
         }
         full
     }
@@ -143,7 +186,7 @@ impl Watched {
             return;
         }
         if let Some(probe) = self.probe {
-            probe.state.store(0, std::sync::atomic::Ordering::Release);
+            probe.state.store(0, Ordering::Release);
         }
         self.drain(stacks, nanos);
         if let Some(events) = &mut self.events {
@@ -175,6 +218,10 @@ impl Watched {
     pub(super) fn close(&mut self) {
         self.events = None;
         self.ended = true;
+        if let Some(probe) = self.probe {
+            // SAFETY: the thread is gone, and this is the helper.
+            unsafe { probe.release() };
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos, Rank};
 
 pub use read::read;
-pub use series::{ProbeKind, Probes, Samples, Series, ThreadSamples};
+pub use series::{PhaseKind, PhaseMarks, ProbeKind, Probes, Samples, Series, ThreadSamples};
 pub use stacks::{Node, Stacks};
 pub use write::Writer;
 
@@ -33,6 +33,8 @@ pub const KIND: Tag = Tag(*b"SMPL");
 pub const VERSION: u64 = 1;
 /// Most counters of a process.
 pub const MOST_COUNTERS: usize = 256;
+/// Most phases of a process that have names.
+pub const MOST_PHASES: usize = 4096;
 /// Most frames of a call stack; of a longer one the innermost are kept.
 pub const MOST_FRAMES: usize = 512;
 
@@ -109,6 +111,8 @@ pub struct ProcessSamples {
     pub modules: Vec<Module>,
     /// Call stacks.
     pub stacks: Stacks,
+    /// Names of the phases that it marks.
+    pub phases: Vec<String>,
     /// Its threads, in the order in which they were first seen.
     pub threads: Vec<ThreadSamples>,
     /// What is missing, and why.

@@ -9,8 +9,8 @@ use talea_model::{Frame, Gap, GapKind, Module, Nanos};
 
 use super::records::{ABSENT, Entries, Header, Record};
 use super::stacks::{Node, Stacks};
-use super::{KIND, MOST_COUNTERS, MOST_FRAMES, ProbeKind, Probes, ProcessSamples, Series};
-use super::{SamplesError, ThreadSamples};
+use super::{KIND, MOST_COUNTERS, MOST_FRAMES, MOST_PHASES, PhaseKind, ProbeKind, Probes};
+use super::{ProcessSamples, SamplesError, Series, ThreadSamples};
 use crate::journal::Journal;
 
 /// Reads the samples of a process. `path` is for errors only.
@@ -53,13 +53,14 @@ impl Reading {
             Record::Thread { thread, tid, name, begin } => self.thread(thread).map(|known| {
                 (known.tid, known.name, known.begin) = (tid, name, begin);
             }),
-            Record::State { thread, number, end, lost_samples, lost_probes } => {
+            Record::State { thread, number, end, lost_samples, lost_probes, lost_phases } => {
                 if let Some(end) = end {
                     self.seen(end.0);
                 }
                 self.thread(thread).map(|known| {
                     (known.number, known.end) = (number, end);
                     (known.lost_samples, known.lost_probes) = (lost_samples, lost_probes);
+                    known.lost_phases = lost_phases;
                 })
             }
             Record::Samples(entries, stacks) => self.entries(entries, |thread| {
@@ -74,6 +75,20 @@ impl Reading {
                     thread.probes.events.push(event);
                 }
                 &mut thread.probes.series
+            }),
+            Record::PhaseNames { first, names } => self.phase_names(first, names),
+            Record::Phases(entries, whats) => self.entries(entries, |thread| {
+                for what in whats {
+                    let left = what & 1 == 1;
+                    thread.phases.kinds.push(if left {
+                        PhaseKind::Leave
+                    } else {
+                        PhaseKind::Enter
+                    });
+                    let phase = (what >> 1).checked_sub(1).map(u32::try_from);
+                    thread.phases.phases.push(phase.and_then(Result::ok).unwrap_or(u32::MAX));
+                }
+                &mut thread.phases.series
             }),
             Record::World(world) => {
                 self.process.world = Some(world);
@@ -151,6 +166,18 @@ impl Reading {
         Some(())
     }
 
+    fn phase_names(&mut self, first: u32, names: Vec<String>) -> Option<()> {
+        let known = &mut self.process.phases;
+        let first = (first as usize).checked_sub(1)?;
+        if first < known.len() || first + names.len() > MOST_PHASES {
+            return None;
+        }
+        // Those between are lost with a damaged block.
+        known.resize(first, String::new());
+        known.extend(names);
+        Some(())
+    }
+
     /// The thread with this number in the file.
     fn thread(&mut self, number: u32) -> Option<&mut ThreadSamples> {
         let threads = &mut self.process.threads;
@@ -174,7 +201,8 @@ impl Reading {
         let width = values.len().checked_div(times.len()).unwrap_or(0);
         // Without the header nothing is known of sets, but times and stacks are good.
         let expected = self.process.sets.get(set as usize).map(Vec::len);
-        if self.headed && expected != Some(width) && !times.is_empty() {
+        // Where nothing was counted the entries are good, too.
+        if self.headed && width > 0 && expected != Some(width) {
             return None;
         }
         if let Some(&last) = times.last() {
@@ -210,17 +238,26 @@ impl Reading {
         for thread in threads.iter_mut() {
             thread.samples.put_in_order();
             thread.probes.put_in_order();
+            thread.phases.put_in_order();
         }
         let lost = |of: fn(&ThreadSamples) -> u64| {
             threads.iter().fold(0_u64, |sum, thread| sum.saturating_add(of(thread)))
         };
         let (samples, probes) = (lost(|t| t.lost_samples), lost(|t| t.lost_probes));
+        let phases = lost(|t| t.lost_phases);
         let pid = self.process.pid;
         for (count, what) in [(samples, "samples"), (probes, "probes")] {
             if count > 0 {
                 let detail = format!("{count} {what} of process {pid} found no room");
                 self.process.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
             }
+        }
+        if phases > 0 {
+            let detail = format!(
+                "{phases} instances of phases of process {pid} came faster than they are recorded"
+            );
+            let kind = GapKind::Missing;
+            self.process.gaps.note(Gap { kind, rank: None, detail, count: phases });
         }
         self.process
     }

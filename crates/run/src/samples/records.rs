@@ -97,11 +97,23 @@ pub enum Record {
         lost_samples: u64,
         /// Probes lost so far.
         lost_probes: u64,
+        /// Instances of phases that were not recorded so far.
+        lost_phases: u64,
     },
     /// Samples, with a stack for each.
     Samples(Entries, Vec<u32>),
     /// Probes, with what happened: twice the event's number plus two, or 0 for no event; one more for the end of a call.
     Probes(Entries, Vec<u64>),
+    /// Names of phases, from a number on; numbers count from 1.
+    PhaseNames {
+        /// Number of the first.
+        first: u32,
+        /// In their order.
+        names: Vec<String>,
+    },
+    /// Ends of marked phases, with what happened: twice the phase's number, one more where it was left. Those without counters have
+    /// no values.
+    Phases(Entries, Vec<u64>),
     /// The rank.
     World(World),
     /// Something that is missing.
@@ -143,6 +155,8 @@ impl Record {
             Self::State { .. } => b"STAT",
             Self::Samples(..) => b"SAMP",
             Self::Probes(..) => b"PROB",
+            Self::PhaseNames { .. } => b"PHNM",
+            Self::Phases(..) => b"PHAS",
             Self::World(_) => b"RANK",
             Self::Gap { .. } => b"GAP ",
             Self::End { .. } => b"END ",
@@ -164,12 +178,13 @@ impl Record {
                 put_text(out, name);
                 put_number(out, begin.0);
             }
-            Self::State { thread, number, end, lost_samples, lost_probes } => {
+            Self::State { thread, number, end, lost_samples, lost_probes, lost_phases } => {
                 put_number(out, u64::from(*thread));
                 put_option(out, number.map(u64::from));
                 put_option(out, end.map(|end| end.0));
                 put_number(out, *lost_samples);
                 put_number(out, *lost_probes);
+                put_number(out, *lost_phases);
             }
             Self::Samples(entries, stacks) => {
                 put_entries(out, entries);
@@ -178,13 +193,17 @@ impl Record {
                     put_number(out, u64::from(stack.wrapping_add(1)));
                 }
             }
-            Self::Probes(entries, whats) => {
+            Self::Probes(entries, whats) | Self::Phases(entries, whats) => {
                 put_entries(out, entries);
                 let mut last = 0;
                 for &what in whats {
                     put_signed(out, what.wrapping_sub(last) as i64);
                     last = what;
                 }
+            }
+            Self::PhaseNames { first, names } => {
+                put_number(out, u64::from(*first));
+                put_all(out, names, |out, name| put_text(out, name));
             }
             Self::World(world) => {
                 put_number(out, u64::from(world.rank.0));
@@ -220,6 +239,8 @@ impl Record {
                 end: get_option(from)?.map(Nanos),
                 lost_samples: from.number()?,
                 lost_probes: from.number()?,
+                // Not there before phases were recorded.
+                lost_phases: from.number().unwrap_or(0),
             },
             b"SAMP" => {
                 let entries = get_entries(from)?;
@@ -228,14 +249,15 @@ impl Record {
                 Self::Samples(entries, stacks)
             }
             b"PROB" => {
-                let entries = get_entries(from)?;
-                let mut last = 0_u64;
-                let what = |_| {
-                    last = last.wrapping_add(from.signed()? as u64);
-                    Some(last)
-                };
-                let whats = (0..entries.times.len()).map(what).collect::<Option<_>>()?;
+                let (entries, whats) = get_happened(from)?;
                 Self::Probes(entries, whats)
+            }
+            b"PHAS" => {
+                let (entries, whats) = get_happened(from)?;
+                Self::Phases(entries, whats)
+            }
+            b"PHNM" => {
+                Self::PhaseNames { first: small(from)?, names: get_all(from, Cursor::text)? }
             }
             b"RANK" => Self::World(World {
                 rank: Rank(small(from)?),
@@ -251,6 +273,18 @@ impl Record {
             _ => return Some(None),
         }))
     }
+}
+
+/// Entries, and what happened at each.
+fn get_happened(from: &mut Cursor<'_>) -> Option<(Entries, Vec<u64>)> {
+    let entries = get_entries(from)?;
+    let mut last = 0_u64;
+    let what = |_| {
+        last = last.wrapping_add(from.signed()? as u64);
+        Some(last)
+    };
+    let whats = (0..entries.times.len()).map(what).collect::<Option<_>>()?;
+    Some((entries, whats))
 }
 
 fn small(from: &mut Cursor<'_>) -> Option<u32> {

@@ -1,4 +1,4 @@
-//! Samples and probes of a thread: columns of times, and of counters that were read at those times.
+//! Samples, probes and phases of a thread: columns of times, and of counters that were read at those times.
 //!
 //! Owns the columns and access to a value. Counters are counted in sets that take turns; each value is what the counter said in all
 //! turns of its set together, so that only values of one turn may be subtracted from each other.
@@ -136,6 +136,37 @@ impl Probes {
     }
 }
 
+/// Begins and ends of phases that the program marks. Each instance that is recorded has both, unless it was never left; phases nest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhaseMarks {
+    /// When, and the counters then. Not every instance has them; those without have an empty row.
+    pub series: Series,
+    /// Whether the phase was entered or left.
+    pub kinds: Vec<PhaseKind>,
+    /// Places in [`super::ProcessSamples::phases`]; beyond it where the name was lost.
+    pub phases: Vec<u32>,
+}
+
+/// What happened to a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PhaseKind {
+    /// The thread entered it.
+    #[default]
+    Enter,
+    /// The thread left it.
+    Leave,
+}
+
+impl PhaseMarks {
+    pub(super) fn put_in_order(&mut self) {
+        if let Some(order) = self.series.order() {
+            self.series = self.series.reordered(&order);
+            self.kinds = order.iter().map(|&entry| self.kinds[entry]).collect();
+            self.phases = order.iter().map(|&entry| self.phases[entry]).collect();
+        }
+    }
+}
+
 /// One thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadSamples {
@@ -153,8 +184,12 @@ pub struct ThreadSamples {
     pub samples: Samples,
     /// Its probes.
     pub probes: Probes,
+    /// Its phases.
+    pub phases: PhaseMarks,
     /// Samples that found no room in the kernel's buffer.
     pub lost_samples: u64,
     /// Probes that found no room.
     pub lost_probes: u64,
+    /// Instances of phases that came faster than they are recorded.
+    pub lost_phases: u64,
 }

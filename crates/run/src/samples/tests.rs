@@ -58,6 +58,16 @@ fn small_file() -> Vec<Record> {
             Entries { set: 1, turn: 1, times: vec![4100, 4200], values: vec![6, 7], thread: 0 },
             vec![2, 1],
         ),
+        Record::PhaseNames { first: 1, names: vec!["outer".into(), "inner".into()] },
+        Record::Phases(
+            Entries {
+                times: vec![2100, 2900],
+                values: vec![11, 2, 15, ABSENT],
+                ..Entries::default()
+            },
+            vec![2, 3],
+        ),
+        Record::Phases(Entries { times: vec![2200, 2300], ..Entries::default() }, vec![4, 5]),
         Record::World(World { rank: Rank(3), size: 4, id: 99 }),
         Record::State {
             thread: 0,
@@ -65,6 +75,7 @@ fn small_file() -> Vec<Record> {
             end: Some(Nanos(5000)),
             lost_samples: 2,
             lost_probes: 0,
+            lost_phases: 3,
         },
         Record::Gap { kind: GapKind::Unsupported, detail: "no PMU".into(), count: 0 },
         Record::End { at: Nanos(6000) },
@@ -98,7 +109,56 @@ fn a_file_says_what_was_written() {
     assert_eq!(offsets(Stacks::UNKNOWN), [0; 0]);
     assert!(process.stacks.is_whole(1) && !process.stacks.is_whole(2));
     let gaps: Vec<&str> = process.gaps.iter().map(|gap| gap.detail.as_str()).collect();
-    assert_eq!(gaps, ["2 samples of process 77 found no room", "no PMU"]);
+    assert_eq!(
+        gaps,
+        [
+            "2 samples of process 77 found no room",
+            "3 instances of phases of process 77 came faster than they are recorded",
+            "no PMU"
+        ]
+    );
+    assert_eq!(process.phases, ["outer", "inner"]);
+    let phases = &thread.phases;
+    assert_eq!(phases.series.times, [2100, 2200, 2300, 2900]);
+    assert_eq!(phases.phases, [0, 1, 1, 0]);
+    let (enter, leave) = (PhaseKind::Enter, PhaseKind::Leave);
+    assert_eq!(phases.kinds, [enter, enter, leave, leave]);
+    assert_eq!(phases.series.row(0), [11.0, 2.0]);
+    assert!(phases.series.row(1).is_empty() && phases.series.value(1, 0, &process.sets).is_nan());
+}
+
+#[test]
+fn files_from_before_phases_are_read() {
+    let before: Vec<Record> = small_file()
+        .into_iter()
+        .filter(|one| !matches!(one, Record::PhaseNames { .. } | Record::Phases(..)))
+        .collect();
+    let mut bytes = Vec::new();
+    let state = before.iter().find(|one| matches!(one, Record::State { .. })).unwrap();
+    state.put(&mut bytes);
+    // What counts lost phases came last, and was not there.
+    bytes.pop();
+    match Record::get(state.tag(), &bytes) {
+        Some(Some(Record::State { lost_samples, lost_phases, .. })) => {
+            assert_eq!((lost_samples, lost_phases), (2, 0));
+        }
+        other => panic!("{other:?}"),
+    }
+    let process = read_back(&file(&before));
+    assert!(process.phases.is_empty() && process.threads[0].phases.series.is_empty());
+}
+
+#[test]
+fn phases_whose_names_are_lost_are_phases_still() {
+    let mut records = small_file();
+    records.retain(|one| !matches!(one, Record::PhaseNames { .. }));
+    records.push(Record::PhaseNames { first: 4, names: vec!["last".into()] });
+    records.push(Record::PhaseNames { first: 2, names: vec!["too late".into()] });
+    records.push(Record::PhaseNames { first: u32::MAX, names: vec!["beyond".into()] });
+    let process = read_back(&file(&records));
+    assert_eq!(process.phases, ["", "", "", "last"]);
+    assert_eq!(process.threads[0].phases.phases, [0, 1, 1, 0]);
+    assert!(process.gaps.iter().any(|gap| gap.count == 2 && gap.kind == GapKind::Damaged));
 }
 
 #[test]
@@ -162,13 +222,19 @@ fn record() -> impl Strategy<Value = Record> {
             name,
             begin: Nanos(begin)
         }),
-        any::<(u32, Option<u32>, Option<u64>, u64, u64)>().prop_map(|r| Record::State {
+        any::<(u32, Option<u32>, Option<u64>, u64, u64, u64)>().prop_map(|r| Record::State {
             thread: r.0,
             number: r.1,
             end: r.2.map(Nanos),
             lost_samples: r.3,
-            lost_probes: r.4
+            lost_probes: r.4,
+            lost_phases: r.5
         }),
+        (any::<u32>(), prop::collection::vec("\\PC{0,20}", 0..4))
+            .prop_map(|(first, names)| Record::PhaseNames { first, names }),
+        entries()
+            .prop_flat_map(with)
+            .prop_map(|(e, w)| { Record::Phases(e, w.into_iter().map(u64::from).collect()) }),
         entries().prop_flat_map(with).prop_map(|(e, s)| Record::Samples(e, s)),
         entries()
             .prop_flat_map(with)
@@ -190,7 +256,7 @@ fn record() -> impl Strategy<Value = Record> {
 /// Walks everything that a reader might.
 fn exercise(process: &ProcessSamples) {
     for thread in &process.threads {
-        for series in [&thread.samples.series, &thread.probes.series] {
+        for series in [&thread.samples.series, &thread.probes.series, &thread.phases.series] {
             assert!(series.times.is_sorted());
             assert_eq!((series.sets.len(), series.turns.len()), (series.len(), series.len()));
             for counter in 0..=process.counters.len() {
@@ -199,6 +265,8 @@ fn exercise(process: &ProcessSamples) {
         }
         assert_eq!(thread.samples.stacks.len(), thread.samples.series.len());
         assert_eq!(thread.probes.events.len(), thread.probes.series.len());
+        assert_eq!(thread.phases.kinds.len(), thread.phases.series.len());
+        assert_eq!(thread.phases.phases.len(), thread.phases.series.len());
         for &stack in &thread.samples.stacks {
             assert!(process.stacks.frames(stack).count() <= MOST_FRAMES);
         }
@@ -219,7 +287,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_in_a_block_are_survived(tag in 0..10_usize, bytes: Vec<u8>) {
+    fn any_bytes_in_a_block_are_survived(tag in 0..13_usize, bytes: Vec<u8>) {
         let tags = small_file();
         let tag = tags[tag % tags.len()].tag();
         let _ = Record::get(tag, &bytes);

@@ -37,7 +37,8 @@ Examples:
 Regions: iteration; cluster, cluster:N; state, state:NAME; between:CALL (from one call to the next);
 the label or number of an event type; TYPE=VALUE; the name of a routine or of any other value.
 Without --region: iterations, else the routine with the most time, else the largest cluster, else
-from one call of a collective operation to the next, else the state with the most time.
+the marked phase with the most time, else from one call of a collective operation to the next, else
+the state with the most time.
 
 Models are expressions of counters, which stand for their rates a second. Where their counters are
 there: MIPS, IPC, clock, misses per 1000 instructions.

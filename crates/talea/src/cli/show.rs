@@ -112,10 +112,13 @@ Samples in a function itself, and in it or what it calls. Inlined functions coun
 is each thread's own time on PUs: who waits without computing has no samples.
 
 JSON: [{rank, world, host, pid, command, trigger, period, unwinding, seconds, complete, counters,
-sets, samples, lost_samples, probes, lost_probes, threads: [{tid, name, number, samples, probes,
-lost_samples, lost_probes}], functions: [{function, self, self_share, total, total_share}],
-lines: [{function, file, line, samples, share}], gaps: [{kind, detail, count}]}]; rank and world are
-null without MPI, number is the thread's in the recording of MPI calls, shares are from 0 to 1 of the
+sets, samples, lost_samples, probes, lost_probes, phases: [{phase, entered, left, counted}],
+lost_phases, threads: [{tid, name, number, samples, probes, lost_samples, lost_probes, phases,
+lost_phases}], functions: [{function, self, self_share, total, total_share}],
+lines: [{function, file, line, samples, share}], gaps: [{kind, detail, count}]}]; phases are those
+that the program marks, counted the instances with counters at both ends, phases of a thread begins
+and ends, lost_phases instances that came faster than they are recorded; rank and world are null
+without MPI, number is the thread's in the recording of MPI calls, shares are from 0 to 1 of the
 process's samples; period in units of the trigger, ns for task-clock.")]
     Samples(OneRankArgs),
 }

@@ -21,6 +21,7 @@ fn category(event_type: u32) -> Option<&'static str> {
         types::USER_FUNCTION => Some("function"),
         types::ITERATION => Some("iteration"),
         types::CLUSTER => Some("cluster"),
+        types::MARKED => Some("phase"),
         _ if types::LOOP.contains(&event_type) => Some("loop"),
         _ => None,
     }
@@ -38,7 +39,7 @@ fn thread_name(trace: &Trace, location: u32) -> String {
 pub(super) fn slices(trace: &Trace) -> Vec<Track> {
     let by_location = trace.events_by_location();
     let track = |location: u32| {
-        let mut open: BTreeMap<u32, (u64, i64)> = BTreeMap::new();
+        let mut open: BTreeMap<u32, Vec<(u64, i64)>> = BTreeMap::new();
         let mut slices = Vec::new();
         let mut close = |kind: u32, (begin, value): (u64, i64), end: u64| {
             let name = match kind {
@@ -63,16 +64,22 @@ pub(super) fn slices(trace: &Trace) -> Vec<Track> {
                 if category(kind).is_none() {
                     continue;
                 }
-                if let Some(before) = open.remove(&kind) {
+                let open = open.entry(kind).or_default();
+                // Phases nest; of all others one at a time is open.
+                if (value == 0 || kind != types::MARKED)
+                    && let Some(before) = open.pop()
+                {
                     close(kind, before, event.time);
                 }
                 if value != 0 {
-                    open.insert(kind, (event.time, value));
+                    open.push((event.time, value));
                 }
             }
         }
-        for (kind, before) in open {
-            close(kind, before, trace.duration.0);
+        for (kind, all) in open {
+            for before in all.into_iter().rev() {
+                close(kind, before, trace.duration.0);
+            }
         }
         let place = trace.locations.get(location);
         Track {

@@ -1,7 +1,8 @@
 //! A run of ours as a trace: states, calls with their callers, messages and iterations.
 //!
 //! Owns the numbers that calls, callers and states get, which are those of Extrae where it has one, so that Paraver and its
-//! configurations show them. Iterations of loops are events of [`types::ITERATION`] and [`types::LOOP`].
+//! configurations show them. Iterations of loops are events of [`types::ITERATION`] and [`types::LOOP`], phases
+//! that the program marks those of [`types::MARKED`].
 
 mod loops;
 mod names;

@@ -11,7 +11,7 @@ use talea_run::RunDirectory;
 use talea_run::live::read::LiveProcess;
 use talea_run::mapped::read_live;
 
-use super::Options;
+use super::{Options, library};
 use crate::cli::{Calls, Merge, Times};
 
 /// Variables to set for the program.
@@ -41,13 +41,18 @@ pub(super) fn times(times: Times) -> &'static str {
 
 /// All variables for a recording that lies in `live` while it grows, and in the run directory `out` when it is complete.
 /// Times are in nanoseconds, sizes in bytes, parts in millionths.
-pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Path) -> Variables {
+pub(super) fn variables(options: &Options, recorder: &Path, live: &Path, out: &Path) -> Variables {
     let number = |value: u64| OsString::from(value.to_string());
     // Files on a node's own disk can be out of reach when the program has ended.
     let merge = if options.live_dir.is_some() { Merge::Ranks } else { options.merge };
     let calls = if options.calls == Calls::All { "all" } else { "mpi" };
+    // Marked phases are recorded with samples; their library makes the program's markers do something.
+    let mark = recorder.with_file_name(library::MARK_NAME);
+    let mark = Some(mark).filter(|mark| options.sampling.is_some() && mark.is_file());
+    let others = std::env::var_os("LD_PRELOAD");
+    let preloaded = preload(recorder, mark.as_deref(), others.as_deref());
     let mut variables = vec![
-        ("LD_PRELOAD", preload(library, std::env::var_os("LD_PRELOAD").as_deref())),
+        ("LD_PRELOAD", preloaded),
         ("TALEA_LIVE", live.into()),
         ("TALEA_OUT", out.into()),
         ("TALEA_TIMES", times(options.times).into()),
@@ -65,12 +70,13 @@ pub(super) fn variables(options: &Options, library: &Path, live: &Path, out: &Pa
     Variables(variables)
 }
 
-/// The library before what is preloaded already.
-fn preload(library: &Path, others: Option<&OsStr>) -> OsString {
+/// The libraries before what is preloaded already.
+fn preload(library: &Path, mark: Option<&Path>, others: Option<&OsStr>) -> OsString {
     let mut list = library.as_os_str().to_owned();
-    if let Some(others) = others.filter(|others| !others.is_empty()) {
+    let others = others.filter(|others| !others.is_empty());
+    for more in mark.map(Path::as_os_str).into_iter().chain(others) {
         list.push(":");
-        list.push(others);
+        list.push(more);
     }
     list
 }
@@ -104,11 +110,14 @@ mod tests {
 
     #[test]
     fn other_preloads_stay() {
-        let check = |others: Option<&str>, expected: &str| {
-            assert_eq!(preload(Path::new("/a/t.so"), others.map(OsStr::new)), OsStr::new(expected));
+        let check = |mark: Option<&str>, others: Option<&str>, expected: &str| {
+            let list = preload(Path::new("/a/t.so"), mark.map(Path::new), others.map(OsStr::new));
+            assert_eq!(list, OsStr::new(expected));
         };
-        check(None, "/a/t.so");
-        check(Some(""), "/a/t.so");
-        check(Some("/b.so:/c.so"), "/a/t.so:/b.so:/c.so");
+        check(None, None, "/a/t.so");
+        check(None, Some(""), "/a/t.so");
+        check(None, Some("/b.so:/c.so"), "/a/t.so:/b.so:/c.so");
+        check(Some("/a/m.so"), None, "/a/t.so:/a/m.so");
+        check(Some("/a/m.so"), Some("/b.so"), "/a/t.so:/a/m.so:/b.so");
     }
 }

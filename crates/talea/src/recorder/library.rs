@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 /// File name of the library.
 pub(crate) const NAME: &str = "libtalea_mpi.so";
+/// File name of the library of phase markers, which lies beside it where it is installed.
+pub(crate) const MARK_NAME: &str = "libtalea_mark.so";
 /// Names its path where it is in none of the usual places.
 pub(crate) const VARIABLE: &str = "TALEA_MPI_LIBRARY";
 

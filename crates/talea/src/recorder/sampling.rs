@@ -15,7 +15,7 @@ use talea_sampling::{CounterSource, Offer, PerfSource, ProcSource, Root};
 use crate::cli::Unwind;
 use crate::terminal::{grouped, say};
 
-/// Samples of a process without MPI that are too few to be of use.
+/// Samples of a process without MPI, and without phases, that are too few to be of use.
 const FEW: usize = 3;
 
 /// What to sample.
@@ -144,7 +144,8 @@ pub(super) fn settle(directory: &RunDirectory) -> Settled {
     let mut settled = Settled::default();
     for (path, &ranked) in paths.iter().zip(&ranks) {
         let Some(process) = read(path) else { continue };
-        if !ranked && (some || process.samples() < FEW) {
+        let marked = process.threads.iter().any(|thread| !thread.phases.series.is_empty());
+        if !ranked && (some || (process.samples() < FEW && !marked)) {
             if let Err(error) = std::fs::remove_file(path) {
                 say(&format!("warning: cannot remove samples: {error}: `{}`", path.display()));
             }

@@ -1,8 +1,9 @@
 //! What the report shows of the time between calls: loops folded, kinds of computation, and how these change over the run.
 //!
-//! Owns which loops are folded, and the way from each analysis to sentences, pictures and a table. The analyses are those of `talea fold`,
+//! Owns which loops and marked phases are folded, and the way from each analysis to sentences, pictures and a table. The analyses are those of `talea fold`,
 //! `talea cluster` and `talea track`.
 
+use talea_fold::regions::{Region, possible};
 use talea_model::trace::types;
 use talea_model::units::si;
 use talea_model::{Gaps, Nanos, Trace};
@@ -22,9 +23,9 @@ use crate::{clusters, folding, tracks};
 const MOST_EVENTS: u64 = 2_000_000;
 /// Events of a run up to which its bursts are clustered, which takes longer: ten radii are judged by the ranks' sequences.
 const MOST_CLUSTERED: u64 = 300_000;
-/// Loops that are folded, those with most time first.
+/// Loops, and marked phases, that are folded: those with most time first.
 const MOST_LOOPS: usize = 4;
-/// Executions that a loop's iterations must have to be folded.
+/// Executions that a loop's iterations, or a phase, must have to be folded.
 const LEAST_ITERATIONS: usize = 8;
 /// A change over the run is looked for in so many windows.
 const WINDOWS: u64 = 8;
@@ -82,6 +83,16 @@ fn loops(analysis: &Analysis<'_>, trace: &Trace) -> Vec<(LoopId, u32)> {
     found.into_iter().map(|(_, id, number)| (id, number)).take(MOST_LOOPS).collect()
 }
 
+/// Values of the marked phases with most time that have instances enough.
+fn phases(trace: &Trace) -> Vec<i64> {
+    let found = possible(trace).into_iter().filter(|one| one.instances >= LEAST_ITERATIONS as u64);
+    let value = |one: talea_fold::regions::Possible| match one.region {
+        Region::Value { event_type: types::MARKED, value } => value,
+        _ => None,
+    };
+    found.filter_map(value).take(MOST_LOOPS).collect()
+}
+
 fn inside(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Study> {
     let named = [(String::new(), trace)];
     let fold = |region: Option<String>| {
@@ -94,6 +105,16 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Study> {
         match fold(Some(number.to_string())) {
             Ok(folded) => studies.push(folded_study(&folded.data, Some(id), known)),
             Err(error) => missing.push(format!("another loop is not folded: {error}")),
+        }
+    }
+    for value in phases(trace) {
+        match fold(Some(format!("{}={value}", types::MARKED))) {
+            Ok(folded) => {
+                let mut study = folded_study(&folded.data, None, known);
+                study.title = format!("Phase {}", folded.data.region.name);
+                studies.push(study);
+            }
+            Err(error) => missing.push(format!("another phase is not folded: {error}")),
         }
     }
     if studies.is_empty() {

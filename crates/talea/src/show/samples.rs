@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json as object};
 use talea_model::{Frame, Rank, ResolvedFrame};
 use talea_run::RunDirectory;
-use talea_run::samples::{self, ProcessSamples, Stacks, Unwinding};
+use talea_run::samples::{self, PhaseKind, ProcessSamples, Stacks, Unwinding};
 
 use super::{Format, ShowError, joined, json};
 use crate::load::LoadError;
@@ -170,6 +170,8 @@ fn described(process: &ProcessSamples, places: &Places) -> Value {
                 "probes": thread.probes.series.len(),
                 "lost_samples": thread.lost_samples,
                 "lost_probes": thread.lost_probes,
+                "phases": thread.phases.series.len(),
+                "lost_phases": thread.lost_phases,
             })
         })
         .collect();
@@ -191,11 +193,40 @@ fn described(process: &ProcessSamples, places: &Places) -> Value {
         "lost_samples": sum(|thread| thread.lost_samples),
         "probes": sum(|thread| thread.probes.series.len() as u64),
         "lost_probes": sum(|thread| thread.lost_probes),
+        "phases": marked(process),
+        "lost_phases": sum(|thread| thread.lost_phases),
         "threads": threads,
         "functions": places.functions,
         "lines": places.lines,
         "gaps": process.gaps,
     })
+}
+
+/// What was recorded of one phase in all threads of a process.
+#[derive(Debug, Default, Serialize)]
+struct Marked {
+    phase: String,
+    entered: u64,
+    left: u64,
+    counted: u64,
+}
+
+/// The phases of a process by their names.
+fn marked(process: &ProcessSamples) -> Vec<Marked> {
+    let mut found: BTreeMap<&str, Marked> = BTreeMap::new();
+    for phases in process.threads.iter().map(|thread| &thread.phases) {
+        for (at, (&phase, &kind)) in phases.phases.iter().zip(&phases.kinds).enumerate() {
+            let name = process.phases.get(phase as usize).map_or("(unknown)", String::as_str);
+            let one = found.entry(name).or_default();
+            one.entered += u64::from(kind == PhaseKind::Enter);
+            one.left += u64::from(kind == PhaseKind::Leave);
+            // An instance's end has counters where its begin has.
+            let counted = kind == PhaseKind::Leave && !phases.series.row(at).is_empty();
+            one.counted += u64::from(counted);
+        }
+    }
+    let named = |(name, one): (&str, Marked)| Marked { phase: name.to_owned(), ..one };
+    found.into_iter().map(named).collect()
 }
 
 fn unwinding(process: &ProcessSamples) -> &'static str {
@@ -255,6 +286,23 @@ fn text(process: &ProcessSamples, places: &Places, lines: &mut Vec<String>) {
             format!("{file}:{number}"),
             line.function.clone(),
         ]);
+    }
+    lines.extend(table.lines());
+    let marked = marked(process);
+    if marked.is_empty() {
+        return;
+    }
+    lines.push(String::new());
+    let mut table = Table::new(&[
+        ("entered", Column::Right),
+        ("left", Column::Right),
+        ("with counters", Column::Right),
+        ("phase", Column::Yields),
+    ]);
+    for one in marked.into_iter().take(SHOWN) {
+        let numbers = [one.entered, one.left, one.counted].map(|number| number.to_string());
+        let [entered, left, counted] = numbers;
+        table.row([entered, left, counted, one.phase]);
     }
     lines.extend(table.lines());
 }

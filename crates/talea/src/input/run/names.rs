@@ -286,6 +286,20 @@ pub(super) fn starts_programs(frame: &ResolvedFrame) -> bool {
     })
 }
 
+/// The phases that the program marks, by name from value 1; no type without any.
+pub(super) fn phases(labels: &mut Labels, names: Vec<String>) {
+    if names.is_empty() {
+        return;
+    }
+    let mut values = ValueSet::default();
+    values.push(0, "End".to_owned());
+    for (number, name) in (1..).zip(names) {
+        // Names are whatever the program says, labels are lines.
+        values.push(number, name.replace(char::is_control, " "));
+    }
+    push(labels, &[(types::MARKED, "Phase".to_owned())], Some(values));
+}
+
 /// A type without named values.
 pub(super) fn plain(labels: &mut Labels, number: u32, title: &str) {
     push(labels, &[(number, title.to_owned())], None);

@@ -1,4 +1,4 @@
-//! Samples and counters of a run as events of its trace.
+//! Samples, counters and marked phases of a run as events of its trace.
 //!
 //! Owns which thread of the trace a sampled thread is, the numbers of counters, and the time axis: a probe stands at the end of the call that it
 //! belongs to, as that was recorded. Counters become what they grew by since the thread's last entry, as in every trace of Paraver; where
@@ -11,11 +11,20 @@ use talea_model::trace::{Labels, StateRecord, types};
 use talea_model::{Frame, Gap, GapKind, Gaps, Nanos, ResolvedFrame, Trace};
 use talea_run::recording::Process;
 use talea_run::samples::{
-    ProbeKind, Probes, ProcessSamples, RunSamples, Series, Stacks, ThreadSamples,
+    PhaseKind, PhaseMarks, ProbeKind, Probes, ProcessSamples, RunSamples, Series, Stacks,
+    ThreadSamples,
 };
 
 use super::names::{self, Callers};
 use crate::samples::SampleSites;
+
+/// What a thread's entries are, in the order in which those of the same time stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Entry {
+    Sample,
+    Probe,
+    Phase,
+}
 
 /// From `CLOCK_MONOTONIC` of a process's host to the time of the run.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +72,9 @@ impl<'a> Sampled<'a> {
     fn new(process: &'a ProcessSamples, number: usize, axis: Axis) -> Self {
         let others = process.threads.iter().filter(|thread| thread.number.is_none());
         // A thread of which nothing is known takes no row.
-        let others = others.filter(|one| !one.samples.series.is_empty()).collect();
+        let some =
+            |one: &&ThreadSamples| !one.samples.series.is_empty() || !one.phases.series.is_empty();
+        let others = others.filter(some).collect();
         Self { process, number, axis, others }
     }
 
@@ -123,21 +134,34 @@ impl<'a> Sampled<'a> {
         pictures: &mut Pictures<'_, '_>,
         trace: &mut Trace,
     ) {
-        let (samples, probes) = (&thread.samples, &thread.probes);
-        // Time, whether it is a probe, place in its series.
-        let mut entries: Vec<(u64, bool, usize)> = Vec::new();
-        entries.extend(samples.series.times.iter().zip(0..).map(|(&time, at)| (time, false, at)));
-        entries.extend(probes.series.times.iter().zip(0..).map(|(&time, at)| (time, true, at)));
+        let (samples, probes, phases) = (&thread.samples, &thread.probes, &thread.phases);
+        // Time, what it is, place in its series.
+        let mut entries: Vec<(u64, Entry, usize)> = Vec::new();
+        for (kind, series) in [
+            (Entry::Sample, &samples.series),
+            (Entry::Probe, &probes.series),
+            (Entry::Phase, &phases.series),
+        ] {
+            entries.extend(series.times.iter().zip(0..).map(|(&time, at)| (time, kind, at)));
+        }
         entries.sort_unstable();
         let mut before: Option<(&Series, usize)> = None;
         let mut last = 0;
+        let mut inside = Vec::new();
         let (mut kinds, mut values) = (Vec::new(), Vec::new());
-        for (time, probe, at) in entries {
+        for (time, kind, at) in entries {
             kinds.clear();
             values.clear();
-            let series = if probe { &probes.series } else { &samples.series };
+            let series = match kind {
+                Entry::Sample => &samples.series,
+                Entry::Probe => &probes.series,
+                Entry::Phase => &phases.series,
+            };
             let mut time = self.axis.time(time);
-            if probe {
+            let probe = kind == Entry::Probe;
+            if kind == Entry::Phase {
+                self.phase(phases, at, &mut inside, pictures, (&mut kinds, &mut values));
+            } else if probe {
                 let event = usize::try_from(probes.events[at]).ok().and_then(|at| events.get(at));
                 if let Some(event) = event {
                     let begins = probes.kinds[at] == ProbeKind::Begin;
@@ -147,6 +171,13 @@ impl<'a> Sampled<'a> {
                 let stack = pictures.stack(self.number, self.process, samples.stacks[at]);
                 kinds.extend(stack.iter().map(|pair| pair.0));
                 values.extend(stack.iter().map(|pair| pair.1));
+            }
+            // Phases need not have counters.
+            if series.row(at).is_empty() {
+                if !kinds.is_empty() {
+                    trace.push_event((location, 0), time, &kinds, &values);
+                }
+                continue;
             }
             let from = kinds.len();
             self.growth(before, (series, at), pictures, (&mut kinds, &mut values));
@@ -162,6 +193,28 @@ impl<'a> Sampled<'a> {
             if !kinds.is_empty() {
                 trace.push_event((location, 0), time, &kinds, &values);
             }
+        }
+    }
+
+    /// What happened to a phase; `inside` are those that the thread is in. What was left without having been entered is left out.
+    fn phase(
+        &self,
+        phases: &PhaseMarks,
+        at: usize,
+        inside: &mut Vec<u32>,
+        pictures: &mut Pictures<'_, '_>,
+        (kinds, values): (&mut Vec<u32>, &mut Vec<i64>),
+    ) {
+        let phase = phases.phases[at];
+        if phases.kinds[at] == PhaseKind::Enter {
+            let name = self.process.phases.get(phase as usize).map_or("", String::as_str);
+            inside.push(phase);
+            kinds.push(types::MARKED);
+            values.push(pictures.phase(name));
+        } else if let Some(from) = inside.iter().rposition(|&one| one == phase) {
+            // The end of one that was left before was lost with a damaged part of the file.
+            kinds.extend(inside.drain(from..).map(|_| types::MARKED));
+            values.resize(kinds.len(), 0);
         }
     }
 
@@ -232,6 +285,8 @@ pub(super) struct Pictures<'a, 'b> {
     /// Number and label of each counter.
     counters: BTreeMap<String, (u32, String)>,
     deepest: u32,
+    /// Names of phases, from value 1.
+    phases: Vec<String>,
     /// Bursts before whose begin the last reading stands.
     shared_out: u64,
 }
@@ -240,7 +295,7 @@ impl<'a, 'b> Pictures<'a, 'b> {
     /// None yet.
     pub(super) fn new(sites: &'a SampleSites, callers: &'b mut Callers<'a>) -> Self {
         let (stacks, counters) = (HashMap::new(), BTreeMap::new());
-        Self { sites, callers, stacks, counters, deepest: 0, shared_out: 0 }
+        Self { sites, callers, stacks, counters, deepest: 0, phases: Vec::new(), shared_out: 0 }
     }
 
     fn stack(&mut self, number: usize, process: &ProcessSamples, stack: u32) -> &[(u32, i64)] {
@@ -280,11 +335,23 @@ impl<'a, 'b> Pictures<'a, 'b> {
         entry.0
     }
 
-    /// Labels of counters, and what was estimated; how many levels of stacks there are.
+    /// The value of a phase of this name; processes share it.
+    fn phase(&mut self, name: &str) -> i64 {
+        let name = if name.is_empty() { "(unknown)" } else { name };
+        let known = self.phases.iter().position(|known| known == name);
+        let at = known.unwrap_or_else(|| {
+            self.phases.push(name.to_owned());
+            self.phases.len() - 1
+        });
+        at as i64 + 1
+    }
+
+    /// Labels of counters and phases, and what was estimated; how many levels of stacks there are.
     pub(super) fn label(self, labels: &mut Labels, gaps: &mut Gaps) -> u32 {
         for (number, label) in self.counters.values() {
             names::plain(labels, *number, label);
         }
+        names::phases(labels, self.phases);
         if self.shared_out > 0 {
             let count = self.shared_out;
             let detail = format!(

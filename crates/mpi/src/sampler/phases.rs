@@ -1,0 +1,224 @@
+//! Phases that the program marks, with counters at both ends: what `libtalea_mark` calls.
+//!
+//! Owns the functions that it finds by the name `talea_mpi_phases`, the names of phases, and what is recorded of a thread that marks any. An
+//! instance is recorded whole or not at all: whether its end is recorded was decided at its begin. A phase that comes faster than every
+//! 50 µs for long is recorded now and then only, and counters are read for at most one part in 200 of the time, beside what calls of MPI
+//! take; short bursts of both are let pass. What is not recorded is counted.
+
+use std::cell::{Cell, UnsafeCell};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
+
+use super::probes::{ProbeThread, Ring, Taken};
+use crate::clock;
+
+/// Version of the table of functions.
+const VERSION: u32 = 1;
+/// Most names of phases, as many as `libtalea_mark` tells apart.
+pub(super) const MOST_PHASES: usize = 4096;
+/// Nanoseconds between instances of one phase that are recorded, on the average, and how many of these may be made up for at once.
+const STEP: u64 = 50_000;
+const BURST: u64 = 64;
+/// Rows before the helper has opened the thread's counters; they are short.
+const EARLY: usize = 256;
+/// Rows afterwards: the helper looks more often where they fill.
+pub(super) const ROWS: usize = 1 << 11;
+/// Rows that are left for the ends of phases that have begun.
+const KEPT: usize = 64;
+
+/// Functions for `libtalea_mark`; see its `recorder`.
+#[repr(C)]
+pub(super) struct Functions {
+    version: u32,
+    name: unsafe extern "C" fn(name: *const u8, length: usize) -> u32,
+    enter: extern "C" fn(phase: u32),
+    leave: extern "C" fn(phase: u32),
+}
+
+static FUNCTIONS: Functions = Functions { version: VERSION, name, enter, leave };
+
+/// The functions to call at phases; null in a process that is not sampled, and for another version than 1.
+#[unsafe(no_mangle)]
+pub(super) extern "C" fn talea_mpi_phases(version: u32) -> *const Functions {
+    if version == VERSION && super::is_on() { &raw const FUNCTIONS } else { std::ptr::null() }
+}
+
+/// Names by their numbers, from 1.
+static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Names from a place on; for the helper.
+pub(super) fn names_from(first: usize) -> Vec<String> {
+    let names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    names.get(first..).unwrap_or_default().to_vec()
+}
+
+unsafe extern "C" fn name(name: *const u8, length: usize) -> u32 {
+    // SAFETY: the caller says how long its text is.
+    let name = unsafe { std::slice::from_raw_parts(name, length) };
+    let name = String::from_utf8_lossy(name);
+    let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let known = names.iter().position(|known| *known == name);
+    let at = known.unwrap_or_else(|| {
+        if names.len() < MOST_PHASES {
+            names.push(name.into_owned());
+        }
+        names.len() - 1
+    });
+    // With more names than there is room for, the last stands for all others.
+    at as u32 + 1
+}
+
+thread_local! {
+    static THREAD: Cell<Option<&'static ProbeThread>> = const { Cell::new(None) };
+}
+
+/// The calling thread as the helper knows it, from now on.
+pub(crate) fn this_thread() -> &'static ProbeThread {
+    THREAD.with(|thread| match thread.get() {
+        Some(known) => known,
+        None => {
+            let made = ProbeThread::register();
+            thread.set(Some(made));
+            made
+        }
+    })
+}
+
+extern "C" fn enter(phase: u32) {
+    let thread = this_thread();
+    thread.phases.guarded(|own| own.enter(thread, phase));
+}
+
+extern "C" fn leave(phase: u32) {
+    let thread = this_thread();
+    thread.phases.guarded(|own| own.leave(thread, phase));
+}
+
+/// What a thread's phases need; the thread's own but for the ring and for what is not recorded.
+#[derive(Debug)]
+pub(super) struct ThreadPhases {
+    own: UnsafeCell<Option<Box<Own>>>,
+    /// A signal's handler must not go on where the thread is in here itself.
+    busy: AtomicBool,
+    /// Instances that are not recorded.
+    pub(super) lost: AtomicU64,
+    /// For the time until the helper has opened the thread's counters.
+    early: AtomicPtr<Ring>,
+}
+
+// SAFETY: `own` is touched by its thread only, one call at a time, which `busy` sees to, and by the helper when the thread is gone.
+unsafe impl Sync for ThreadPhases {}
+
+#[derive(Debug)]
+struct Own {
+    /// Whether the phases that the thread is in are recorded, and whether their counters were read: the innermost is the lowest bit.
+    recorded: u64,
+    counted: u64,
+    /// For each phase the ticks at which all that was recorded of it would be due at an even pace.
+    due: Box<[u64]>,
+    /// The same for reads of counters.
+    read: u64,
+    /// Ticks of [`STEP`], and those of a burst.
+    step: u64,
+    burst: u64,
+}
+
+impl ThreadPhases {
+    pub(super) fn new() -> Self {
+        Self {
+            own: UnsafeCell::new(None),
+            busy: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            early: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    /// Does something with the thread's own part, unless the thread is in it already.
+    fn guarded(&self, what: impl FnOnce(&mut Own)) {
+        // Only the thread itself and its signals' handlers come here: nothing that locks the bus is needed.
+        if self.busy.load(Ordering::Relaxed) {
+            return self.lose();
+        }
+        self.busy.store(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: this is the thread that it belongs to, and nobody else is in it.
+        let own = unsafe { &mut *self.own.get() };
+        what(own.get_or_insert_with(|| {
+            let ring = Box::into_raw(Box::new(Ring::new(0, EARLY)));
+            self.early.store(ring, Ordering::Release);
+            let step = clock::ticks_of(STEP);
+            let due = vec![0; MOST_PHASES + 1].into_boxed_slice();
+            Box::new(Own { recorded: 0, counted: 0, due, read: 0, step, burst: step * BURST })
+        }));
+        compiler_fence(Ordering::SeqCst);
+        self.busy.store(false, Ordering::Relaxed);
+    }
+
+    /// Counts an instance that is not recorded.
+    fn lose(&self) {
+        self.lost.store(self.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Where phases go before counters are opened; for the thread and the helper.
+    pub(super) fn early(&self) -> Option<&Ring> {
+        // SAFETY: it is freed by the helper only, when the thread is gone.
+        unsafe { self.early.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Frees what the thread had.
+    ///
+    /// # Safety
+    /// The thread is gone, and the helper calls.
+    pub(super) unsafe fn release(&self) {
+        let ring = self.early.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: nobody else knows of either any more.
+        unsafe {
+            *self.own.get() = None;
+            if !ring.is_null() {
+                drop(Box::from_raw(ring));
+            }
+        }
+    }
+}
+
+impl Own {
+    fn enter(&mut self, thread: &ProbeThread, phase: u32) {
+        self.recorded <<= 1;
+        self.counted <<= 1;
+        let now = clock::ticks();
+        let (step, burst) = (self.step, self.burst);
+        let Some(due) = self.due.get_mut(phase as usize) else { return };
+        // A phase that comes fast leaves half of the ring to the others.
+        let hasty = *due > now;
+        let room = |ring: &Ring| ring.room() > if hasty { ring.rows() / 2 } else { KEPT };
+        if *due > now + burst || !thread.phase_ring(room) {
+            return thread.phases.lose();
+        }
+        *due = (*due).max(now) + step;
+        self.recorded |= 1;
+        let due = self.read <= now + burst;
+        let taken = if due { thread.read_now(&mut self.read) } else { None };
+        self.counted |= u64::from(taken.is_some());
+        // What reading took is not the phase's.
+        let begin = taken.as_ref().map_or(now, |taken| taken.after);
+        put(thread, begin, taken.as_ref(), 2 * u64::from(phase));
+    }
+
+    fn leave(&mut self, thread: &ProbeThread, phase: u32) {
+        let (recorded, counted) = (self.recorded & 1 == 1, self.counted & 1 == 1);
+        self.recorded >>= 1;
+        self.counted >>= 1;
+        if !recorded {
+            return;
+        }
+        let taken = if counted { thread.read_now(&mut self.read) } else { None };
+        let end = taken.as_ref().map_or_else(clock::ticks, |taken| taken.ticks);
+        put(thread, end, taken.as_ref(), 2 * u64::from(phase) + 1);
+    }
+}
+
+/// Hands one end of an instance to the helper; there is room for it, see [`KEPT`].
+fn put(thread: &ProbeThread, ticks: u64, taken: Option<&Taken>, what: u64) {
+    let (state, row) = taken.map_or((0, &[][..]), |taken| (taken.state, &taken.row[..]));
+    thread.phase_ring(|ring| ring.push([ticks, state, what], row));
+}
