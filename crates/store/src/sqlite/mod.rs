@@ -163,7 +163,17 @@ impl Sqlite {
     /// How `SQLite` would find the rows of a question.
     #[cfg(test)]
     pub(crate) fn plan(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
-        let scan = scan::Scan::of(&self.connection, question)?;
+        self.explained(&scan::Scan::of(&self.connection, question)?)
+    }
+
+    /// The same for its rates.
+    #[cfg(test)]
+    pub(crate) fn plan_of_rates(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
+        self.explained(&scan::Scan::of_counters(&self.connection, question, "rate")?)
+    }
+
+    #[cfg(test)]
+    fn explained(&self, scan: &scan::Scan) -> rusqlite::Result<Vec<String>> {
         let sql = format!("EXPLAIN QUERY PLAN SELECT sum(r.samples) {}", scan.shares());
         let mut explain = self.connection.prepare(&sql)?;
         let values = rusqlite::params_from_iter(scan.values());
