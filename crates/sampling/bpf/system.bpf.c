@@ -222,12 +222,23 @@ enum { COUNTERS = 8 };
 const volatile u32 counters = 0;
 const volatile u64 longest = 0;
 
-struct {
+// The events of a counter, one a core: the loader makes such arrays as long as there are cores.
+struct events {
 	UINT(type, PERF_EVENT_ARRAY);
-	UINT(max_entries, COUNTERS);
+	UINT(max_entries, 1);
 	UINT(key_size, sizeof(u32));
 	UINT(value_size, sizeof(u32));
-} events SEC(".maps");
+};
+struct events events_0 SEC(".maps");
+struct events events_1 SEC(".maps");
+struct events events_2 SEC(".maps");
+struct events events_3 SEC(".maps");
+struct events events_4 SEC(".maps");
+struct events events_5 SEC(".maps");
+struct events events_6 SEC(".maps");
+struct events events_7 SEC(".maps");
+
+#define CURRENT_CPU 0xffffffff
 
 // As bpf_perf_event_read_value gives it; never enabled where it could not be read.
 struct value {
@@ -444,10 +455,17 @@ static __attribute__((noinline)) int rate(struct key *key)
 	if (now - row->times[(number - 1) & 3] > longest)
 		row->length = 0;
 	struct value *values = row->values[number & 3];
-	for (u32 i = 0; i < COUNTERS && i < counters; i++) {
-		if (bpf_perf_event_read_value(&events, key->core * COUNTERS + i, &values[i], sizeof values[i]))
-			values[i].enabled = 0;
-	}
+#define READ(i)                                                                                           \
+	if (i < counters && bpf_perf_event_read_value(&events_##i, CURRENT_CPU, &values[i], sizeof values[i])) \
+		values[i].enabled = 0
+	READ(0);
+	READ(1);
+	READ(2);
+	READ(3);
+	READ(4);
+	READ(5);
+	READ(6);
+	READ(7);
 	if (row->length >= 2) {
 		struct rates *rates = bpf_map_lookup_elem(&current_rates, &zero);
 		if (!rates)

@@ -51,7 +51,8 @@ pub(crate) fn set_event(map: BorrowedFd<'_>, place: u32, event: Option<&File>) -
         map: map.as_raw_fd() as u32,
         none: 0,
         key: (&raw const place) as u64,
-        value: (&raw const descriptor) as u64,
+        // To take out, what follows the key must be 0.
+        value: if event.is_some() { (&raw const descriptor) as u64 } else { 0 },
         flags: 0,
     };
     let command = if event.is_some() { UPDATE } else { DELETE };

@@ -86,6 +86,15 @@ pub(crate) fn open_recorded(whose: Whose, period: u64, recorded: Recorded) -> io
     open_block(attr, whose, None)
 }
 
+/// Opens a counter in the group of a clock whose samples are written to a buffer; it stands still as long as the clock does.
+pub(crate) fn open_beside(clock: &File, attributes: &Attributes, whose: Whose) -> io::Result<File> {
+    let mut attr = block(attributes, false);
+    // The kernel lets only events of the same time into a group.
+    attr.set_use_clockid(1);
+    attr.clockid = MONOTONIC;
+    open_block(attr, whose, Some(clock))
+}
+
 /// Lets a BPF program run at each overflow of an event, for as long as the event is open.
 #[doc(alias = "PERF_EVENT_IOC_SET_BPF")]
 #[cfg(target_arch = "x86_64")]

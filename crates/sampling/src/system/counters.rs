@@ -15,6 +15,7 @@ use crate::perf::meaning::{self, Threads};
 use crate::perf::names;
 use crate::root::Root;
 use crate::source::gap;
+use crate::sys::clock;
 use crate::sys::perf::{self, Attributes, Whose};
 
 /// Where a PMU is: how fast, and how much goes to memory. Software events tell of the rest.
@@ -112,10 +113,11 @@ impl Counters {
             let Some((attributes, _)) = instance else {
                 return Err(io::Error::from(io::ErrorKind::NotFound));
             };
-            let event = perf::open(attributes, whose, leader)?;
-            if leader.is_none() {
-                perf::start(&event)?;
+            if let Some(leader) = leader {
+                return clock::open_beside(leader, attributes, whose);
             }
+            let event = perf::open(attributes, whose, None)?;
+            perf::start(&event)?;
             Ok(event)
         };
         self.wanted.iter().map(open).collect()

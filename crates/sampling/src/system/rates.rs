@@ -184,6 +184,21 @@ impl Rates {
     }
 }
 
+/// Sorts rates and makes those of the same hit one. What nobody takes does not grow without bound.
+pub(super) fn bring_together(rated: &mut Vec<Rated>) {
+    rated.sort_unstable();
+    rated.dedup_by(|next, kept| {
+        let same = next.hit == kept.hit;
+        if same {
+            for (sum, more) in kept.sums.iter_mut().zip(&next.sums) {
+                sum.add(*more);
+            }
+        }
+        same
+    });
+    rated.truncate(MOST);
+}
+
 /// Says what has no rate.
 pub(super) fn note(gaps: &mut Gaps, reset: u64, uncounted: u64, full: u64) {
     note_count(gaps, GapKind::Missing, reset, || {
@@ -296,6 +311,18 @@ mod tests {
         rates.sample(&hit(0, 1), reading(15 * PERIOD, &[value(1)]));
         rates.sample(&hit(0, 1), reading(16 * PERIOD, &[value(2)]));
         assert_eq!(told(&mut rates), (vec![], vec![]));
+    }
+
+    #[test]
+    fn rates_of_the_same_hit_become_one() {
+        let rated = |core, count| Rated {
+            hit: hit(core, 1),
+            sums: vec![Sum { samples: 1, nanos: 2, count }],
+        };
+        let mut all = vec![rated(1, 5), rated(0, 1), rated(1, 3)];
+        bring_together(&mut all);
+        let counts: Vec<_> = all.iter().map(|one| (one.hit.core, one.sums[0].count)).collect();
+        assert_eq!(counts, [(0, 1), (1, 8)]);
     }
 
     #[test]

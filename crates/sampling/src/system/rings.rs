@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use talea_model::Gaps;
 use talea_model::shares::{Counter, Sampler};
+use talea_model::{GapKind, Gaps};
 use talea_topology::CpuSet;
 
 use super::clocks::{self, Clocks};
@@ -21,6 +21,7 @@ use super::merge::Merge;
 use super::rates::{Rated, Rates};
 use super::{OpenError, Options, PhaseOf, SystemSampler, Tls, Wake};
 use crate::root::Root;
+use crate::source::gap;
 use crate::sys::buffer::Buffer;
 use crate::sys::clock::{self, Recorded};
 use crate::sys::perf::{self, Whose};
@@ -61,6 +62,8 @@ struct Ring {
     buffer: Buffer,
     /// Open for as long as they are to count.
     _counters: Vec<File>,
+    /// Why there are none, until it was told.
+    refused: Option<String>,
 }
 
 impl AsRef<File> for Ring {
@@ -83,7 +86,9 @@ fn open_ring(
     // All or none: in a sample they have no names.
     let opened: Result<Vec<File>, _> = counters.open(core, Some(&event)).into_iter().collect();
     perf::start(&event).map_err(explain)?;
-    Ok(Ring { event, buffer, _counters: opened.unwrap_or_default() })
+    let refused = opened.as_ref().err();
+    let refused = refused.map(|error| format!("no counters are read on core {core}: {error}"));
+    Ok(Ring { event, buffer, _counters: opened.unwrap_or_default(), refused })
 }
 
 /// What it means that a ring cannot be mapped.
@@ -162,6 +167,9 @@ impl SystemSampler for Rings {
             }
             self.taken[core] += self.merge.drain(&mut clock.event.buffer);
             absent += clock.steer(now, self.taken[core]);
+            if let Some(refused) = clock.event.refused.take() {
+                gaps.note(gap(GapKind::Missing, refused));
+            }
         }
         clocks::note_absent(gaps, absent);
         self.merge.apply(now, hits, gaps);

@@ -38,6 +38,9 @@ use layout::{FILE_ID, KEY, NAME, SUMS, TEXT, TLS};
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/system.bpf.o");
 const BTF: &str = "sys/kernel/btf/vmlinux";
 const WHAT: &str = "counting samples by a BPF program";
+const EVENTS: [&str; MOST_COUNTERS] = [
+    "events_0", "events_1", "events_2", "events_3", "events_4", "events_5", "events_6", "events_7",
+];
 /// Cores at most where the machine does not say.
 const MOST_CORES: usize = 4095;
 /// For how long counts must find room when each sample hits something else, in nanoseconds.
@@ -75,7 +78,8 @@ pub(super) struct Counted {
 struct Counting {
     counters: Counters,
     names: Vec<Counter>,
-    events: MapData,
+    /// For each counter its events, by core.
+    events: Vec<MapData>,
     /// Another tool has them.
     released: bool,
     /// What cannot be counted here, to be told with the next samples.
@@ -89,12 +93,12 @@ impl Counting {
             return Vec::new();
         }
         let mut refused = Vec::new();
-        for (place, event) in self.places(core).zip(self.counters.open(core, None)) {
-            let put = event
-                .and_then(|event| bpf::set_event(self.events.fd().as_fd(), place, Some(&event)));
+        let all = self.names.iter().zip(&self.events).zip(self.counters.open(core, None));
+        for ((counter, events), event) in all {
+            let put =
+                event.and_then(|event| bpf::set_event(events.fd().as_fd(), core, Some(&event)));
             if let Err(error) = put {
-                let name = self.names.get(place as usize % MOST_COUNTERS);
-                let name = name.map_or("?", |counter| counter.name.as_str());
+                let name = &counter.name;
                 refused.push(format!("counter `{name}` is not read on core {core}: {error}"));
             }
         }
@@ -103,15 +107,10 @@ impl Counting {
 
     /// Closes them.
     fn clear(&self, core: u32) {
-        for place in self.places(core) {
+        for events in self.events.iter().take(self.names.len()) {
             // Those that were never there neither are now.
-            let _ = bpf::set_event(self.events.fd().as_fd(), place, None);
+            let _ = bpf::set_event(events.fd().as_fd(), core, None);
         }
-    }
-
-    fn places(&self, core: u32) -> std::ops::Range<u32> {
-        let first = core.saturating_mul(MOST_COUNTERS as u32);
-        first..first.saturating_add(self.counters.len() as u32)
     }
 
     fn note(untold: &mut Gaps, refused: Vec<String>) {
@@ -166,8 +165,7 @@ impl Counted {
         let rates = (samples / 4).next_power_of_two().clamp(RATES.0, RATES.1) as u32;
         let rates = if count == 0 { 1 } else { rates };
         let possible = crate::cpus::list(&root, "sys/devices/system/cpu/possible");
-        let most = possible.as_ref().and_then(|all| all.iter().last()).unwrap_or(MOST_CORES);
-        let events = (most as u32 + 1).saturating_mul(MOST_COUNTERS as u32);
+        let cores = possible.as_ref().and_then(|all| all.iter().last()).unwrap_or(MOST_CORES) + 1;
         let mut object = {
             let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
             let small = btf::reduce(&all)
@@ -178,7 +176,9 @@ impl Counted {
             loader.btf(Some(&btf));
             loader.map_max_entries("counts_0", entries).map_max_entries("counts_1", entries);
             loader.map_max_entries("rates_0", rates).map_max_entries("rates_1", rates);
-            loader.map_max_entries("events", events);
+            for name in EVENTS {
+                loader.map_max_entries(name, cores as u32);
+            }
             loader.override_global("counters", &count, true);
             loader.override_global("longest", &longest, true);
             loader.load(OBJECT).map_err(explain)?
@@ -194,9 +194,13 @@ impl Counted {
         let mut current = ArrayOfMaps::try_from(map("current")?).map_err(wrong)?;
         let rates = [data(map("rates_0")?).map_err(wrong)?, data(map("rates_1")?).map_err(wrong)?];
         let mut current_rates = ArrayOfMaps::try_from(map("current_rates")?).map_err(wrong)?;
-        let Map::PerfEventArray(events) = map("events")? else {
-            return Err(wrong(MapError::InvalidMapType { map_type: 0 }));
-        };
+        let mut events = Vec::with_capacity(EVENTS.len());
+        for name in EVENTS {
+            match map(name)? {
+                Map::PerfEventArray(data) => events.push(data),
+                _ => return Err(wrong(MapError::InvalidMapType { map_type: 0 })),
+            }
+        }
         let names = HashMap::try_from(map("names")?).map_err(wrong)?;
         let phases = HashMap::try_from(map("phases")?).map_err(wrong)?;
         let threads = HashMap::try_from(map("threads")?).map_err(wrong)?;
@@ -262,7 +266,7 @@ impl Counted {
                 rated.push(Rated { hit: hit_of(key, 0, known, &mut phases), sums });
             }
         })?;
-        rated.sort_unstable();
+        rates::bring_together(rated);
         let (reset, uncounted) = (self.lost(layout::RESET)?, self.lost(layout::UNCOUNTED)?);
         rates::note(gaps, reset, uncounted, self.lost(layout::NO_RATE)?);
         Ok(())
