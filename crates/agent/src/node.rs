@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use talea_model::shares::{Activity, Batch, BatchId, KERNEL};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
-use talea_sampling::system::{Hit, State, SystemSampler};
+use talea_sampling::system::{Hit, Rated, State, SystemSampler};
 use talea_store::spool::{Spool, SpoolError};
 
 use crate::budget::{Budget, Cost};
@@ -35,6 +35,8 @@ pub struct Options {
     pub budget: Budget,
     /// Where batches wait, and how many bytes they may take there.
     pub spool: (PathBuf, Bytes),
+    /// As long as this file is there, counters are closed so that other tools can have them.
+    pub yields: Option<PathBuf>,
 }
 
 /// Why an agent cannot work.
@@ -80,6 +82,9 @@ pub struct Agent {
     processes: Processes,
     tally: Tally,
     hits: Vec<Hit>,
+    rated: Vec<Rated>,
+    /// Counters are closed.
+    yielding: bool,
     gaps: Gaps,
     /// What holds for as long as the agent runs: better samplers that are not allowed.
     always: Gaps,
@@ -108,6 +113,8 @@ impl Agent {
             processes: Processes::default(),
             tally: Tally::default(),
             hits: Vec::new(),
+            rated: Vec::new(),
+            yielding: false,
             gaps: Gaps::default(),
             always: gaps,
             started: now().0,
@@ -184,11 +191,40 @@ impl Agent {
             self.tally.add(named);
         }
         self.hits = hits;
+        self.count_rates();
         for news in self.processes.news.drain(..) {
             if let Err(error) = self.sampler.set_tls(news.process, news.tls) {
                 let detail = format!("phases of some processes are not seen: {error}");
                 self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
             }
+        }
+    }
+
+    /// Adds up what counters did, and closes or opens them as the file says that others want them or not.
+    fn count_rates(&mut self) {
+        if self.sampler.counters().is_empty() {
+            return;
+        }
+        let mut rated = std::mem::take(&mut self.rated);
+        if let Err(error) = self.sampler.rated(&mut rated) {
+            let detail = format!("counts around samples could not be collected: {error}");
+            self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
+        }
+        for Rated { hit, sums } in rated.drain(..) {
+            let named = self.named(hit);
+            self.tally.rate(named, self.sampler.counters(), &sums);
+        }
+        self.rated = rated;
+        let wanted = self.options.yields.as_ref().is_some_and(|file| file.exists());
+        if wanted && !self.yielding {
+            self.sampler.release_counters();
+        } else if !wanted && self.yielding {
+            self.sampler.resume_counters();
+        }
+        self.yielding = wanted;
+        if wanted {
+            let detail = "counters were left to another tool for a while: no rates".to_owned();
+            self.gaps.note(Gap { kind: GapKind::Paused, rank: None, detail, count: 0 });
         }
     }
 

@@ -6,8 +6,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use talea_model::shares::{Activity, Batch, BatchId, Job, Sampler, Share};
+use talea_model::shares::{Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share};
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
+use talea_sampling::system::Sum;
+
+use crate::rates::Rates;
 
 /// Rows that keep their address.
 pub const MOST_ADDRESSES: usize = 65_536;
@@ -69,6 +72,7 @@ pub struct Tally {
     modules: Table<Module>,
     phases: Table<String>,
     rows: BTreeMap<Share, u64>,
+    rates: Rates,
     /// Samples that lost their address, and those that lost more.
     coarser: [u64; 2],
 }
@@ -114,9 +118,30 @@ impl Tally {
         *count = count.saturating_add(hit.samples);
     }
 
+    /// Counts what counters did where a hit says; its address and samples do not matter.
+    pub fn rate(&mut self, hit: Named, counters: &[Counter], sums: &[Sum]) {
+        let idle = matches!(hit.activity, Activity::Waiting | Activity::Idle);
+        if hit.job.is_none() && (idle || hit.executable.is_none() && hit.library.is_none()) {
+            return;
+        }
+        let key = Rate {
+            counter: 0,
+            job: hit.job.map(|job| self.jobs.number(job)),
+            user: hit.user,
+            executable: hit.executable.map(|module| self.modules.number(module)),
+            library: hit.library.map(|module| self.modules.number(module)),
+            phase: hit.phase.map(|phase| self.phases.number(phase)),
+            samples: 0,
+            nanos: 0,
+            count: 0,
+        };
+        self.rates.add(&key, hit.core, counters, sums);
+    }
+
     /// The batch of the interval; what comes then counts for the next one.
     pub fn finish(&mut self, about: About, mut gaps: Gaps) -> Batch {
-        let Self { jobs, modules, phases, rows, coarser } = std::mem::take(self);
+        let Self { jobs, modules, phases, rows, rates, coarser } = std::mem::take(self);
+        let (counters, rates, spreads) = rates.finish(&rows, &mut gaps);
         let lost = ["have no address", "count for their executable only"];
         for (count, what) in coarser.into_iter().zip(lost).filter(|&(count, _)| count > 0) {
             let detail = format!("{count} samples {what}: too many different ones in an interval");
@@ -134,9 +159,9 @@ impl Tally {
             modules: modules.values,
             phases: phases.values,
             shares: rows.into_iter().map(|(row, samples)| Share { samples, ..row }).collect(),
-            counters: Vec::new(),
-            rates: Vec::new(),
-            spreads: Vec::new(),
+            counters,
+            rates,
+            spreads,
             gaps,
         }
     }
@@ -201,6 +226,31 @@ mod tests {
         assert!(batch.shares.len() <= MOST_ADDRESSES + 4, "{}", batch.shares.len());
         let lost: u64 = batch.gaps.iter().map(|gap| gap.count).sum();
         assert_eq!(lost, all - MOST_ADDRESSES as u64);
+    }
+
+    #[test]
+    fn rates_are_of_what_was_hit() {
+        let mut tally = Tally::default();
+        let counter = [Counter { name: "page-faults".to_owned(), unit: "1".to_owned() }];
+        let sum = [Sum { samples: 1, nanos: 20, count: 4 }];
+        tally.add(hit(0, Some("/lib/y"), 7));
+        for address in [7, 8] {
+            tally.rate(hit(0, Some("/lib/y"), address), &counter, &sum);
+        }
+        let idle = Named { activity: Activity::Idle, ..hit(0, None, 0) };
+        tally.rate(idle.clone(), &counter, &sum);
+        let hidden = Named { executable: None, user: None, ..hit(0, None, 0) };
+        tally.rate(hidden, &counter, &sum);
+        let job = Job { id: "1".to_owned(), user: None };
+        tally.rate(Named { job: Some(job), ..idle }, &counter, &sum);
+        let batch = tally.finish(about(), Gaps::default());
+        assert_eq!(batch.check(), Ok(()));
+        assert_eq!(batch.counters, counter);
+        let rows: Vec<_> =
+            batch.rates.iter().map(|r| (r.job, r.library, r.samples, r.nanos, r.count)).collect();
+        assert_eq!(rows, [(None, Some(1), 2, 40, 8), (Some(0), None, 1, 20, 4)]);
+        assert_eq!(batch.spreads.len(), 1);
+        assert_eq!(tally.finish(about(), Gaps::default()).rates, []);
     }
 
     proptest! {

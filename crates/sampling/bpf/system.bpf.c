@@ -22,7 +22,7 @@ typedef long long s64;
 #define UINT(name, value) int (*name)[value]
 #define TYPE(name, value) value *name
 
-enum { HASH = 1, PERCPU_ARRAY = 6, LRU_HASH = 9, ARRAY_OF_MAPS = 12 };
+enum { HASH = 1, PERF_EVENT_ARRAY = 4, PERCPU_ARRAY = 6, LRU_HASH = 9, ARRAY_OF_MAPS = 12 };
 
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
@@ -35,6 +35,7 @@ static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (vo
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static long (*bpf_perf_event_read_value)(void *map, u64 index, void *value, u32 size) = (void *)55;
 static long (*bpf_find_vma)(struct task_struct *task, u64 address, void *callback, void *context, u64 flags) = (void *)180;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -215,8 +216,83 @@ struct {
 	TYPE(value, struct place);
 } places SEC(".maps");
 
-// Of each core: samples, samples without room, addresses whose file could not be looked up, phases that could not be read.
-enum { SAMPLES, FULL, NO_MAPPING, NO_PHASE, LOSSES };
+// Counters that are read at each sample, and the longest time between two samples in a row. Both are set before the program is loaded: without
+// counters the verifier takes out all that follows from them.
+enum { COUNTERS = 8 };
+const volatile u32 counters = 0;
+const volatile u64 longest = 0;
+
+// The events of a counter, one a core: the loader makes such arrays as long as there are cores.
+struct events {
+	UINT(type, PERF_EVENT_ARRAY);
+	UINT(max_entries, 1);
+	UINT(key_size, sizeof(u32));
+	UINT(value_size, sizeof(u32));
+};
+struct events events_0 SEC(".maps");
+struct events events_1 SEC(".maps");
+struct events events_2 SEC(".maps");
+struct events events_3 SEC(".maps");
+struct events events_4 SEC(".maps");
+struct events events_5 SEC(".maps");
+struct events events_6 SEC(".maps");
+struct events events_7 SEC(".maps");
+
+#define CURRENT_CPU 0xffffffff
+
+// As bpf_perf_event_read_value gives it; never enabled where it could not be read.
+struct value {
+	u64 count;
+	u64 enabled;
+	u64 running;
+};
+
+struct sum {
+	u64 samples;
+	u64 nanos;
+	u64 count;
+};
+
+struct sums {
+	struct sum of[COUNTERS];
+};
+
+// The last samples of a core: their number, how many of them are in a row, and what the last one hit.
+struct row {
+	u64 number;
+	u64 length;
+	u64 times[4];
+	struct value values[4][COUNTERS];
+	struct key key;
+	struct sums none;
+};
+
+struct {
+	UINT(type, PERCPU_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct row);
+} rows SEC(".maps");
+
+struct rates {
+	UINT(type, HASH);
+	UINT(max_entries, 1);
+	UINT(key_size, sizeof(struct key));
+	UINT(value_size, sizeof(struct sums));
+};
+struct rates rates_0 SEC(".maps");
+struct rates rates_1 SEC(".maps");
+
+struct {
+	UINT(type, ARRAY_OF_MAPS);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	struct rates *values[];
+} current_rates SEC(".maps");
+
+// Of each core: samples, samples without room, addresses whose file could not be looked up, phases that could not be read; counters that were
+// less than before, that did not run, and rates without room.
+enum { SAMPLES, FULL, NO_MAPPING, NO_PHASE, RESET, UNCOUNTED, NO_RATE, LOSSES };
 
 struct {
 	UINT(type, PERCPU_ARRAY);
@@ -343,6 +419,77 @@ INLINE u64 phase_of(struct task_struct *task, u32 process)
 	return 0;
 }
 
+// Adds what a counter did between two readings to what was hit in the middle. What it missed while others had the hardware is made up for,
+// with 16 bits behind the point: counts of 2^40 and a 256th of the time fit.
+INLINE void add_rate(struct sum *sum, struct value *now, struct value *before, u64 nanos)
+{
+	if (!now->enabled || !before->enabled)
+		return;
+	if (now->count < before->count || now->enabled < before->enabled || now->running < before->running) {
+		count(RESET);
+		return;
+	}
+	u64 counted = now->count - before->count;
+	u64 enabled = now->enabled - before->enabled;
+	u64 running = now->running - before->running;
+	if (!running || enabled >> 8 > running) {
+		count(UNCOUNTED);
+		return;
+	}
+	if (enabled > running)
+		counted = (counted * ((enabled << 16) / running)) >> 16;
+	sum->samples += 1;
+	sum->nanos += nanos;
+	sum->count += counted;
+}
+
+// Of three samples in a row, what was counted from the first to the third belongs to what the second hit.
+static __attribute__((noinline)) int rate(struct key *key)
+{
+	u32 zero = 0;
+	struct row *row = bpf_map_lookup_elem(&rows, &zero);
+	if (!row || !key)
+		return 0;
+	u64 number = row->number;
+	u64 now = bpf_ktime_get_ns();
+	if (now - row->times[(number - 1) & 3] > longest)
+		row->length = 0;
+	struct value *values = row->values[number & 3];
+#define READ(i)                                                                                           \
+	if (i < counters && bpf_perf_event_read_value(&events_##i, CURRENT_CPU, &values[i], sizeof values[i])) \
+		values[i].enabled = 0
+	READ(0);
+	READ(1);
+	READ(2);
+	READ(3);
+	READ(4);
+	READ(5);
+	READ(6);
+	READ(7);
+	if (row->length >= 2) {
+		struct rates *rates = bpf_map_lookup_elem(&current_rates, &zero);
+		if (!rates)
+			return 0;
+		struct sums *sums = bpf_map_lookup_elem(rates, &row->key);
+		if (!sums && !bpf_map_update_elem(rates, &row->key, &row->none, 0))
+			sums = bpf_map_lookup_elem(rates, &row->key);
+		if (sums) {
+			u32 first = (number - 2) & 3;
+			for (u32 i = 0; i < COUNTERS && i < counters; i++)
+				add_rate(&sums->of[i], &values[i], &row->values[first][i], now - row->times[first]);
+		} else {
+			count(NO_RATE);
+		}
+	}
+	row->times[number & 3] = now;
+	row->number = number + 1;
+	row->length += 1;
+	row->key = *key;
+	// Rates are not kept by address: most keys are then the same.
+	row->key.offset = 0;
+	return 0;
+}
+
 SEC("perf_event")
 int sample(struct event *event)
 {
@@ -376,6 +523,8 @@ int sample(struct event *event)
 			find(task, ip, (u64)mm, &key);
 		}
 	}
+	if (counters)
+		rate(&key);
 	u32 zero = 0;
 	void *counts = bpf_map_lookup_elem(&current, &zero);
 	if (!counts) {

@@ -1,11 +1,15 @@
-//! Taking all entries out of a BPF map, many with each call.
+//! Taking all entries out of a BPF map, many with each call, and giving perf events to programs.
 //!
-//! Owns one command of bpf(2), `BPF_MAP_LOOKUP_AND_DELETE_BATCH` (Linux 5.6), which the loader of programs does not offer: with three calls an
-//! entry, emptying a map takes longer than the samples in it did. Everything else of BPF is the loader's (aya).
+//! Owns what the loader of programs (aya) does not offer of bpf(2): `BPF_MAP_LOOKUP_AND_DELETE_BATCH` (Linux 5.6), as with three calls an
+//! entry, emptying a map takes longer than the samples in it did; and events of others than the loader's in arrays of events.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+/// `BPF_MAP_UPDATE_ELEM`, `BPF_MAP_DELETE_ELEM`.
+const UPDATE: libc::c_int = 2;
+const DELETE: libc::c_int = 3;
 /// `BPF_MAP_LOOKUP_AND_DELETE_BATCH`.
 const LOOKUP_AND_DELETE_BATCH: libc::c_int = 25;
 /// Entries of a call at first.
@@ -27,16 +31,48 @@ struct Batch {
     flags: u64,
 }
 
-/// Empties a hash map, and gives each key with its number. Who calls knows that nothing changes the map meanwhile.
+/// The part of `union bpf_attr` for one entry.
+#[repr(C)]
+struct Entry {
+    map: u32,
+    none: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+/// Puts an event into an array of events, or takes one out. The array keeps it open.
+///
+/// # Errors
+/// Those of bpf(2), as for a place beyond the array's end.
+pub(crate) fn set_event(map: BorrowedFd<'_>, place: u32, event: Option<&File>) -> io::Result<()> {
+    let descriptor = event.map_or(0, AsRawFd::as_raw_fd);
+    let entry = Entry {
+        map: map.as_raw_fd() as u32,
+        none: 0,
+        key: (&raw const place) as u64,
+        // To take out, what follows the key must be 0.
+        value: if event.is_some() { (&raw const descriptor) as u64 } else { 0 },
+        flags: 0,
+    };
+    let command = if event.is_some() { UPDATE } else { DELETE };
+    // SAFETY: both commands read `entry` whose size is told, and from it four bytes each of `place` and `descriptor`, which outlive the
+    // call: keys and values of such an array have four bytes whatever else is said when it is made.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, command, &raw const entry, size_of::<Entry>()) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Empties a hash map, and gives each key with its value. Who calls knows that nothing changes the map meanwhile.
 ///
 /// # Errors
 /// Those of bpf(2); what was given until then is out of the map.
-pub(crate) fn take_all<const KEY: usize>(
+pub(crate) fn take_all<const KEY: usize, const VALUE: usize>(
     map: BorrowedFd<'_>,
-    mut each: impl FnMut(&[u8; KEY], u64),
+    mut each: impl FnMut(&[u8; KEY], &[u8; VALUE]),
 ) -> io::Result<()> {
     let mut keys = vec![[0_u8; KEY]; FEW];
-    let mut values = vec![0_u64; FEW];
+    let mut values = vec![[0_u8; VALUE]; FEW];
     // Where the next batch begins; the kernel's form of it is at most a key.
     let mut place = [0_u8; KEY];
     assert!(KEY >= 4, "a place in the map takes four bytes");
@@ -52,8 +88,8 @@ pub(crate) fn take_all<const KEY: usize>(
             map: map.as_raw_fd() as u32,
             ..Batch::default()
         };
-        // SAFETY: the command reads and writes `batch` whose size is told, writes at most `count` keys of `KEY` bytes and as many numbers
-        // of 8 bytes to where `keys` and `values` have that room, and four bytes to `place`. The sizes are those of the map:
+        // SAFETY: the command reads and writes `batch` whose size is told, writes at most `count` keys of `KEY` bytes and as many values
+        // of `VALUE` bytes to where `keys` and `values` have that room, and four bytes to `place`. The sizes are those of the map:
         // the program and its loader compare them.
         let result = unsafe {
             libc::syscall(
@@ -68,7 +104,7 @@ pub(crate) fn take_all<const KEY: usize>(
         if code == Some(libc::ENOSPC) && keys.len() < MANY {
             // One bucket has more entries than there is room: nothing was taken.
             keys.resize(keys.len() * 2, [0; KEY]);
-            values.resize(keys.len(), 0);
+            values.resize(keys.len(), [0; VALUE]);
             continue;
         }
         if let Some(error) = error
@@ -77,7 +113,7 @@ pub(crate) fn take_all<const KEY: usize>(
             return Err(error);
         }
         let count = keys.len().min(batch.count as usize);
-        for (key, &value) in keys[..count].iter().zip(&values) {
+        for (key, value) in keys[..count].iter().zip(&values) {
             each(key, value);
         }
         // No entry comes after these.

@@ -21,6 +21,8 @@ pub(crate) struct Recorded {
     pub(crate) processes: bool,
     /// Samples of the kernel.
     pub(crate) kernel: bool,
+    /// In each sample the counts of the clock's group.
+    pub(crate) counts: bool,
     /// Bytes in the buffer that wake a reader; none where each sample does.
     pub(crate) wake: Option<u32>,
 }
@@ -51,9 +53,13 @@ pub(crate) fn open_silent(core: u32, period: u64) -> io::Result<File> {
 /// Opens a clock whose samples are written to a buffer.
 pub(crate) fn open_recorded(whose: Whose, period: u64, recorded: Recorded) -> io::Result<File> {
     let mut attr = attributes(period);
-    // A group's counts are of no use here, and the kernel refuses them for some events.
-    attr.read_format = 0;
     attr.sample_type = u64::from(PARTS);
+    if recorded.counts {
+        // With the form of reading that all events here have.
+        attr.sample_type |= u64::from(b::PERF_SAMPLE_READ);
+    } else {
+        attr.read_format = 0;
+    }
     if recorded.groups {
         attr.sample_type |= u64::from(b::PERF_SAMPLE_CGROUP);
     }
@@ -78,6 +84,15 @@ pub(crate) fn open_recorded(whose: Whose, period: u64, recorded: Recorded) -> io
         None => attr.__bindgen_anon_2.wakeup_events = 1,
     }
     open_block(attr, whose, None)
+}
+
+/// Opens a counter in the group of a clock whose samples are written to a buffer; it stands still as long as the clock does.
+pub(crate) fn open_beside(clock: &File, attributes: &Attributes, whose: Whose) -> io::Result<File> {
+    let mut attr = block(attributes, false);
+    // The kernel lets only events of the same time into a group.
+    attr.set_use_clockid(1);
+    attr.clockid = MONOTONIC;
+    open_block(attr, whose, Some(clock))
 }
 
 /// Lets a BPF program run at each overflow of an event, for as long as the event is open.

@@ -9,7 +9,8 @@ use talea_model::{GapKind, Gaps};
 
 use super::hit::{Hit, State, bring_together};
 use super::processes::Processes;
-use super::record::{self, Record, Sample};
+use super::rates::{Rates, Reading, Value};
+use super::record::{self, Counts, Record, Sample};
 use super::{PhaseOf, note_count};
 use crate::root::Root;
 use crate::sys::buffer::{Buffer, Head};
@@ -31,6 +32,8 @@ pub(super) struct Merge {
     waiting: Vec<Waiting>,
     pub(super) processes: Processes,
     phase_of: Option<PhaseOf>,
+    /// What counters did, if samples have counts.
+    pub(super) rates: Option<Rates>,
     scratch: Vec<u8>,
     lost: u64,
     throttled: u64,
@@ -44,6 +47,7 @@ impl Merge {
             waiting: Vec::new(),
             processes: Processes::new(root),
             phase_of,
+            rates: None,
             scratch: Vec::new(),
             lost: 0,
             throttled: 0,
@@ -75,12 +79,17 @@ impl Merge {
         // Stable: those of one ring are in order.
         self.waiting.sort_by_key(|waiting| waiting.time);
         let ready = self.waiting.partition_point(|waiting| waiting.time <= until);
-        for Waiting { head, body, .. } in self.waiting.drain(..ready) {
+        for Waiting { time, head, body } in self.waiting.drain(..ready) {
             let Some(record) = record::parse(head, &self.bytes[body]) else { continue };
             match record {
                 Record::Sample(sample) => {
                     let hit = hit(&mut self.processes, &sample, &mut self.phase_of);
                     self.unmapped += u64::from(hit.1);
+                    if let (Some(rates), Some(counts)) = (&mut self.rates, sample.counts)
+                        && let Some(reading) = reading(rates.counters(), time, counts)
+                    {
+                        rates.sample(&hit.0, reading);
+                    }
                     hits.push(hit.0);
                 }
                 Record::Lost { count } => self.lost += count,
@@ -102,6 +111,9 @@ impl Merge {
     }
 
     fn tell(&mut self, gaps: &mut Gaps) {
+        if let Some(rates) = &mut self.rates {
+            rates.tell(gaps);
+        }
         let take = std::mem::take::<u64>;
         note_count(gaps, GapKind::MemoryBound, take(&mut self.lost), || {
             "samples and other records found no room in the kernel's rings, so that mappings may be missing too".to_owned()
@@ -115,9 +127,26 @@ impl Merge {
     }
 }
 
+/// The counters of a core, which follow its clock; none where not all of them could be opened.
+fn reading(counters: usize, time: u64, counts: Counts<'_>) -> Option<Reading> {
+    let mut values = [Value::default(); super::MOST_COUNTERS];
+    let Counts { enabled, running, .. } = counts;
+    let all = counts.values();
+    (all.len() == counters + 1).then(|| {
+        for (value, count) in values.iter_mut().zip(all.skip(1)) {
+            *value = Value { count, enabled, running };
+        }
+        Reading { time, values }
+    })
+}
+
 /// The hit of a sample, and whether its address is not known.
-fn hit(processes: &mut Processes, sample: &Sample, phase_of: &mut Option<PhaseOf>) -> (Hit, bool) {
-    let &Sample { process, thread, core, user, address, group } = sample;
+fn hit(
+    processes: &mut Processes,
+    sample: &Sample<'_>,
+    phase_of: &mut Option<PhaseOf>,
+) -> (Hit, bool) {
+    let &Sample { process, thread, core, user, address, group, .. } = sample;
     if process == 0 {
         return (Hit::idle(core), false);
     }

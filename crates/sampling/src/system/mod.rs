@@ -9,12 +9,14 @@
 #[cfg(target_arch = "x86_64")]
 mod bpf;
 mod clocks;
+mod counters;
 mod error;
 mod hit;
 mod mappings;
 mod merge;
 mod own;
 mod processes;
+mod rates;
 pub(crate) mod record;
 mod rings;
 mod steering;
@@ -26,12 +28,14 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use talea_model::shares::Sampler;
+use talea_model::shares::{Counter, Sampler};
 use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::CpuSet;
 
+pub use counters::default_counters;
 pub use error::OpenError;
 pub use hit::{FileId, Hit, State};
+pub use rates::{MOST_COUNTERS, Rated, Sum};
 
 use crate::source::gap;
 
@@ -47,11 +51,19 @@ pub struct Options {
     pub cores: Option<CpuSet>,
     /// When the descriptors of rings become readable.
     pub wake: Wake,
+    /// What is counted around samples, by names as `perf list` has them, at most [`MOST_COUNTERS`]; see [`default_counters`].
+    pub counters: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { period: Nanos(1_000_000_000), seed: 0, cores: None, wake: Wake::HalfFull }
+        Self {
+            period: Nanos(1_000_000_000),
+            seed: 0,
+            cores: None,
+            wake: Wake::HalfFull,
+            counters: Vec::new(),
+        }
     }
 }
 
@@ -91,6 +103,27 @@ pub trait SystemSampler: Send {
     /// # Errors
     /// Those of the kernel, when it refuses what it did at the start; samples of this interval are lost.
     fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()>;
+
+    /// What is counted around samples, in the order of [`Rated::sums`]: those that were asked for and can be counted here.
+    fn counters(&self) -> &[Counter] {
+        &[]
+    }
+
+    /// Adds what counters did around the samples that [`SystemSampler::collect`] has told, sorted by hit. A rate is told when the sample behind it is, and so
+    /// may be of a hit that an earlier call of `collect` has told.
+    ///
+    /// # Errors
+    /// Those of the kernel; rates of this interval are lost.
+    fn rated(&mut self, rated: &mut Vec<Rated>) -> io::Result<()> {
+        let _ = rated;
+        Ok(())
+    }
+
+    /// Closes the counters, so that other tools can have them. Samples go on.
+    fn release_counters(&mut self) {}
+
+    /// Opens them again.
+    fn resume_counters(&mut self) {}
 
     /// What becomes readable when something must be collected soon. They may change with each [`SystemSampler::collect`]; none with BPF, where the
     /// kernel counts.

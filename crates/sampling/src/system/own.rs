@@ -66,7 +66,8 @@ impl Thread {
     fn open(root: &Root, options: &Options, tid: u32) -> Result<Self, OpenError> {
         let bytes = (PAGES * rustix::param::page_size() / 2) as u32;
         let wake = (options.wake == Wake::HalfFull).then_some(bytes);
-        let recorded = Recorded { groups: false, processes: true, kernel: false, wake };
+        let recorded =
+            Recorded { groups: false, processes: true, kernel: false, counts: false, wake };
         let mut steering = Steering::new(options.period.0, options.seed, tid);
         let whose = Whose { thread: Some(tid), pu: None };
         let explain = |error| of_events(root, WHAT, 2, error);
@@ -193,6 +194,10 @@ impl SystemSampler for Own {
         }
         let detail = "only processes of this user are sampled, in user mode: idle cores, the kernel and others' programs are not seen";
         gaps.note(gap(GapKind::Unsupported, detail.to_owned()));
+        if !self.options.counters.is_empty() {
+            let detail = "no counters are read at samples: that needs whole cores to be sampled";
+            gaps.note(gap(GapKind::Unsupported, detail.to_owned()));
+        }
         note_count(gaps, GapKind::Missing, self.left_out, || {
             "threads are not sampled, as there is no descriptor or no memory to lock for them (`ulimit -n`, `ulimit -l`)".to_owned()
         });

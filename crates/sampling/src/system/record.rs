@@ -27,7 +27,7 @@ const BEHIND: usize = 24;
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record<'a> {
-    Sample(Sample),
+    Sample(Sample<'a>),
     /// A process may execute what it has mapped.
     Mapped {
         process: u32,
@@ -59,7 +59,7 @@ pub(crate) enum Record<'a> {
 
 /// A sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sample {
+pub(crate) struct Sample<'a> {
     pub(crate) process: u32,
     pub(crate) thread: u32,
     pub(crate) core: u32,
@@ -67,6 +67,26 @@ pub(crate) struct Sample {
     pub(crate) address: u64,
     /// Control group, 0 if it is not known.
     pub(crate) group: u64,
+    /// Counts of the event's group, if they were asked for.
+    pub(crate) counts: Option<Counts<'a>>,
+}
+
+/// A group of events as the kernel reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts<'a> {
+    /// Nanoseconds for which the group was enabled.
+    pub(crate) enabled: u64,
+    /// Nanoseconds for which it ran.
+    pub(crate) running: u64,
+    /// Words of 8 bytes: the sampled event, then the others.
+    words: &'a [u8],
+}
+
+impl Counts<'_> {
+    /// What each event counted, the sampled one first.
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.words.chunks_exact(8).map(|word| Numbers(word).word().unwrap_or(0))
+    }
 }
 
 /// Numbers of a record, one after the other.
@@ -140,15 +160,25 @@ pub(crate) fn parse(head: Head, body: &[u8]) -> Option<Record<'_>> {
     }
 }
 
-fn sample<'a>(head: Head, body: &[u8]) -> Option<Record<'a>> {
+fn sample(head: Head, body: &[u8]) -> Option<Record<'_>> {
     let numbers = &mut Numbers(body);
     let address = numbers.word()?;
     let (process, thread) = (numbers.half()?, numbers.half()?);
     let _time = numbers.word()?;
     let (core, _) = (numbers.half()?, numbers.half()?);
     let user = head.misc & MODE == MODE_USER;
+    // One more word at most is the control group: counts are four and more.
+    let counts = if numbers.0.len() > 8 {
+        let (length, enabled, running) = (numbers.word()?, numbers.word()?, numbers.word()?);
+        let bytes = usize::try_from(length).ok()?.checked_mul(8)?;
+        let (words, rest) = numbers.0.split_at_checked(bytes)?;
+        numbers.0 = rest;
+        Some(Counts { enabled, running, words })
+    } else {
+        None
+    };
     let group = numbers.word().unwrap_or(0);
-    Some(Record::Sample(Sample { process, thread, core, user, address, group }))
+    Some(Record::Sample(Sample { process, thread, core, user, address, group, counts }))
 }
 
 /// Bytes up to a zero.
@@ -191,9 +221,26 @@ mod tests {
         assert_eq!(parse(head(FORK, 0), &bytes), Some(Record::Forked { process: 9, parent: 5 }));
         assert_eq!(parse(head(EXIT, 0), &bytes), Some(Record::Ended { process: 9 }));
         let bytes = body(&[0x10, 0, 9, 10, 77, 0, 3, 0], &[]);
-        let sample =
-            Sample { process: 9, thread: 10, core: 3, user: true, address: 0x10, group: 0 };
+        let sample = Sample {
+            process: 9,
+            thread: 10,
+            core: 3,
+            user: true,
+            address: 0x10,
+            group: 0,
+            counts: None,
+        };
         assert_eq!(parse(head(SAMPLE, 0x4002), &bytes), Some(Record::Sample(sample)));
+        // Two counts, then a control group.
+        let counts = body(&[2, 0, 50, 0, 40, 0, 7, 0, 8, 0, 99, 0], &[]);
+        let long = [bytes.clone(), counts].concat();
+        let Some(Record::Sample(found)) = parse(head(SAMPLE, 2), &long) else {
+            panic!("no sample")
+        };
+        let counts = found.counts.unwrap();
+        assert_eq!((counts.enabled, counts.running, found.group), (50, 40, 99));
+        assert_eq!(counts.values().collect::<Vec<_>>(), [7, 8]);
+        assert_eq!(parse(head(SAMPLE, 2), &long[..long.len() - 12]), None);
         assert_eq!(time(head(SAMPLE, 2), &bytes), Some(77));
     }
 

@@ -458,3 +458,140 @@ fn wrong_options_are_refused() {
         assert!(error.starts_with("expected 100 µs to 1000 s between samples"), "{error}");
     }
 }
+
+/// Two libraries: one takes a page fault each time it has computed for a while, one computes only. What faults there were in how much time is
+/// printed after each round.
+const FAULTS: &str = r#"
+#include <sys/mman.h>
+volatile unsigned long sum;
+long faults(void) {
+    static char *page;
+    if (!page) page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (unsigned long i = 0; i < 20000; i++) sum += i;
+    madvise(page, 4096, MADV_DONTNEED);
+    *page = 1;
+    return 1;
+}
+"#;
+const QUIET: &str = r#"
+volatile unsigned long total;
+long quiet(void) { for (unsigned long i = 0; i < 20000; i++) total += i; return 0; }
+"#;
+const ROUNDS: &str = r#"
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+long faults(void), quiet(void);
+/* Of this process: what others do meanwhile is none of its time. */
+static double now(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+int main(void) {
+    /* Before all others on its core, for the few seconds of the test. */
+    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){1});
+    puts("ready"); fflush(stdout);
+    for (;;) {
+        double begin = now(), middle;
+        long n = 0;
+        do n += faults(); while (now() < begin + .2);
+        middle = now();
+        while (now() < middle + .2) quiet();
+        printf("%ld %.9f\n", n, middle - begin); fflush(stdout);
+    }
+}
+"#;
+
+/// Page faults per second around samples in a file, and around how many samples.
+fn rate_of(
+    sampler: &dyn SystemSampler,
+    rated: &[Rated],
+    process: u32,
+    file: Option<FileId>,
+) -> (f64, u64) {
+    let names: Vec<&str> = sampler.counters().iter().map(|c| c.name.as_str()).collect();
+    let at = names.iter().position(|&name| name == "page-faults").unwrap();
+    let mut sum = Sum::default();
+    for one in rated.iter().filter(|one| one.hit.process == process && one.hit.file == file) {
+        assert_eq!((one.hit.offset, one.hit.count), (0, 0));
+        sum.add(one.sums[at]);
+    }
+    (sum.count as f64 / (sum.nanos.max(1) as f64 / 1e9), sum.samples)
+}
+
+#[test]
+fn page_faults_belong_to_the_library_that_takes_them() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let shared = ["-shared", "-fPIC"];
+    let Some(faults) = compiled(path, "libfaults.so", FAULTS, &shared) else { return };
+    let Some(quiet) = compiled(path, "libquiet.so", QUIET, &shared) else { return };
+    let runpath = format!("-Wl,-rpath,{}", path.display());
+    let linked = ["-L", path.to_str().unwrap(), "-lfaults", "-lquiet", &runpath];
+    let Some(program) = compiled(path, "rounds", ROUNDS, &linked) else { return };
+    let counters = ["context-switches", "page-faults"].map(str::to_owned).to_vec();
+    for (name, mut sampler) in samplers(&Options { counters, ..options(2_000_000) }) {
+        assert_eq!(sampler.counters().len(), 2, "{name}");
+        let core = sampler.cores().iter().last().unwrap();
+        let (mut child, _) = started(&program, core);
+        let process = child.0.id();
+        let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+        let mut found = Vec::new();
+        // Others on the core are in the rates too: a round without them is waited for, not for ever.
+        for _ in 0..12 {
+            let (mut hits, mut rated, mut gaps) = (Vec::new(), Vec::new(), Gaps::default());
+            let (mut count, mut time) = (0.0, 0.0);
+            for _ in 0..5 {
+                let line = lines.next().unwrap().unwrap();
+                let (n, seconds) = line.split_once(' ').unwrap();
+                count += n.parse::<f64>().unwrap();
+                time += seconds.parse::<f64>().unwrap();
+                sampler.collect(&mut hits, &mut gaps).unwrap();
+                sampler.rated(&mut rated).unwrap();
+            }
+            assert!(
+                !gaps.iter().any(|gap| gap.detail.contains("counts around")),
+                "{name}: {gaps:?}"
+            );
+            let truth = count / time;
+            let (rate, samples) = rate_of(&*sampler, &rated, process, FileId::of_path(&faults));
+            let (none, quiet) = rate_of(&*sampler, &rated, process, FileId::of_path(&quiet));
+            println!("{name}: {rate:.0} of {truth:.0}/s at {samples}, {none:.0} at {quiet}");
+            found.push(
+                samples > 100
+                    && quiet > 100
+                    && (rate / truth - 1.0).abs() < 0.15
+                    && none < truth * 0.1,
+            );
+            if found.last() == Some(&true) {
+                break;
+            }
+        }
+        assert_eq!(found.last(), Some(&true), "{name}");
+        // Nothing is counted while another tool has the counters, and samples go on.
+        sampler.release_counters();
+        let (mut hits, mut rated, mut gaps) = (Vec::new(), Vec::new(), Gaps::default());
+        sampler.collect(&mut hits, &mut gaps).unwrap();
+        sampler.rated(&mut rated).unwrap();
+        rated.clear();
+        let (hits, _) = until(&mut *sampler, |hits| count(hits, |hit| hit.process == process) > 50);
+        sampler.rated(&mut rated).unwrap();
+        assert!(rated.is_empty() && !hits.is_empty(), "{name}: {}", rated.len());
+        sampler.resume_counters();
+        let begin = Instant::now();
+        while rated.is_empty() {
+            until(&mut *sampler, |_| true);
+            sampler.rated(&mut rated).unwrap();
+            assert!(begin.elapsed() < LONG, "{name}");
+        }
+    }
+}
+
+#[test]
+fn without_counters_nothing_is_rated() {
+    let _alone = alone();
+    for (name, mut sampler) in samplers(&options(2_000_000)) {
+        let mut rated = Vec::new();
+        until(&mut *sampler, |hits| count(hits, |_| true) > 50);
+        sampler.rated(&mut rated).unwrap();
+        assert!(rated.is_empty() && sampler.counters().is_empty(), "{name}");
+    }
+}

@@ -38,6 +38,19 @@ pub(crate) struct Options {
     pub(crate) spool: Option<PathBuf>,
     /// Most bytes there.
     pub(crate) most: Bytes,
+    /// What is counted around samples.
+    pub(crate) counters: Counters,
+    /// As long as this file is there, counters are left to others.
+    pub(crate) yields: PathBuf,
+}
+
+/// What is counted around samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Counters {
+    /// What says most on this machine.
+    Default,
+    /// These.
+    These(Vec<String>),
 }
 
 /// How samples are taken.
@@ -84,6 +97,7 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
             interval: Duration::from_nanos(options.interval.0),
             budget: Budget::default(),
             spool: (spool, options.most),
+            yields: Some(options.yields.clone()),
         },
         gaps,
     )?;
@@ -154,6 +168,10 @@ fn opened(options: &Options, gaps: &mut Gaps) -> Result<Box<dyn SystemSampler>, 
         seed: u64::from(std::process::id()),
         // Phases are read while threads are still in them.
         wake: Wake::EachSample,
+        counters: match &options.counters {
+            Counters::Default => system::default_counters(),
+            Counters::These(names) => names.clone(),
+        },
         ..system::Options::default()
     };
     let phases = || -> PhaseOf {

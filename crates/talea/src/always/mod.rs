@@ -4,9 +4,10 @@
 
 mod agent;
 mod functions;
+mod rates;
 mod usage;
 
-pub(crate) use agent::{Options as AgentOptions, Sampler, agent};
+pub(crate) use agent::{Counters, Options as AgentOptions, Sampler, agent};
 pub(crate) use usage::{Filters, Options as UsageOptions, usage};
 
 use std::io;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use serde_json::{Map, Value, json};
-use talea_model::Nanos;
+use talea_model::{Gaps, Nanos};
 use talea_store::address::{self, Access};
 use talea_store::{
     Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Value as Key, Visible, sqlite,
@@ -14,6 +14,7 @@ use talea_store::{
 
 use super::AlwaysError;
 use super::functions::Functions;
+use super::rates;
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, WIDTH, clean, grouped, wrapped};
 
@@ -30,6 +31,8 @@ pub(crate) struct Options {
     pub(crate) filters: Filters,
     /// Most rows.
     pub(crate) limit: usize,
+    /// What counters did instead of shares.
+    pub(crate) rates: bool,
     /// JSON instead of text.
     pub(crate) json: bool,
 }
@@ -73,6 +76,10 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
         limit: if resolves { MOST_ROWS } else { options.limit },
         ..Question::of(Visible::All, Nanos(from), Nanos(i64::MAX as u64))
     };
+    if options.rates {
+        let told = rates::told(&*store, &options.store, &question, options.json)?;
+        return std::io::stdout().write_all(told.as_bytes()).map_err(AlwaysError::Output);
+    }
     let answer = store.usage(&question)?;
     let mut rows = rows(&answer, resolves.then(Functions::new).as_mut());
     rows.truncate(options.limit);
@@ -122,7 +129,7 @@ fn rows(answer: &Answer, mut functions: Option<&mut Functions>) -> Vec<Shown> {
     rows
 }
 
-fn word(dimension: Dimension) -> String {
+pub(super) fn word(dimension: Dimension) -> String {
     json!(dimension).as_str().unwrap_or_default().to_owned()
 }
 
@@ -200,23 +207,33 @@ fn table(options: &Options, answer: &Answer, rows: &[Shown]) -> String {
             row.share.map_or_else(String::new, between),
             format!("{:.1}", row.core_seconds),
         ];
-        cells.extend(row.names.iter().map(|name| match name {
-            Value::Null => "-".to_owned(),
-            Value::String(text) => shortened(text),
-            other => other.to_string(),
-        }));
+        cells.extend(row.names.iter().map(cell));
         table.row_of(cells);
     }
     lines.extend(table.lines());
+    lines.extend(missing(&answer.gaps));
+    lines.join("\n") + "\n"
+}
+
+/// A name of a row.
+pub(super) fn cell(name: &Value) -> String {
+    match name {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => shortened(text),
+        other => other.to_string(),
+    }
+}
+
+/// The lines of gaps.
+pub(super) fn missing(gaps: &Gaps) -> Vec<String> {
     // Counts of many intervals were added up, so that texts do not have them.
     let counted = |gap: &talea_model::Gap| match gap.count {
         0 => format!("gap: {}", gap.detail),
         count => format!("gap: {} ({})", gap.detail, grouped(count)),
     };
     let palette = Palette::stdout();
-    let missing = answer.gaps.iter().flat_map(|gap| wrapped(&counted(gap), WIDTH));
-    lines.extend(missing.map(|line| palette.faint(&line)));
-    lines.join("\n") + "\n"
+    let lines = gaps.iter().flat_map(|gap| wrapped(&counted(gap), WIDTH));
+    lines.map(|line| palette.faint(&line)).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use talea_model::{Bytes, Nanos};
 use talea_store::{Dimension, MOST_ROWS};
 
 use super::values;
-use crate::always::{AgentOptions, Filters, Sampler, UsageOptions};
+use crate::always::{AgentOptions, Counters, Filters, Sampler, UsageOptions};
 
 /// Sample every core of this node, all the time
 #[derive(Debug, Args)]
@@ -57,6 +57,26 @@ pub(super) struct AgentArgs {
     /// Most bytes of that folder; the oldest batches go first, which is counted
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]
     spool_size: Bytes,
+    /// What is counted around samples: none, default, or names as perf list has them, with commas
+    #[arg(long, value_name = "LIST", default_value = "default")]
+    counters: String,
+    /// Folder where this agent is told things while it runs; as long as it has a file `yield`, counters are left to other tools
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = "/run/talea")]
+    run_dir: PathBuf,
+}
+
+/// Names between commas; those in the slashes of `pmu/a,b/` are part of a name.
+fn counters(text: &str) -> Counters {
+    if text == "default" {
+        return Counters::Default;
+    }
+    let mut inside = false;
+    let split = |letter: char| {
+        inside ^= letter == '/';
+        letter == ',' && !inside
+    };
+    let names = text.split(split).map(str::trim).filter(|name| !name.is_empty() && *name != "none");
+    Counters::These(names.map(str::to_owned).collect())
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -87,6 +107,8 @@ impl From<AgentArgs> for AgentOptions {
             node: args.node,
             spool: args.spool,
             most: args.spool_size,
+            counters: counters(&args.counters),
+            yields: args.run_dir.join("yield"),
         }
     }
 }
@@ -104,6 +126,7 @@ Examples:
   talea usage --store sqlite:t.db --by library --last 24h
   talea usage --store sqlite:t.db --by executable,function --executable '*/lmp'
   talea usage --store sqlite:t.db --by job,phase --user 1000 --json
+  talea usage --store sqlite:t.db --rates --by library --job 4711
 
 Functions are resolved when they are asked for, in the files of this host by their build ids, and the
 kernel's by /proc/kallsyms. Old samples have neither functions nor cores: see docs/store.md.
@@ -117,7 +140,12 @@ JSON: one object with the keys
   rows             [{node, job, user, executable, library, function, phase, core, activity as far as
                    asked for (null: none), samples, core_seconds, share, standard_error, low, high}];
                    share is of all samples, low and high its 95 % interval; most samples first
-  gaps             [{kind, rank, detail, count}]")]
+  gaps             [{kind, rank, detail, count}]
+With --rates (by node, job, user, executable, library and phase): store, begin_ns, end_ns, by, gaps and
+  groups           how many keys there were before the limit
+  rows             [{the key, counter, unit, samples, nanos, count, per_second, per_instruction}]
+  spreads          [{counter, unit, cores, quantiles}]: rates per second that 0, 10 to 100 % of the cores of
+                   jobs do not exceed (busy: shares of time); none with a filter by what was hit")]
 pub(super) struct UsageArgs {
     /// Where batches are: sqlite:PATH
     #[arg(long, value_name = "STORE")]
@@ -146,6 +174,9 @@ pub(super) struct UsageArgs {
     /// Only this phase
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
+    /// What counters did around samples, and how the cores of jobs differ, instead of shares
+    #[arg(long)]
+    rates: bool,
     /// Most rows
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = limit)]
     limit: usize,
@@ -218,7 +249,24 @@ impl From<UsageArgs> for UsageOptions {
                 phase: args.phase,
             },
             limit: args.limit,
+            rates: args.rates,
             json: args.json,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_counters() {
+        let these = |names: &[&str]| Counters::These(names.iter().map(|&n| n.to_owned()).collect());
+        assert_eq!(counters("default"), Counters::Default);
+        assert_eq!(counters("none"), these(&[]));
+        assert_eq!(
+            counters("cycles, cpu/event=1,umask=2/u,page-faults,"),
+            these(&["cycles", "cpu/event=1,umask=2/u", "page-faults"])
+        );
     }
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::system::hit::{FileId, Hit, State};
+use crate::system::rates::{MOST_COUNTERS, Sum};
 
 /// `struct key`.
 pub(super) const KEY: usize = 80;
@@ -17,6 +18,8 @@ pub(super) const NAME: usize = 64;
 pub(super) const TEXT: usize = 8 + 64;
 /// `struct tls`.
 pub(super) const TLS: usize = 16;
+/// `struct sums`.
+pub(super) const SUMS: usize = MOST_COUNTERS * 24;
 
 /// Numbers of `losses`, in its order.
 pub(super) const SAMPLES: u32 = 0;
@@ -26,6 +29,12 @@ pub(super) const FULL: u32 = 1;
 pub(super) const NO_MAPPING: u32 = 2;
 /// A phase could not be read.
 pub(super) const NO_PHASE: u32 = 3;
+/// A counter was less than before.
+pub(super) const RESET: u32 = 4;
+/// A counter did not run, or hardly.
+pub(super) const UNCOUNTED: u32 = 5;
+/// No room in the map of rates.
+pub(super) const NO_RATE: u32 = 6;
 
 fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u64::from_ne_bytes(*word))
@@ -58,6 +67,17 @@ pub(super) fn hit(key: &[u8; KEY], count: u64) -> (Hit, u64) {
         count,
     };
     (hit, word(key, 32))
+}
+
+/// What the first counters did; none if that is nothing.
+pub(super) fn sums(bytes: &[u8; SUMS], counters: usize) -> Option<Vec<Sum>> {
+    let sum = |at| Sum {
+        samples: word(bytes, at),
+        nanos: word(bytes, at + 8),
+        count: word(bytes, at + 16),
+    };
+    let sums: Vec<Sum> = (0..counters).map(|counter| sum(counter * 24)).collect();
+    sums.iter().any(|sum| sum.samples > 0).then_some(sums)
 }
 
 /// The key of a file's name. The kernel has 12 bits for major and 20 for minor numbers; others are no file's.

@@ -19,26 +19,36 @@ use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, MapError, PerCpuArray};
 use aya::programs::{PerfEvent, ProgramError, ProgramFd};
 use aya::{Btf, EbpfError, EbpfLoader, Endianness};
 use rustix::io::Errno;
-use talea_model::shares::Sampler;
+use talea_model::shares::{Counter, Sampler};
 use talea_model::{GapKind, Gaps};
 use talea_topology::CpuSet;
 
 use super::clocks::{self, Clocks};
+use super::counters::{Counters, Kinds};
 use super::error::{missing_for_bpf, of_events};
 use super::hit::{self, FileId, Hit};
+use super::rates::{self, MOST_COUNTERS, MOST_PERIODS, Rated};
 use super::{OpenError, Options, SystemSampler, Tls, note_count};
 use crate::root::Root;
+use crate::source::gap;
 use crate::sys::{bpf, clock, perf};
-use layout::{FILE_ID, KEY, NAME, TEXT, TLS};
+use layout::{FILE_ID, KEY, NAME, SUMS, TEXT, TLS};
 
 /// The program. Alignment is what the parser of ELF wants.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/system.bpf.o");
 const BTF: &str = "sys/kernel/btf/vmlinux";
 const WHAT: &str = "counting samples by a BPF program";
+const EVENTS: [&str; MOST_COUNTERS] = [
+    "events_0", "events_1", "events_2", "events_3", "events_4", "events_5", "events_6", "events_7",
+];
+/// Cores at most where the machine does not say.
+const MOST_CORES: usize = 4095;
 /// For how long counts must find room when each sample hits something else, in nanoseconds.
 const ROOM: u64 = 30_000_000_000;
 /// Entries of a map of counts, least and most. One takes about 150 bytes of the kernel's memory.
 const ENTRIES: (u64, u64) = (1024, 65_536);
+/// Those of rates, of which addresses make no more.
+const RATES: (u64, u64) = (512, 16_384);
 
 /// Bytes of a map: plain numbers and texts, taken apart by [`layout`].
 type Hash<const K: usize, const V: usize> = HashMap<MapData, [u8; K], [u8; V]>;
@@ -49,32 +59,93 @@ pub(super) struct Counted {
     program: ProgramFd,
     current: ArrayOfMaps<MapData, MapData>,
     counts: [MapData; 2],
-    /// Which of them is counted in.
+    current_rates: ArrayOfMaps<MapData, MapData>,
+    rates: [MapData; 2],
+    /// Which of them are counted in.
     active: usize,
+    /// Taken out with the last samples.
+    rated: Vec<Rated>,
+    counting: Counting,
     names: Hash<FILE_ID, NAME>,
     phases: Hash<8, TEXT>,
     threads: Hash<4, TLS>,
     losses: PerCpuArray<MapData, u64>,
     /// Losses of all cores that were told.
-    told: [u64; 4],
+    told: [u64; 7],
+}
+
+/// The counters that the program reads, in an array of all cores' events.
+struct Counting {
+    counters: Counters,
+    names: Vec<Counter>,
+    /// For each counter its events, by core.
+    events: Vec<MapData>,
+    /// Another tool has them.
+    released: bool,
+    /// What cannot be counted here, to be told with the next samples.
+    untold: Gaps,
+}
+
+impl Counting {
+    /// Opens the counters of a core; says which are refused.
+    fn put(&self, core: u32) -> Vec<String> {
+        if self.released {
+            return Vec::new();
+        }
+        let mut refused = Vec::new();
+        let all = self.names.iter().zip(&self.events).zip(self.counters.open(core, None));
+        for ((counter, events), event) in all {
+            let put =
+                event.and_then(|event| bpf::set_event(events.fd().as_fd(), core, Some(&event)));
+            if let Err(error) = put {
+                let name = &counter.name;
+                refused.push(format!("counter `{name}` is not read on core {core}: {error}"));
+            }
+        }
+        refused
+    }
+
+    /// Closes them.
+    fn clear(&self, core: u32) {
+        for events in self.events.iter().take(self.names.len()) {
+            // Those that were never there neither are now.
+            let _ = bpf::set_event(events.fd().as_fd(), core, None);
+        }
+    }
+
+    fn note(untold: &mut Gaps, refused: Vec<String>) {
+        for detail in refused {
+            untold.note(gap(GapKind::Missing, detail));
+        }
+    }
 }
 
 /// An open event that the program is attached to.
 #[derive(Debug)]
-struct Event(File);
+struct Event {
+    clock: File,
+    /// Counters of the core that could not be opened.
+    refused: Vec<String>,
+}
 
 impl AsRef<File> for Event {
     fn as_ref(&self) -> &File {
-        &self.0
+        &self.clock
     }
 }
 
-fn open_event(program: BorrowedFd<'_>, core: u32, period: u64) -> Result<Event, OpenError> {
+fn open_event(
+    program: BorrowedFd<'_>,
+    counting: &Counting,
+    core: u32,
+    period: u64,
+) -> Result<Event, OpenError> {
     let explain = |error| of_events(&Root::machine(), WHAT, 0, error);
     let event = clock::open_silent(core, period).map_err(explain)?;
     clock::attach(&event, program).map_err(explain)?;
+    let refused = counting.put(core);
     perf::start(&event).map_err(explain)?;
-    Ok(Event(event))
+    Ok(Event { clock: event, refused })
 }
 
 impl Counted {
@@ -87,6 +158,14 @@ impl Counted {
         let online = crate::cpus::online(&root).len().max(1) as u64;
         let samples = (ROOM / options.period.0.max(1)).saturating_mul(online);
         let entries = samples.next_power_of_two().clamp(ENTRIES.0, ENTRIES.1) as u32;
+        let mut untold = Gaps::default();
+        let counters = Counters::find(&root, &options.counters, Kinds::All, &mut untold);
+        let count = counters.len() as u32;
+        let longest = options.period.0.saturating_mul(MOST_PERIODS);
+        let rates = (samples / 4).next_power_of_two().clamp(RATES.0, RATES.1) as u32;
+        let rates = if count == 0 { 1 } else { rates };
+        let possible = crate::cpus::list(&root, "sys/devices/system/cpu/possible");
+        let cores = possible.as_ref().and_then(|all| all.iter().last()).unwrap_or(MOST_CORES) + 1;
         let mut object = {
             let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
             let small = btf::reduce(&all)
@@ -96,6 +175,12 @@ impl Counted {
             let mut loader = EbpfLoader::new();
             loader.btf(Some(&btf));
             loader.map_max_entries("counts_0", entries).map_max_entries("counts_1", entries);
+            loader.map_max_entries("rates_0", rates).map_max_entries("rates_1", rates);
+            for name in EVENTS {
+                loader.map_max_entries(name, cores as u32);
+            }
+            loader.override_global("counters", &count, true);
+            loader.override_global("longest", &longest, true);
             loader.load(OBJECT).map_err(explain)?
         };
         let mut map = |name: &str| {
@@ -107,11 +192,21 @@ impl Counted {
         let counts =
             [data(map("counts_0")?).map_err(wrong)?, data(map("counts_1")?).map_err(wrong)?];
         let mut current = ArrayOfMaps::try_from(map("current")?).map_err(wrong)?;
+        let rates = [data(map("rates_0")?).map_err(wrong)?, data(map("rates_1")?).map_err(wrong)?];
+        let mut current_rates = ArrayOfMaps::try_from(map("current_rates")?).map_err(wrong)?;
+        let mut events = Vec::with_capacity(EVENTS.len());
+        for name in EVENTS {
+            match map(name)? {
+                Map::PerfEventArray(data) => events.push(data),
+                _ => return Err(wrong(MapError::InvalidMapType { map_type: 0 })),
+            }
+        }
         let names = HashMap::try_from(map("names")?).map_err(wrong)?;
         let phases = HashMap::try_from(map("phases")?).map_err(wrong)?;
         let threads = HashMap::try_from(map("threads")?).map_err(wrong)?;
         let losses = PerCpuArray::try_from(map("losses")?).map_err(wrong)?;
         current.set(0, &counts[0], 0).map_err(wrong)?;
+        current_rates.set(0, &rates[0], 0).map_err(wrong)?;
         let loaded = |error: ProgramError| explain(EbpfError::ProgramError(error));
         let program: &mut PerfEvent = object
             .program_mut("sample")
@@ -120,19 +215,26 @@ impl Counted {
             .map_err(loaded)?;
         program.load().map_err(loaded)?;
         let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(loaded)?;
-        let clocks =
-            Clocks::open(&root, options, |core, period| open_event(program.as_fd(), core, period))?;
+        let counting =
+            Counting { names: counters.names(), counters, events, released: false, untold };
+        let clocks = Clocks::open(&root, options, |core, period| {
+            open_event(program.as_fd(), &counting, core, period)
+        })?;
         Ok(Self {
             clocks,
             program,
             current,
             counts,
+            current_rates,
+            rates,
             active: 0,
+            rated: Vec::new(),
+            counting,
             names,
             phases,
             threads,
             losses,
-            told: [0; 4],
+            told: [0; 7],
         })
     }
 
@@ -142,13 +244,38 @@ impl Counted {
         Ok(values.iter().copied().collect())
     }
 
+    /// How many were lost in one way since the last time.
+    fn lost(&mut self, what: u32) -> io::Result<u64> {
+        let sum = self.of_cores(what)?.iter().sum::<u64>();
+        let told = &mut self.told[what as usize];
+        let new = sum.saturating_sub(*told);
+        *told = sum;
+        Ok(new)
+    }
+
+    /// Takes the rates out of the map that is not counted in any more.
+    fn take_rates(&mut self, old: usize, gaps: &mut Gaps) -> io::Result<()> {
+        let counters = self.counting.names.len();
+        if counters == 0 {
+            return Ok(());
+        }
+        let mut phases = Phases::new();
+        let (rated, known) = (&mut self.rated, &self.phases);
+        bpf::take_all::<KEY, SUMS>(self.rates[old].fd().as_fd(), |key, sums| {
+            if let Some(sums) = layout::sums(sums, counters) {
+                rated.push(Rated { hit: hit_of(key, 0, known, &mut phases), sums });
+            }
+        })?;
+        rates::bring_together(rated);
+        let (reset, uncounted) = (self.lost(layout::RESET)?, self.lost(layout::UNCOUNTED)?);
+        rates::note(gaps, reset, uncounted, self.lost(layout::NO_RATE)?);
+        Ok(())
+    }
+
     /// Says what was lost since the last time.
     fn tell(&mut self, gaps: &mut Gaps) -> io::Result<()> {
         for what in [layout::FULL, layout::NO_MAPPING, layout::NO_PHASE] {
-            let sum = self.of_cores(what)?.iter().sum::<u64>();
-            let told = &mut self.told[what as usize];
-            let new = sum.saturating_sub(*told);
-            *told = sum;
+            let new = self.lost(what)?;
             let (kind, sentence) = match what {
                 layout::FULL => (
                     GapKind::MemoryBound,
@@ -180,32 +307,58 @@ impl SystemSampler for Counted {
 
     fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()> {
         let old = self.active;
+        if !self.counting.names.is_empty() {
+            // Before the counts: the kernel waits for both at once.
+            self.current_rates.set(0, &self.rates[1 - old], 0).map_err(plain)?;
+        }
         self.current.set(0, &self.counts[1 - old], 0).map_err(plain)?;
         self.active = 1 - old;
         let first = hits.len();
-        // Phases of one drain are asked for once.
-        let mut phases = std::collections::HashMap::<u64, Option<Arc<[u8]>>>::new();
+        let mut phases = Phases::new();
         let known = &self.phases;
-        bpf::take_all::<KEY>(self.counts[old].fd().as_fd(), |key, count| {
-            let (mut hit, phase) = layout::hit(key, count);
-            if phase != 0 {
-                let look_up =
-                    || known.get(&phase.to_ne_bytes(), 0).ok().and_then(|b| layout::text(&b));
-                hit.phase.clone_from(phases.entry(phase).or_insert_with(look_up));
-            }
-            hits.push(hit);
+        bpf::take_all::<KEY, 8>(self.counts[old].fd().as_fd(), |key, count| {
+            hits.push(hit_of(key, u64::from_ne_bytes(*count), known, &mut phases));
         })?;
         hit::bring_together(hits, first);
+        self.take_rates(old, gaps)?;
+        gaps.merge(std::mem::take(&mut self.counting.untold));
         self.tell(gaps)?;
         let taken = self.of_cores(layout::SAMPLES)?;
         let taken = |core: u32| taken.get(core as usize).copied().unwrap_or(0);
-        let program = self.program.as_fd();
-        self.clocks.follow(gaps, taken, |core, period| open_event(program, core, period));
+        let (program, counting) = (self.program.as_fd(), &self.counting);
+        self.clocks.follow(gaps, taken, |core, period| open_event(program, counting, core, period));
+        for clock in &mut self.clocks.all {
+            Counting::note(gaps, std::mem::take(&mut clock.event.refused));
+        }
         let now = clocks::now();
         let clocks = self.clocks.all.iter_mut();
         let absent = clocks.map(|clock| clock.steer(now, taken(clock.core))).sum();
         clocks::note_absent(gaps, absent);
         Ok(())
+    }
+
+    fn counters(&self) -> &[Counter] {
+        &self.counting.names
+    }
+
+    fn rated(&mut self, rated: &mut Vec<Rated>) -> io::Result<()> {
+        rated.append(&mut self.rated);
+        Ok(())
+    }
+
+    fn release_counters(&mut self) {
+        self.counting.released = true;
+        for clock in &self.clocks.all {
+            self.counting.clear(clock.core);
+        }
+    }
+
+    fn resume_counters(&mut self) {
+        self.counting.released = false;
+        for clock in &self.clocks.all {
+            let refused = self.counting.put(clock.core);
+            Counting::note(&mut self.counting.untold, refused);
+        }
     }
 
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
@@ -234,6 +387,18 @@ impl SystemSampler for Counted {
         let name = layout::name(&name);
         (!name.is_empty()).then(|| std::ffi::OsStr::from_bytes(name).into())
     }
+}
+
+/// Phases of one drain, each asked for once.
+type Phases = std::collections::HashMap<u64, Option<Arc<[u8]>>>;
+
+fn hit_of(key: &[u8; KEY], count: u64, known: &Hash<8, TEXT>, phases: &mut Phases) -> Hit {
+    let (mut hit, phase) = layout::hit(key, count);
+    if phase != 0 {
+        let look_up = || known.get(&phase.to_ne_bytes(), 0).ok().and_then(|b| layout::text(&b));
+        hit.phase.clone_from(phases.entry(phase).or_insert_with(look_up));
+    }
+    hit
 }
 
 /// What is in a hash map of any keys.

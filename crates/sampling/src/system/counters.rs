@@ -1,0 +1,156 @@
+//! The counters that stand beside the clock of each core.
+//!
+//! Owns what their names mean for a core, and opening them: free running, never set back, and not pinned, so that the kernel lets them take
+//! turns with those of others. It refuses counters that are of a whole package, as no core could say whose they are.
+
+use std::fs::File;
+use std::io;
+
+use talea_model::shares::Counter;
+use talea_model::{GapKind, Gaps};
+use talea_topology::CpuSet;
+
+use super::rates::MOST_COUNTERS;
+use crate::perf::meaning::{self, Threads};
+use crate::perf::names;
+use crate::root::Root;
+use crate::source::gap;
+use crate::sys::clock;
+use crate::sys::perf::{self, Attributes, Whose};
+
+/// Where a PMU is: how fast, and how much goes to memory. Software events tell of the rest.
+const HARDWARE: [&str; 3] = ["cycles", "instructions", "LLC-load-misses"];
+const SOFTWARE: [&str; 3] = ["page-faults", "context-switches", "cpu-migrations"];
+
+/// Names of the counters that say something on this machine, for [`Options::counters`](super::Options::counters): of the kernel in any case; of hardware if the
+/// machine shows any to this process.
+pub fn default_counters() -> Vec<String> {
+    let root = Root::machine();
+    let hardware = HARDWARE.iter().filter(|name| find(&root, name).is_ok());
+    hardware.chain(&SOFTWARE).map(|&name| name.to_owned()).collect()
+}
+
+/// Which counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kinds {
+    /// Any.
+    All,
+    /// Those that always run.
+    Software,
+}
+
+/// A counter and what it is on which cores.
+#[derive(Clone, Debug)]
+struct Wanted {
+    counter: Counter,
+    instances: Vec<(Attributes, CpuSet)>,
+}
+
+/// What is counted on each core.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counters {
+    wanted: Vec<Wanted>,
+}
+
+fn find(root: &Root, name: &str) -> Result<Wanted, String> {
+    let refused = |what: &str| Err(format!("counter `{name}` {what}"));
+    let Some(event) = meaning::event(root, name) else {
+        return refused("is not known: `talea doctor` and `perf list` show names");
+    };
+    let event = event?;
+    if event.shared || (event.scale - 1.0).abs() > f64::EPSILON {
+        return refused("is of a whole package or another device, expected one of a core");
+    }
+    let tried = meaning::probe(root, name, &event, &Threads::All)?;
+    let mut instances = event.instances;
+    for (attributes, _) in &mut instances {
+        tried.apply(attributes);
+    }
+    let unit = if event.unit.is_empty() { "1".to_owned() } else { event.unit };
+    Ok(Wanted { counter: Counter { name: name.to_owned(), unit }, instances })
+}
+
+impl Counters {
+    /// Those of these names that can be counted here; what cannot is a gap.
+    pub(super) fn find(root: &Root, names: &[String], kinds: Kinds, gaps: &mut Gaps) -> Self {
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut note = |detail: String| gaps.note(gap(GapKind::Unsupported, detail));
+        for name in names {
+            if wanted.iter().any(|known| known.counter.name == *name) {
+                continue;
+            }
+            if wanted.len() == MOST_COUNTERS {
+                note(format!("counter `{name}` is left out: {MOST_COUNTERS} are read at samples"));
+                continue;
+            }
+            match find(root, name) {
+                Ok(found) if kinds == Kinds::Software && !found.is_software() => note(format!(
+                    "counter `{name}` is read at samples with BPF only: in the group of a core's clock it would stop that when others \
+                     use the hardware"
+                )),
+                Ok(found) => wanted.push(found),
+                Err(detail) => note(detail),
+            }
+        }
+        Self { wanted }
+    }
+
+    /// How many.
+    pub(super) fn len(&self) -> usize {
+        self.wanted.len()
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> Vec<Counter> {
+        self.wanted.iter().map(|wanted| wanted.counter.clone()).collect()
+    }
+
+    /// Opens those that a core has, in their order: in the group of `leader` if there is one, else each by itself and running.
+    pub(super) fn open(&self, core: u32, leader: Option<&File>) -> Vec<io::Result<File>> {
+        let whose = Whose { thread: None, pu: Some(core) };
+        let open = |wanted: &Wanted| {
+            let instance = wanted.instances.iter().find(|(_, pus)| pus.contains(core as usize));
+            let Some((attributes, _)) = instance else {
+                return Err(io::Error::from(io::ErrorKind::NotFound));
+            };
+            if let Some(leader) = leader {
+                return clock::open_beside(leader, attributes, whose);
+            }
+            let event = perf::open(attributes, whose, None)?;
+            perf::start(&event)?;
+            Ok(event)
+        };
+        self.wanted.iter().map(open).collect()
+    }
+}
+
+impl Wanted {
+    fn is_software(&self) -> bool {
+        self.instances.iter().all(|(attributes, _)| names::is_software(attributes.kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_cannot_be_counted_are_said() {
+        let names: Vec<String> =
+            ["page-faults", "nonsense", "page-faults", "imc:read_bytes"].map(str::to_owned).into();
+        let mut gaps = Gaps::default();
+        let counters = Counters::find(&Root::machine(), &names, Kinds::All, &mut gaps);
+        let texts: Vec<&str> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
+        assert!(texts.iter().any(|text| text.starts_with("counter `nonsense` is not known")));
+        if counters.len() == 0 {
+            println!("skipped: {texts:?}");
+            return;
+        }
+        assert_eq!(
+            counters.names(),
+            [Counter { name: "page-faults".to_owned(), unit: "1".to_owned() }]
+        );
+        assert_eq!(texts.len(), 2, "{texts:?}");
+        assert!(default_counters().contains(&"page-faults".to_owned()));
+    }
+}
