@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, O
 
 use crate::layout::{self, header};
 use crate::lock::Lock;
-use crate::meter::Budget;
+use crate::meter::{BRIDGED_PAIR_NS, Budget, PAIR_NS};
 use crate::site::Site;
 use crate::table::Table;
 use crate::thread::Thread;
@@ -22,6 +22,8 @@ pub(crate) struct Marker {
     pub(crate) id: u32,
     /// Number of the first phase of this name.
     pub(crate) group: u32,
+    /// Nanoseconds that an entry with its leave is charged with.
+    pub(crate) charge: u64,
     /// It is within its budget.
     pub(crate) on: AtomicBool,
     /// The first of this name; none if this is it.
@@ -42,10 +44,16 @@ unsafe impl Sync for Marker {}
 unsafe impl Send for Marker {}
 
 impl Marker {
-    const fn new(record: *const u8, id: u32, leader: Option<&'static Marker>) -> Marker {
+    const fn new(
+        record: *const u8,
+        id: u32,
+        leader: Option<&'static Marker>,
+        charge: u64,
+    ) -> Marker {
         Marker {
             record,
             id,
+            charge,
             group: match leader {
                 Some(leader) => leader.group,
                 None => id,
@@ -71,7 +79,7 @@ impl Marker {
 }
 
 /// No phase.
-pub(crate) static NONE: Marker = Marker::new(ptr::null(), 0, None);
+pub(crate) static NONE: Marker = Marker::new(ptr::null(), 0, None, PAIR_NS);
 
 /// What one phase was registered with.
 pub(crate) struct Entry {
@@ -155,6 +163,11 @@ fn begin(registry: &mut Registry) -> bool {
     true
 }
 
+/// Whether anything is marked in this process.
+pub(crate) fn is_on() -> bool {
+    begin(&mut REGISTRY.hold())
+}
+
 /// Registers a site: its flag from now on, 1 for on, -1 for off.
 pub(crate) fn register(site: &Site) -> i8 {
     if !site.is_known() {
@@ -202,13 +215,16 @@ fn find(registry: &mut Registry, site: &Site) -> Option<&'static Marker> {
         |entry: &&Entry| entry.name == name && entry.line == site.line() && entry.file == file;
     let known = registry.entries.iter().find(same).map(|entry| entry.marker);
     let used = registry.entries.len();
+    let charge = if site.is_bridged() { BRIDGED_PAIR_NS } else { PAIR_NS };
     let marker = match (known, leader) {
         (Some(marker), _) => marker,
         // The last place is for all that find none.
         (None, Some(leader)) if used + 1 >= layout::PHASES => leader,
         (None, None) if used >= layout::PHASES => registry.entries.last()?.marker,
-        (None, None) if used + 1 >= layout::PHASES => add(registry, None, "(other)", "", 0)?,
-        (None, leader) => add(registry, leader, &name, &file, site.line())?,
+        (None, None) if used + 1 >= layout::PHASES => {
+            add(registry, None, "(other)", ("", 0), PAIR_NS)?
+        }
+        (None, leader) => add(registry, leader, &name, (&file, site.line()), charge)?,
     };
     // Once, however many sites it has.
     if !site.ends() && !marker.counted.swap(true, Ordering::Relaxed) {
@@ -231,12 +247,13 @@ fn add(
     registry: &mut Registry,
     leader: Option<&'static Marker>,
     name: &str,
-    file: &str,
-    line: u32,
+    (file, line): (&str, u32),
+    charge: u64,
 ) -> Option<&'static Marker> {
     let id = registry.entries.len() as u32 + 1;
     let record: &'static [u8] = aligned(&context::record(name));
-    let marker: &'static Marker = Box::leak(Box::new(Marker::new(record.as_ptr(), id, leader)));
+    let marker: &'static Marker =
+        Box::leak(Box::new(Marker::new(record.as_ptr(), id, leader, charge)));
     table()?.add_phase(id, marker.group, line, name, file);
     let entry = Entry { marker, name: name.to_owned(), file: file.to_owned(), line };
     registry.entries.push(entry);

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Nanoseconds that an enter and its leave are charged with: what they take (about 3), and what they cost the code around them.
 pub const PAIR_NS: u64 = 5;
+/// As `PAIR_NS`, for ranges of other tools, whose names are looked up each time.
+pub const BRIDGED_PAIR_NS: u64 = 50;
 /// Shortest time in nanoseconds that is judged, so that a burst does not count for more than it costs.
 pub const WINDOW_NS: u64 = 10_000_000;
 /// Nanoseconds between looks that are aimed at.
@@ -62,6 +64,14 @@ impl Budget {
         let percent: f64 = text.strip_suffix('%').unwrap_or(text).trim().parse().ok()?;
         (percent > 0.0 && percent <= 100.0)
             .then(|| Budget { millionths: Some((percent * 1e4).ceil() as u64) })
+    }
+}
+
+impl Budget {
+    /// The same share, for entries that cost so many nanoseconds instead of `PAIR_NS`.
+    pub(crate) fn at(self, charge: u64) -> Budget {
+        let scaled = |share: u64| (share.saturating_mul(PAIR_NS) / charge.max(1)).max(1);
+        Budget { millionths: self.millionths.map(scaled) }
     }
 }
 
