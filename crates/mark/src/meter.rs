@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Nanoseconds that an enter and its leave are charged with: what they take (about 3), and what they cost the code around them.
 pub const PAIR_NS: u64 = 5;
 /// As `PAIR_NS`, for ranges of other tools, whose names are looked up each time.
-pub const BRIDGED_PAIR_NS: u64 = 50;
+pub const BRIDGED_PAIR_NS: u64 = 40;
 /// Shortest time in nanoseconds that is judged, so that a burst does not count for more than it costs.
 pub const WINDOW_NS: u64 = 10_000_000;
 /// Nanoseconds between looks that are aimed at.
