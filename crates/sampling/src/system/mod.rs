@@ -9,6 +9,8 @@
 #[cfg(target_arch = "x86_64")]
 mod bpf;
 mod clocks;
+#[doc(hidden)]
+pub mod damaged;
 mod error;
 mod hit;
 mod mappings;
