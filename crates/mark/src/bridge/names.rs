@@ -91,7 +91,7 @@ pub(super) fn owner() -> *const c_void {
 }
 
 /// Texts with what is kept for each, by number from 1.
-pub(super) struct Interned<T: 'static, const MOST: usize> {
+pub(super) struct Interned<T: Send + Sync + 'static, const MOST: usize> {
     /// Numbers; twice as many as there can be entries, so that a search ends soon.
     places: [[AtomicUsize; MOST]; 2],
     entries: [AtomicPtr<Kept<T>>; MOST],
@@ -105,7 +105,7 @@ struct Kept<T> {
     value: T,
 }
 
-impl<T, const MOST: usize> Interned<T, MOST> {
+impl<T: Send + Sync, const MOST: usize> Interned<T, MOST> {
     pub(super) const fn new() -> Self {
         Interned {
             places: [const { [const { AtomicUsize::new(0) }; MOST] }; 2],
