@@ -92,7 +92,7 @@ fn bridged(folder: &Path, library: &Path) -> Result<(), String> {
     output(command.args(["-O2", "apps/marked/bridges.c", "-ldl", "-o"]).arg(&client))?;
     heading("What ranges of other tools take");
     println!(
-        "Nanoseconds of a push with its pop, less the empty loop; median (smallest to largest) of {ROUNDS} rounds of 200,000 turns.\n"
+        "Nanoseconds of a push with its pop, less the empty loop; median (smallest to largest) of {ROUNDS} rounds of 20,000 turns.\n"
     );
     println!(
         "| call | library absent | off | name off by its budget | on |\n|---|---|---|---|---|"
