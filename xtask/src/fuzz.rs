@@ -4,6 +4,7 @@
 //! number says everything. Cases run in batches in a process of their own with little memory and a time limit: an
 //! endless loop, an overflow of the stack and a lack of memory are found like a panic.
 
+mod always;
 mod bursts;
 #[path = "../../crates/run/tests/hostile/exercise.rs"]
 mod exercise;
@@ -34,7 +35,7 @@ const PROGRAMS: &str = "apps/bin";
 const OBJECTS: &str = "crates/topology/tests/samples";
 /// Files of metrics.
 const MODELS: &str = "crates/formats/tests/samples";
-const TARGETS: [&str; 17] = [
+const TARGETS: [&str; 23] = [
     "live",
     "structure",
     "container",
@@ -52,6 +53,12 @@ const TARGETS: [&str; 17] = [
     "tables",
     "bursts",
     "samples",
+    "batches",
+    "spool",
+    "phases",
+    "processes",
+    "records",
+    "modules",
 ];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
@@ -115,6 +122,12 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
         "tables" => bursts::tables(),
         "bursts" => bursts::traces(),
         "samples" => sampled::files()?,
+        "batches" => always::batches()?,
+        "spool" => always::spools(&folder)?,
+        "phases" => always::tables(),
+        "processes" => always::texts(),
+        "records" => always::records(),
+        "modules" => always::modules()?,
         _ => seeds(target)?,
     };
     for case in first..first + count {
@@ -235,6 +248,9 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
                 mutate(random, &mut bytes, other);
             }
             sampled::file(&bytes)?;
+        }
+        "batches" | "spool" | "phases" | "processes" | "records" | "modules" => {
+            always::one(target, random, bytes, other, folder)?;
         }
         "symbols" => symbols(random, bytes, other, folder)?,
         _ => return Err(format!("no target `{target}`, expected one of {}", TARGETS.join(", "))),

@@ -5,6 +5,8 @@
 //! answer questions ([`talea_store`]). Memory is bounded everywhere: tables of files and processes, rows of a batch, bytes of the spool.
 
 pub mod budget;
+#[doc(hidden)]
+pub mod damaged;
 pub mod jobs;
 pub mod modules;
 mod node;

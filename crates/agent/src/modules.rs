@@ -5,12 +5,14 @@
 //! resolves them later, by build id and address. Follows elf(5) and proc(5).
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID, PN_XNUM, PT_LOAD};
+use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID, PN_XNUM, PT_LOAD, PT_NOTE};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{Endianness, ReadCache, ReadRef};
+use rustix::fs::OFlags;
 use talea_model::Module;
 use talea_sampling::system::FileId;
 
@@ -18,6 +20,12 @@ use talea_sampling::system::FileId;
 const MOST: usize = 8192;
 /// Longest notes that are read: a build id takes 36 bytes.
 const NOTES: u64 = 1 << 16;
+
+/// Most bytes of all notes of a file that are read, most bytes of a build id, and most segments that are kept: linkers make a dozen, some twenty
+/// bytes and three notes.
+const ALL_NOTES: u64 = 4 * NOTES;
+const BUILD_ID: usize = 64;
+const SEGMENTS: usize = 128;
 
 /// A loaded segment: offset in the file, bytes there, virtual address.
 type Segment = (u64, u64, u64);
@@ -83,7 +91,7 @@ fn mapped_path(process: u32, file: FileId) -> Option<PathBuf> {
 }
 
 /// File and path of a line of `/proc/PID/maps`.
-fn of_line(line: &str) -> Option<(FileId, &str)> {
+pub(crate) fn of_line(line: &str) -> Option<(FileId, &str)> {
     let mut rest = line;
     let mut next = || {
         rest = rest.trim_start_matches(' ');
@@ -104,13 +112,20 @@ fn read(process: u32, path: &Path, file: FileId) -> Option<Known> {
     let inside = path.strip_prefix("/").unwrap_or(path);
     let rooted = Path::new("/proc").join(process.to_string()).join("root").join(inside);
     [rooted.as_path(), path].into_iter().find_map(|place| {
-        let opened = File::open(place).ok()?;
-        let metadata = opened.metadata().ok()?;
-        (metadata.is_file() && FileId::of_metadata(&metadata) == file).then_some(())?;
+        let (opened, metadata) = regular(place)?;
+        (FileId::of_metadata(&metadata) == file).then_some(())?;
         // Only the pieces that are asked for are read: files of hundreds of megabytes are common.
         let (build_id, segments) = headers(&ReadCache::new(opened))?;
         Some(Known { module: Module { path: shown(path), build_id }, segments })
     })
+}
+
+/// Opens a regular file. A process can have put a pipe where its file was, whose opening would wait for a writer.
+pub(crate) fn regular(path: &Path) -> Option<(File, Metadata)> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = File::options().read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
+    let metadata = opened.metadata().ok()?;
+    metadata.is_file().then_some((opened, metadata))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -120,24 +135,29 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Build id in hexadecimal, and segments, of an ELF file; neither sections nor symbols are looked at.
-fn headers<'a>(file: impl ReadRef<'a>) -> Option<(String, Vec<Segment>)> {
+pub(crate) fn headers<'a>(file: impl ReadRef<'a>) -> Option<(String, Vec<Segment>)> {
     let header = FileHeader64::<Endianness>::parse(file).ok()?;
     let endian = header.endian().ok()?;
     // More segments than fit the field are counted in a section: nobody has them, but damaged files.
     (header.e_phnum(endian) < PN_XNUM).then_some(())?;
     let mut segments = Vec::new();
     let mut build_id = String::new();
+    let mut left = ALL_NOTES;
     for segment in header.program_headers(endian, file).ok()? {
         let (offset, size) = segment.file_range(endian);
-        if segment.p_type(endian) == PT_LOAD {
+        if segment.p_type(endian) == PT_LOAD && segments.len() < SEGMENTS {
             segments.push((offset, size, segment.p_vaddr(endian)));
         }
-        if size > NOTES || !build_id.is_empty() {
+        // Notes may lie over each other, so that many of them are more than the file.
+        let is_note = segment.p_type(endian) == PT_NOTE;
+        if !is_note || size > NOTES.min(left) || !build_id.is_empty() {
             continue;
         }
+        left -= size;
         let Ok(Some(mut notes)) = segment.notes(endian, file) else { continue };
         while let Ok(Some(note)) = notes.next() {
-            if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
+            let is_id = note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID;
+            if is_id && note.desc().len() <= BUILD_ID {
                 build_id = hexadecimal(note.desc());
             }
         }
@@ -200,9 +220,39 @@ mod tests {
                 *place = byte;
             }
             if let Some((id, segments)) = headers(&bytes[..]) {
-                proptest::prop_assert!(id.len() <= 2 << 16 && segments.len() < 65_535);
+                proptest::prop_assert!(id.len() <= 2 * BUILD_ID && segments.len() <= SEGMENTS);
             }
         }
+    }
+
+    /// Thousands of segments, all notes of the same 64 KiB, shifted: read one by one, they would be gigabytes.
+    #[test]
+    fn notes_over_each_other_are_bounded() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let number = 4000_u16;
+        let mut bytes = own[..64].to_vec();
+        bytes[32..40].copy_from_slice(&64_u64.to_le_bytes());
+        bytes[56..58].copy_from_slice(&number.to_le_bytes());
+        for at in 0..u64::from(number) {
+            let mut segment = [0; 56];
+            let kind = if at % 2 == 0 { PT_NOTE } else { PT_LOAD };
+            segment[..4].copy_from_slice(&kind.0.to_le_bytes());
+            segment[8..16].copy_from_slice(&(4 * at).to_le_bytes());
+            segment[32..40].copy_from_slice(&(NOTES - 8).to_le_bytes());
+            bytes.extend(segment);
+        }
+        let (id, segments) = headers(&bytes[..]).unwrap();
+        assert_eq!((id.as_str(), segments.len()), ("", SEGMENTS));
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("lib.so");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert!(regular(&pipe).is_none() && regular(folder.path()).is_none());
+        assert!(regular(&std::env::current_exe().unwrap()).is_some());
     }
 
     #[test]

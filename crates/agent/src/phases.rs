@@ -4,6 +4,7 @@
 //! `otel_thread_ctx_v1` (OTEP 4947), whose distance from the thread pointer stands in a word of the process's memory that a relocation
 //! names: `R_X86_64_TPOFF64`, or `R_X86_64_TLSDESC` where the module was loaded at the start. Everything read is the process's own and may be hostile.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,13 @@ use std::path::{Path, PathBuf};
 use object::elf::{R_X86_64_TLSDESC, R_X86_64_TPOFF64};
 use object::read::elf::ElfFile64;
 use object::{
-    Endianness, Object, ObjectSegment, ObjectSymbol, ObjectSymbolTable, ReadCache, RelocationFlags,
-    RelocationTarget,
+    Endianness, Object, ObjectSegment, ObjectSymbol, ObjectSymbolTable, ReadCache, ReadRef,
+    RelocationFlags, RelocationTarget,
 };
 use talea_mark::reader;
 use talea_sampling::system::Tls;
+
+use crate::modules;
 
 /// The thread-local pointer's name.
 const POINTER: &str = "otel_thread_ctx_v1";
@@ -24,6 +27,9 @@ const PHASE: &str = "talea.phase";
 /// Larger files are not searched, and longer contexts not read.
 const LARGEST: u64 = 64 << 20;
 const LONGEST: u32 = 1 << 16;
+/// Files of a process, and thread-local words of a file, that are looked at: a program has hundreds, a file some dozens.
+const FILES: usize = 4096;
+const WORDS: usize = 1024;
 
 /// Where process `process` keeps its phases, if it has any now.
 pub fn of(process: u32) -> Option<Tls> {
@@ -33,12 +39,11 @@ pub fn of(process: u32) -> Option<Tls> {
     let context = reader::context_in(&maps)?;
     let memory = File::open(folder.join("mem")).ok()?;
     let attribute = attribute(&memory, context.start)?;
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
     for (begin, path) in maps.lines().filter_map(first_page) {
-        if seen.contains(&path) {
+        if seen.len() == FILES || !seen.insert(path) {
             continue;
         }
-        seen.push(path);
         let inside = path.strip_prefix('/').unwrap_or(path);
         let Some(word) = pointer(&folder.join("root").join(inside)) else { continue };
         let at = begin.wrapping_add(word.address);
@@ -50,7 +55,7 @@ pub fn of(process: u32) -> Option<Tls> {
 }
 
 /// Address and path of the mapping of a file's first byte.
-fn first_page(line: &str) -> Option<(u64, &str)> {
+pub(crate) fn first_page(line: &str) -> Option<(u64, &str)> {
     let (range, rest) = line.split_once(' ')?;
     let mut words = rest.trim_start().splitn(4, ' ');
     let (_rights, offset, _device) = (words.next()?, words.next()?, words.next()?);
@@ -74,7 +79,7 @@ fn attribute(memory: &File, context: u64) -> Option<u8> {
 
 /// A word of a module that holds the pointer's distance from the thread pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Word {
+pub(crate) struct Word {
     /// Virtual address less that of the file's first byte.
     address: u64,
     /// Bytes before the distance: a descriptor begins with a function.
@@ -83,19 +88,26 @@ struct Word {
 
 /// That word of a module, if it exports the pointer.
 fn pointer(path: &Path) -> Option<Word> {
-    let file = File::open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    (metadata.is_file() && metadata.len() <= LARGEST).then_some(())?;
-    let cache = ReadCache::new(file);
-    let elf = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+    let (file, metadata) = modules::regular(path)?;
+    (metadata.len() <= LARGEST).then_some(())?;
+    pointer_in(&ReadCache::new(file))
+}
+
+/// The same of a file's bytes.
+pub(crate) fn pointer_in<'a>(file: impl ReadRef<'a>) -> Option<Word> {
+    let elf = ElfFile64::<Endianness, _>::parse(file).ok()?;
     let symbols = elf.dynamic_symbol_table()?;
     let first = elf.segments().find(|segment| segment.file_range().0 == 0)?.address();
-    elf.dynamic_relocations()?.find_map(|(address, relocation)| {
+    let words = elf.dynamic_relocations()?.filter_map(|(address, relocation)| {
         let skipped = match relocation.flags() {
             RelocationFlags::Elf { r_type: R_X86_64_TPOFF64 } => 0,
             RelocationFlags::Elf { r_type: R_X86_64_TLSDESC } => 8,
             _ => return None,
         };
+        Some((address, relocation, skipped))
+    });
+    // Each name that is looked at may be long, and a damaged file may have millions.
+    words.take(WORDS).find_map(|(address, relocation, skipped)| {
         let RelocationTarget::Symbol(index) = relocation.target() else { return None };
         let symbol = symbols.symbol_by_index(index).ok()?;
         let address = address.wrapping_sub(first);

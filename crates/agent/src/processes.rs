@@ -107,7 +107,7 @@ impl Processes {
 }
 
 /// Field 22 of `/proc/PID/stat`. The name in parentheses may hold anything.
-fn started(stat: &[u8]) -> Option<u64> {
+pub(crate) fn started(stat: &[u8]) -> Option<u64> {
     let end = stat.iter().rposition(|&byte| byte == b')')?;
     let fields = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
     fields.split_whitespace().nth(19)?.parse().ok()

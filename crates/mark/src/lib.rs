@@ -15,6 +15,7 @@
 //! Unsafe code: the C interface, thread-local words in assembler, shared memory. `layout`, `meter` and `reader` have none.
 
 mod attributes;
+mod bridge;
 #[doc(hidden)]
 pub mod c_api;
 mod context;
@@ -37,7 +38,7 @@ use std::sync::atomic::{AtomicI8, Ordering};
 
 pub use context::{KEY, KEY_INDEX, SCHEMA};
 use markers::Marker;
-pub use meter::{Budget, PAIR_NS, RECORDED_PAIR_NS, WINDOW_NS};
+pub use meter::{BRIDGED_PAIR_NS, Budget, PAIR_NS, RECORDED_PAIR_NS, WINDOW_NS};
 #[doc(hidden)]
 pub use site::Site;
 pub use thread::DEPTH;

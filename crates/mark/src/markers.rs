@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, O
 
 use crate::layout::{self, header};
 use crate::lock::Lock;
-use crate::meter::Budget;
+use crate::meter::{BRIDGED_PAIR_NS, Budget, PAIR_NS, RECORDED_PAIR_NS};
 use crate::site::Site;
 use crate::table::Table;
 use crate::thread::Thread;
@@ -24,6 +24,8 @@ pub(crate) struct Marker {
     pub(crate) group: u32,
     /// Its number where phases are recorded; 0 where they are not.
     pub(crate) recorded: u32,
+    /// Nanoseconds that an entry with its leave is charged with.
+    pub(crate) charge: u64,
     /// It is within its budget.
     pub(crate) on: AtomicBool,
     /// The first of this name; none if this is it.
@@ -49,11 +51,13 @@ impl Marker {
         id: u32,
         recorded: u32,
         leader: Option<&'static Marker>,
+        charge: u64,
     ) -> Marker {
         Marker {
             record,
             recorded,
             id,
+            charge,
             group: match leader {
                 Some(leader) => leader.group,
                 None => id,
@@ -79,7 +83,7 @@ impl Marker {
 }
 
 /// No phase.
-pub(crate) static NONE: Marker = Marker::new(ptr::null(), 0, 0, None);
+pub(crate) static NONE: Marker = Marker::new(ptr::null(), 0, 0, None, PAIR_NS);
 
 /// What one phase was registered with.
 pub(crate) struct Entry {
@@ -129,8 +133,7 @@ static BUDGET: AtomicU64 = AtomicU64::new(10_000);
 
 pub(crate) fn budget() -> Budget {
     let millionths = BUDGET.load(Ordering::Relaxed);
-    let budget = Budget { millionths: (millionths != u64::MAX).then_some(millionths) };
-    recorder::current().map_or(budget, |_| budget.of_recorded())
+    Budget { millionths: (millionths != u64::MAX).then_some(millionths) }
 }
 
 /// Nothing is marked any more, in this process and from now on.
@@ -163,6 +166,11 @@ fn begin(registry: &mut Registry) -> bool {
     recorder::look();
     MODE.store(ON, Ordering::Release);
     true
+}
+
+/// Whether anything is marked in this process.
+pub(crate) fn is_on() -> bool {
+    begin(&mut REGISTRY.hold())
 }
 
 /// Registers a site: its flag from now on, 1 for on, -1 for off.
@@ -212,13 +220,16 @@ fn find(registry: &mut Registry, site: &Site) -> Option<&'static Marker> {
         |entry: &&Entry| entry.name == name && entry.line == site.line() && entry.file == file;
     let known = registry.entries.iter().find(same).map(|entry| entry.marker);
     let used = registry.entries.len();
+    let charge = if site.is_bridged() { BRIDGED_PAIR_NS } else { PAIR_NS };
     let marker = match (known, leader) {
         (Some(marker), _) => marker,
         // The last place is for all that find none.
         (None, Some(leader)) if used + 1 >= layout::PHASES => leader,
         (None, None) if used >= layout::PHASES => registry.entries.last()?.marker,
-        (None, None) if used + 1 >= layout::PHASES => add(registry, None, "(other)", "", 0)?,
-        (None, leader) => add(registry, leader, &name, &file, site.line())?,
+        (None, None) if used + 1 >= layout::PHASES => {
+            add(registry, None, "(other)", ("", 0), PAIR_NS)?
+        }
+        (None, leader) => add(registry, leader, &name, (&file, site.line()), charge)?,
     };
     // Once, however many sites it has.
     if !site.ends() && !marker.counted.swap(true, Ordering::Relaxed) {
@@ -241,8 +252,8 @@ fn add(
     registry: &mut Registry,
     leader: Option<&'static Marker>,
     name: &str,
-    file: &str,
-    line: u32,
+    (file, line): (&str, u32),
+    charge: u64,
 ) -> Option<&'static Marker> {
     let id = registry.entries.len() as u32 + 1;
     let record: &'static [u8] = aligned(&context::record(name));
@@ -250,7 +261,9 @@ fn add(
         Some(leader) => leader.recorded,
         None => recorder::current().map_or(0, |recorder| recorder.number(name)),
     };
-    let marker = Marker::new(record.as_ptr(), id, recorded, leader);
+    // Recording looks at the clock, whatever else an entry costs.
+    let charge = if recorded == 0 { charge } else { charge + RECORDED_PAIR_NS - PAIR_NS };
+    let marker = Marker::new(record.as_ptr(), id, recorded, leader, charge);
     let marker: &'static Marker = Box::leak(Box::new(marker));
     table()?.add_phase(id, marker.group, line, name, file);
     let entry = Entry { marker, name: name.to_owned(), file: file.to_owned(), line };

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub const PAIR_NS: u64 = 5;
 /// The same where phases are recorded, which looks at the clock.
 pub const RECORDED_PAIR_NS: u64 = 50;
+/// As `PAIR_NS`, for ranges of other tools, whose names are looked up each time.
+pub const BRIDGED_PAIR_NS: u64 = 40;
 /// Shortest time in nanoseconds that is judged, so that a burst does not count for more than it costs.
 pub const WINDOW_NS: u64 = 10_000_000;
 /// Nanoseconds between looks that are aimed at.
@@ -68,10 +70,10 @@ impl Budget {
 }
 
 impl Budget {
-    /// What is left of it where each entry is recorded, too.
-    pub(crate) fn of_recorded(self) -> Budget {
-        let less = |share: u64| (share * PAIR_NS / RECORDED_PAIR_NS).max(1);
-        Budget { millionths: self.millionths.map(less) }
+    /// The same share, for entries that cost so many nanoseconds instead of `PAIR_NS`.
+    pub(crate) fn at(self, charge: u64) -> Budget {
+        let scaled = |share: u64| (share.saturating_mul(PAIR_NS) / charge.max(1)).max(1);
+        Budget { millionths: self.millionths.map(scaled) }
     }
 }
 

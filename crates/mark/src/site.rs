@@ -30,6 +30,8 @@ unsafe impl Sync for Site {}
 
 /// The site ends a phase by its name only.
 const KIND_END: u8 = 1;
+/// The name came at run time, by the interface of another tool.
+const KIND_BRIDGED: u8 = 2;
 /// Version of `Site`.
 const SITE_VERSION: u8 = 1;
 
@@ -58,6 +60,15 @@ impl Site {
             version: SITE_VERSION,
             reserved: 0,
         }
+    }
+
+    /// As `new`, for a name that came at run time.
+    pub(crate) const fn bridged(
+        name: &'static str,
+        file: &'static str,
+        flag: &'static AtomicI8,
+    ) -> Site {
+        Site { kind: KIND_BRIDGED, ..Site::new(name, file, 0, flag) }
     }
 
     /// Its phase; None if marking is off.
@@ -91,6 +102,11 @@ impl Site {
     /// It ends a phase by its name only.
     pub(crate) fn ends(&self) -> bool {
         self.kind == KIND_END
+    }
+
+    /// Its name came at run time.
+    pub(crate) fn is_bridged(&self) -> bool {
+        self.kind == KIND_BRIDGED
     }
 
     pub(crate) fn set_marker(&self, marker: Option<&'static Marker>) {

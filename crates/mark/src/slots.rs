@@ -6,7 +6,7 @@
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::layout;
+use crate::layout::{self, header};
 use crate::markers::{self, NONE, REGISTRY, Registry};
 use crate::table::Table;
 use crate::thread::{DEPTH, LOST, Thread};
@@ -31,9 +31,29 @@ pub(crate) fn attach(registry: &mut Registry) -> Option<*mut Thread> {
         (*thread).index = index;
         &*thread
     };
+    state.ranges.clear();
     state.settle(table, registry.published);
     process::at_end_of_thread(thread.cast());
     Some(thread)
+}
+
+/// The calling thread's state, if it has one.
+pub(crate) fn known() -> Option<&'static Thread> {
+    let state = tls::state();
+    // SAFETY: the state of this thread, which is never unmapped.
+    (state > LOST).then(|| unsafe { &*(state as *const Thread) })
+}
+
+/// The calling thread's state, which it gets if it has none yet; None if there is none left.
+pub(crate) fn own() -> Option<&'static Thread> {
+    if tls::state() == 0 {
+        let attached = attach(&mut REGISTRY.hold());
+        if attached.is_none() {
+            thread::count(header::UNSLOTTED, 1);
+        }
+        tls::set_state(attached.map_or(LOST, |thread| thread as usize));
+    }
+    known()
 }
 
 impl Thread {

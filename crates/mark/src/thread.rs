@@ -7,6 +7,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use crate::bridge::Stack;
 use crate::layout::{self, header};
 use crate::markers::{self, Marker, REGISTRY};
 use crate::meter::{Meter, Verdict};
@@ -44,6 +45,8 @@ pub(crate) struct Thread {
     pub(crate) unread: AtomicPtr<u8>,
     /// Innermost last; the first is no phase.
     pub(crate) stack: [AtomicPtr<Marker>; DEPTH + 1],
+    /// Ranges that are open for other tools.
+    pub(crate) ranges: Stack,
     /// By number of the phase.
     pub(crate) meters: [Meter; layout::PHASES + 1],
 }
@@ -218,7 +221,7 @@ impl Thread {
     }
 }
 
-fn count(offset: usize, more: u64) {
+pub(crate) fn count(offset: usize, more: u64) {
     if let Some(table) = markers::table() {
         table.long(offset).fetch_add(more, Relaxed);
     }
@@ -227,7 +230,7 @@ fn count(offset: usize, more: u64) {
 /// Now and then on the way into a phase: brings what was counted to the table, and switches the phase off if it costs too much. Other
 /// threads learn that it is off when they look themselves, after some thousand entries at most.
 fn look(meter: &Meter, marker: &Marker) {
-    let verdict = meter.look(now(), markers::budget());
+    let verdict = meter.look(now(), markers::budget().at(marker.charge));
     if let Some(table) = markers::table() {
         table.entries(marker.id).fetch_add(meter.take(), Relaxed);
     }

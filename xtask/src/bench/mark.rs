@@ -1,4 +1,5 @@
-//! What markers cost: nanoseconds of a marker that is absent, off and on, in C and in Rust, and what a vectorised loop loses.
+//! What markers cost: nanoseconds of a marker that is absent, off and on, in C and in Rust, and what a vectorised loop loses;
+//! and what ranges of NVTX and ITT cost as phases.
 //!
 //! The reference is the same loop without markers, in the same process; rounds of all loops take turns. The C program is compiled here with
 //! `cc -O2`, without the library, which is preloaded.
@@ -18,6 +19,9 @@ const STATES: [State; 3] = [
     (true, ("TALEA_MARK_BUDGET", "none")),
 ];
 type State = (bool, (&'static str, &'static str));
+/// The columns of other tools' markers: absent, off, each name off by its budget, on.
+const BRIDGED: [State; 4] =
+    [STATES[0], STATES[1], (true, ("TALEA_MARK_BUDGET", "0.0001")), STATES[2]];
 
 pub(crate) fn run() -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -45,12 +49,7 @@ pub(crate) fn run() -> Result<(), String> {
             if state.is_empty() {
                 return "-".to_owned();
             }
-            let empty = state.get("empty").cloned().map_or(f64::NAN, |mut f| median(&mut f));
-            let mut own = state.get(name).cloned().unwrap_or_default();
-            for ns in &mut own {
-                *ns -= empty;
-            }
-            spread(&mut own, 2)
+            net(state, name)
         });
         println!("| {label} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
@@ -58,6 +57,7 @@ pub(crate) fn run() -> Result<(), String> {
     println!(
         "\nA turn of the empty loop takes {empty:.2} ns. In Rust the library is part of the program."
     );
+    bridged(&folder, &library)?;
     heading("What a vectorised loop loses");
     println!(
         "`a[i] += 0.5 * b[i]`, 4,096 floats: nanoseconds an element, and times as long as without markers.\n"
@@ -83,6 +83,46 @@ pub(crate) fn run() -> Result<(), String> {
         println!("| {label} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())
+}
+
+/// Ranges of other tools, which are looked up by their names.
+fn bridged(folder: &Path, library: &Path) -> Result<(), String> {
+    let client = folder.join("bridges");
+    let mut command = Command::new("cc");
+    output(command.args(["-O2", "apps/marked/bridges.c", "-ldl", "-o"]).arg(&client))?;
+    heading("What ranges of other tools take");
+    println!(
+        "Nanoseconds of a push with its pop, less the empty loop; median (smallest to largest) of {ROUNDS} rounds of 20,000 turns.\n"
+    );
+    println!(
+        "| call | library absent | off | name off by its budget | on |\n|---|---|---|---|---|"
+    );
+    let figures = BRIDGED.iter().map(|&(with, variable)| {
+        let mut command = Command::new(&client);
+        command.arg(if with { library } else { Path::new("-") }).arg(ROUNDS.to_string());
+        command.env_remove("TALEA_MARK").env_remove("TALEA_MARK_BUDGET").envs([variable]);
+        Ok(parsed(&output(&mut command)?))
+    });
+    let figures: Vec<Figures> = figures.collect::<Result<_, String>>()?;
+    for (label, name) in [
+        ("NVTX, name as text", "nvtx-text"),
+        ("NVTX, registered name", "nvtx-handle"),
+        ("ITT, task", "itt-task"),
+    ] {
+        let cells: Vec<String> = figures.iter().map(|state| net(state, name)).collect();
+        println!("| {label} | {} |", cells.join(" | "));
+    }
+    Ok(())
+}
+
+/// Nanoseconds of a loop less those of the empty one.
+fn net(figures: &Figures, name: &str) -> String {
+    let empty = figures.get("empty").cloned().map_or(f64::NAN, |mut f| median(&mut f));
+    let mut own = figures.get(name).cloned().unwrap_or_default();
+    for ns in &mut own {
+        *ns -= empty;
+    }
+    spread(&mut own, 2)
 }
 
 type Figures = BTreeMap<String, Vec<f64>>;

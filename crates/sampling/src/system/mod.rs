@@ -10,6 +10,8 @@
 mod bpf;
 mod clocks;
 mod counters;
+#[doc(hidden)]
+pub mod damaged;
 mod error;
 mod hit;
 mod mappings;

@@ -243,7 +243,10 @@ impl Files {
             Err(source) => return Err(SpoolError::Io { source, path }),
         }
         let intact = checksum(&bytes) == entry.checksum;
-        Ok(parts(&bytes).filter(|_| intact).and_then(|parts| wire::decode(parts.wire).ok()))
+        let batch =
+            parts(&bytes).filter(|_| intact).and_then(|parts| wire::decode(parts.wire).ok());
+        // One with another name would never be acknowledged, and be sent for ever.
+        Ok(batch.filter(|batch| batch.id == entry.id))
     }
 
     /// Removes the first files, up to the first that something waits in.

@@ -112,7 +112,10 @@ impl Spool {
         let first = self.files.first_after(bytes, self.most);
         let going = self.waiting.iter().take_while(|entry| entry.file < first);
         // What those that go had to tell, somebody else must.
-        let dropped: u64 = self.untold.dropped + going.map(|entry| 1 + entry.tells).sum::<u64>();
+        // Files may claim any number.
+        let dropped = going.fold(self.untold.dropped, |sum, entry| {
+            sum.saturating_add(1).saturating_add(entry.tells)
+        });
         let damaged = self.untold.damaged;
         if dropped > 0 || damaged > 0 {
             let mut telling = batch.clone();
@@ -147,7 +150,7 @@ impl Spool {
                 return Ok(Some(batch));
             }
             self.untold.damaged += 1;
-            self.untold.dropped += entry.tells;
+            self.untold.dropped = self.untold.dropped.saturating_add(entry.tells);
             self.waiting.pop_front();
         }
         Ok(None)

@@ -5,6 +5,8 @@ use std::fs;
 use proptest::prelude::*;
 use talea_model::shares::{Batch, BatchId};
 use talea_model::{Bytes, Gaps};
+use talea_run::container::Tag;
+use talea_run::journal::Writer;
 use tempfile::TempDir;
 
 use super::*;
@@ -206,4 +208,26 @@ fn files_of_others_stay() {
     assert_eq!(told(&batch.gaps, GapKind::Damaged), 1);
     spool.acknowledge(&batch.id).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+}
+
+#[test]
+fn files_may_claim_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    // Blocks that tell of more losses than can be counted, under the name of another batch.
+    let head = Head { first: 0, tells: u64::MAX, scanned: 0 };
+    let wire = wire::encode(&batch("n", 1, 5)).unwrap();
+    let payload = entry::payload(head, &batch("n", 1, 6).id, &wire);
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, Tag(*b"SPOL")).unwrap();
+    for _ in 0..2 {
+        writer.append(entry::BATCH, &payload).unwrap();
+    }
+    fs::write(folder.path().join("000000000000.spool"), bytes).unwrap();
+    let mut spool = Spool::open(folder.path(), LEAST).unwrap();
+    assert_eq!(spool.waiting(), 2);
+    assert!(spool.oldest().unwrap().is_none());
+    spool.append(&batch("n", 1, 7)).unwrap();
+    let next = spool.oldest().unwrap().unwrap();
+    assert_eq!((next.id.number, told(&next.gaps, GapKind::MemoryBound)), (7, u64::MAX));
+    assert_eq!(told(&next.gaps, GapKind::Damaged), 2);
 }

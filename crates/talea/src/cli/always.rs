@@ -30,6 +30,9 @@ CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kerne
 of 0 or less); else only this user's processes are seen, and no idle time. Which one it is, and why no
 better one, is said at the begin and kept with the samples.
 
+Phases are what programs mark: with talea_mark.h, or with NVTX or ITT where they are started with
+NVTX_INJECTION64_PATH or INTEL_LIBITTNOTIFY64=/path/libtalea_mark.so.
+
 Batches wait in a spool (STORE.spool) until the store has them: nothing is lost when it is away, up to
 --spool-size. A batch counts once, however often it is sent.")]
 pub(super) struct AgentArgs {
