@@ -4,6 +4,7 @@
 //! `otel_thread_ctx_v1` (OTEP 4947), whose distance from the thread pointer stands in a word of the process's memory that a relocation
 //! names: `R_X86_64_TPOFF64`, or `R_X86_64_TLSDESC` where the module was loaded at the start. Everything read is the process's own and may be hostile.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use object::{
 use talea_mark::reader;
 use talea_sampling::system::Tls;
 
+use crate::files;
+
 /// The thread-local pointer's name.
 const POINTER: &str = "otel_thread_ctx_v1";
 /// The attribute that is the phase.
@@ -24,21 +27,24 @@ const PHASE: &str = "talea.phase";
 /// Larger files are not searched, and longer contexts not read.
 const LARGEST: u64 = 64 << 20;
 const LONGEST: u32 = 1 << 16;
+/// Files of a process that are searched; what many relocations are looked for in is the process's choice.
+const MOST: usize = 512;
 
 /// Where process `process` keeps its phases, if it has any now.
 pub fn of(process: u32) -> Option<Tls> {
     let folder = PathBuf::from(format!("/proc/{process}"));
-    let maps = std::fs::read(folder.join("maps")).ok()?;
-    let maps = String::from_utf8_lossy(&maps);
+    let maps = files::text(&folder.join("maps"))?;
     let context = reader::context_in(&maps)?;
     let memory = File::open(folder.join("mem")).ok()?;
     let attribute = attribute(&memory, context.start)?;
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for (begin, path) in maps.lines().filter_map(first_page) {
-        if seen.contains(&path) {
+        if !seen.insert(path) {
             continue;
         }
-        seen.push(path);
+        if seen.len() > MOST {
+            break;
+        }
         let inside = path.strip_prefix('/').unwrap_or(path);
         let Some(word) = pointer(&folder.join("root").join(inside)) else { continue };
         let at = begin.wrapping_add(word.address);
@@ -83,9 +89,7 @@ struct Word {
 
 /// That word of a module, if it exports the pointer.
 fn pointer(path: &Path) -> Option<Word> {
-    let file = File::open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    (metadata.is_file() && metadata.len() <= LARGEST).then_some(())?;
+    let file = files::opened(path, |found| found.len() <= LARGEST)?;
     let cache = ReadCache::new(file);
     let elf = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
     let symbols = elf.dynamic_symbol_table()?;

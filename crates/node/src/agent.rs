@@ -1,6 +1,6 @@
 //! `talea agent`: samples this node until it is told to stop.
 //!
-//! Owns what is opened, and what is said on standard error: once at the begin, when something changes, once at the end.
+//! Owns what is opened, and what is said to people: once at the begin, when something changes, once at the end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,33 +16,34 @@ use talea_sampling::system::{self, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
 use talea_store::{Store, StoreError, sqlite};
 
-use super::AlwaysError;
-use crate::terminal::say;
+use crate::NodeError;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
+pub struct Options {
     /// Address of the store.
-    pub(crate) store: String,
+    pub store: String,
     /// Samples of each core a second.
-    pub(crate) rate: f64,
+    pub rate: f64,
     /// What a batch is of.
-    pub(crate) interval: Nanos,
+    pub interval: Nanos,
     /// How long to work; until a signal if absent.
-    pub(crate) during: Option<Nanos>,
+    pub during: Option<Nanos>,
     /// How samples are taken.
-    pub(crate) sampler: Sampler,
+    pub sampler: Sampler,
     /// Name of the node; the host's if absent.
-    pub(crate) node: Option<String>,
+    pub node: Option<String>,
     /// Where batches wait for the store; beside it if absent.
-    pub(crate) spool: Option<PathBuf>,
+    pub spool: Option<PathBuf>,
     /// Most bytes there.
-    pub(crate) most: Bytes,
+    pub most: Bytes,
+    /// Where the agent is told of jobs.
+    pub run_dir: PathBuf,
 }
 
 /// How samples are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sampler {
+pub enum Sampler {
     /// The best that is allowed.
     Auto,
     /// Counted in the kernel.
@@ -54,10 +55,10 @@ pub(crate) enum Sampler {
 }
 
 /// Samples until a signal or the time comes.
-pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
+pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(AlwaysError::Signals)?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(NodeError::Signals)?;
     }
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
@@ -84,6 +85,7 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
             interval: Duration::from_nanos(options.interval.0),
             budget: Budget::default(),
             spool: (spool, options.most),
+            run_dir: options.run_dir.clone(),
         },
         gaps,
     )?;
@@ -148,7 +150,7 @@ fn period(options: &Options) -> Nanos {
     Nanos((1e9 / options.rate).round() as u64)
 }
 
-fn opened(options: &Options, gaps: &mut Gaps) -> Result<Box<dyn SystemSampler>, AlwaysError> {
+fn opened(options: &Options, gaps: &mut Gaps) -> Result<Box<dyn SystemSampler>, NodeError> {
     let asked = system::Options {
         period: period(options),
         seed: u64::from(std::process::id()),
