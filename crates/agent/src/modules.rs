@@ -6,6 +6,7 @@
 //! elf(5) and proc(5).
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -77,17 +78,20 @@ impl Modules {
         process: u32,
         told: impl FnOnce() -> Option<PathBuf>,
     ) -> &Known {
+        if self.known.len() >= MOST && !self.known.contains_key(&file) {
+            // Rarely reached, and then by files that come and go: what is needed again is read again.
+            self.known.clear();
+        }
         let interval = self.interval;
-        let Some(known) = self.known.get_mut(&file) else {
-            if self.known.len() >= MOST {
-                // Rarely reached, and then by files that come and go: what is needed again is read again.
-                self.known.clear();
+        let known = match self.known.entry(file) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let new = look(file, process, told).unwrap_or_else(|unknown| {
+                    self.unread += 1;
+                    unknown
+                });
+                return place.insert(Known { interval, ..new });
             }
-            let new = look(file, process, told).unwrap_or_else(|unknown| {
-                self.unread += 1;
-                unknown
-            });
-            return self.known.entry(file).or_insert(Known { interval, ..new });
         };
         let stale = known.read.is_some() && known.interval != interval && !known.is_there(file);
         known.interval = interval;
