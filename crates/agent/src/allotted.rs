@@ -116,7 +116,9 @@ impl Allotted {
             let mut open = vec![(String::new(), 0)];
             while let Some((group, depth)) = open.pop() {
                 if left == 0 {
-                    let detail = format!("more than {MOST} control groups: cores of some jobs are not known");
+                    let detail = format!(
+                        "more than {MOST} control groups: cores of some jobs are not known"
+                    );
                     gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
                     return found;
                 }
@@ -150,7 +152,9 @@ fn leads_to_jobs(name: &str, above: &str) -> bool {
     if above.contains("/pbs") {
         return name == "jobid" || above.ends_with("/jobid");
     }
-    name.contains("slurm") || name.starts_with("pbs") || (above.is_empty() && name == "system.slice")
+    name.contains("slurm")
+        || name.starts_with("pbs")
+        || (above.is_empty() && name == "system.slice")
 }
 
 #[cfg(test)]

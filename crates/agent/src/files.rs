@@ -14,10 +14,7 @@ use rustix::fs::{Mode, OFlags, open};
 const LONGEST: u64 = 4 << 20;
 
 /// A plain file that `is_it` knows again; none if there is another, or none.
-pub(crate) fn opened(
-    path: &Path,
-    is_it: impl FnOnce(&std::fs::Metadata) -> bool,
-) -> Option<File> {
+pub(crate) fn opened(path: &Path, is_it: impl FnOnce(&std::fs::Metadata) -> bool) -> Option<File> {
     let place = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let place = File::from(place);
     let found = place.metadata().ok()?;

@@ -276,7 +276,7 @@ mod tests {
 
     /// An own mapping of a copy of the own executable.
     struct Mapped {
-        folder: tempfile::TempDir,
+        _folder: tempfile::TempDir,
         path: PathBuf,
         process: std::process::Child,
     }
@@ -300,7 +300,7 @@ mod tests {
         std::fs::copy(cat, &path).unwrap();
         let mut command = std::process::Command::new(&path);
         let process = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-        Some(Mapped { folder, path, process })
+        Some(Mapped { _folder: folder, path, process })
     }
 
     #[test]
@@ -327,7 +327,6 @@ mod tests {
             modules.end_interval();
             assert_eq!(modules.find(file, process, || None).module, known.module);
         }
-        drop(mapped.folder.path());
     }
 
     #[test]

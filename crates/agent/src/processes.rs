@@ -156,8 +156,7 @@ impl Processes {
         let groups = fs::read(self.path(number, "cgroup")).unwrap_or_default();
         let groups = String::from_utf8_lossy(&groups);
         let scheduled = jobs::of_scheduler(&groups).map(|job| self.owned(job, user));
-        let grouped =
-            jobs::of_groups(&groups).map(|job| Job { user: job.user.or(user), ..job });
+        let grouped = jobs::of_groups(&groups).map(|job| Job { user: job.user.or(user), ..job });
         Process {
             started,
             user,
@@ -225,7 +224,8 @@ impl Processes {
         });
         let known = &self.known;
         self.owners.retain(|job, (_, met)| {
-            let has = |process: &Process| process.scheduled.as_ref().is_some_and(|has| has.id == *job);
+            let has =
+                |process: &Process| process.scheduled.as_ref().is_some_and(|has| has.id == *job);
             *met == interval || known.values().any(has)
         });
         self.interval += 1;
@@ -295,7 +295,8 @@ mod tests {
         let path = folder.path().join(format!("proc/{NUMBER}"));
         fs::create_dir_all(&path).unwrap();
         let fields: Vec<String> = (4..22).map(|field| field.to_string()).collect();
-        fs::write(path.join("stat"), format!("1 (a) S {} {started} 0\n", fields.join(" "))).unwrap();
+        fs::write(path.join("stat"), format!("1 (a) S {} {started} 0\n", fields.join(" ")))
+            .unwrap();
         fs::write(path.join("cgroup"), groups).unwrap();
     }
 

@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use talea_agent::slots::Slots;
 use talea_agent::{Agent, Budget, Delivery, Progress};
 use talea_model::shares::Sampler as How;
-use talea_model::{Bytes, Gaps, Nanos};
+use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
 use talea_sampling::system::{self, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
 use talea_store::{Store, StoreError, sqlite};
@@ -66,6 +66,14 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     let address::Address::Sqlite(file) = address::parse(&options.store)?;
     let mut gaps = Gaps::default();
     let sampler = opened(options, &mut gaps)?;
+    if sampler.name() == How::Bpf && !is_of_the_host() {
+        gaps.note(Gap {
+            kind: GapKind::Unsupported,
+            rank: None,
+            detail: "jobs, build ids and phases are not seen: the agent is in a container's name space of processes, and belongs into the host's".to_owned(),
+            count: 0,
+        });
+    }
     let (how, cores) = (sampler.name(), sampler.cores().len());
     for gap in &gaps {
         say(&format!("gap: {}", gap.detail));
@@ -176,6 +184,13 @@ fn words(how: How) -> &'static str {
         How::Rings => "by rings of perf events",
         How::OwnProcesses => "in this user's processes only",
     }
+}
+
+/// Whether the numbers of processes that the kernel counts by are those that `/proc` has here.
+fn is_of_the_host() -> bool {
+    // The kernel's own number of the first name space (`PROC_PID_INIT_INO`).
+    const FIRST: &str = "pid:[4026531836]";
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|space| space.as_os_str() == FIRST)
 }
 
 /// This host's name.

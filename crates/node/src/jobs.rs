@@ -53,10 +53,7 @@ fn named(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     ["SLURM_JOB_ID", "PBS_JOBID"].into_iter().find_map(variable).filter(|id| !id.is_empty())
 }
 
-fn told(
-    starting: &Starting,
-    variable: impl Fn(&str) -> Option<String>,
-) -> Result<Told, NodeError> {
+fn told(starting: &Starting, variable: impl Fn(&str) -> Option<String>) -> Result<Told, NodeError> {
     let id = starting.id.clone().or_else(|| named(&variable)).ok_or(NodeError::NoId)?;
     let user = match (starting.user, variable("SLURM_JOB_UID").filter(|text| !text.is_empty())) {
         (Some(user), _) => Some(user),

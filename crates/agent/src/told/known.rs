@@ -130,7 +130,9 @@ impl Known {
                         continue;
                     }
                     if found.len() >= MOST {
-                        note(format!("more than {MOST} jobs are told of: the others are not known"));
+                        note(format!(
+                            "more than {MOST} jobs are told of: the others are not known"
+                        ));
                         break;
                     }
                     match read(&entry.path(), &name) {
@@ -158,7 +160,8 @@ impl Known {
         let mut all: Vec<&Told> = self.jobs.values().map(|(told, _)| told).collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         for told in all {
-            let list = told.user.map_or(&mut self.of_nobody, |user| self.of_user.entry(user).or_default());
+            let list =
+                told.user.map_or(&mut self.of_nobody, |user| self.of_user.entry(user).or_default());
             list.push(told.id.clone());
         }
     }

@@ -136,9 +136,13 @@ fn vet_folder(path: &Path) -> io::Result<()> {
     let found = fs::metadata(path)?;
     let own = rustix::process::geteuid().as_raw();
     let safe = found.is_dir() && [0, own].contains(&found.uid()) && found.mode() & 0o022 == 0;
-    if safe { Ok(()) } else { Err(io::Error::other(
-        "expected a folder of this user or of root that nobody else may write to",
-    )) }
+    if safe {
+        Ok(())
+    } else {
+        Err(io::Error::other(
+            "expected a folder of this user or of root that nobody else may write to",
+        ))
+    }
 }
 
 #[cfg(test)]

@@ -34,8 +34,7 @@ pub(super) fn parse(text: &str) -> Result<Told, String> {
     if lines.next() != Some(FIRST) {
         return Err(format!("expected `{FIRST}` as the first line"));
     }
-    let mut told =
-        Told { id: String::new(), user: None, cores: Cores::Unknown, monitored: true };
+    let mut told = Told { id: String::new(), user: None, cores: Cores::Unknown, monitored: true };
     for line in lines {
         let Some((key, value)) = line.split_once('=') else {
             return Err("expected lines of the form key=value".to_owned());
