@@ -3,6 +3,8 @@
 #
 #   slurm.sh COMMAND...
 #
+# TALEA_SLURM_NODES=4 simulates as many nodes (kn0 ...), all of them this machine, each with its own slurmd; TALEA_SLURM_PROLOG and TALEA_SLURM_EPILOG are
+# programs that each of them runs.
 # Needs Debian's slurm-wlm and munge; any user may start it, for their own jobs. Everything of the cluster is in a temporary folder; its three servers end
 # with the command. The node claims eight processors, so that `srun -n 8` works on smaller machines too. Exit code: the
 # command's, or 3 if the cluster does not come up.
@@ -46,6 +48,16 @@ give_up() {
 # Two ports of its own, below those that the kernel gives away: another cluster may run here.
 port=$((12000 + 2 * ($$ % 10000)))
 host=$(hostname -s)
+nodes=${TALEA_SLURM_NODES:-1}
+if [ "$nodes" = 1 ]; then
+    names=$host
+    ports=
+else
+    names="kn[0-$((nodes - 1))]"
+    # Above all that clusters of one node may have.
+    first=$((32100 + nodes * ($$ % 50)))
+    ports="NodeHostname=$host Port=[$first-$((first + nodes - 1))]"
+fi
 cat >"$folder/slurm.conf" <<END
 ClusterName=talea
 SlurmctldHost=$host(127.0.0.1)
@@ -57,12 +69,12 @@ AuthType=auth/munge
 AuthInfo=socket=$folder/munge.socket
 CredType=cred/munge
 StateSaveLocation=$folder/state
-SlurmdSpoolDir=$folder/spool
+SlurmdSpoolDir=$folder/spool/%n
 TmpFS=$folder/tmp
 SlurmctldPidFile=$folder/slurmctld.pid
-SlurmdPidFile=$folder/slurmd.pid
+SlurmdPidFile=$folder/slurmd-%n.pid
 SlurmctldLogFile=$folder/slurmctld.log
-SlurmdLogFile=$folder/slurmd.log
+SlurmdLogFile=$folder/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -76,9 +88,14 @@ ReturnToService=2
 # Open MPI names its shared memory after the job: two clusters of one machine must not both begin with 1.
 FirstJobId=$port
 SlurmdParameters=config_overrides
-NodeName=$host NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
-PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP
+NodeName=$names NodeAddr=127.0.0.1 $ports CPUs=8 State=UNKNOWN
+PartitionName=all Nodes=$names Default=YES MaxTime=INFINITE State=UP
 END
+for which in PROLOG EPILOG; do
+    variable=TALEA_SLURM_$which
+    [ -z "${!variable:-}" ] || echo "$which=${!variable}" >>"$folder/slurm.conf"
+done
+[ -z "${TALEA_SLURM_PROLOG:-}" ] || echo "PrologFlags=Alloc" >>"$folder/slurm.conf"
 mkdir "$folder/state" "$folder/spool"
 mkdir -m 1777 "$folder/tmp"
 export SLURM_CONF=$folder/slurm.conf
@@ -98,13 +115,21 @@ done
 [ -S "$folder/munge.socket" ] || give_up "munged does not start"
 setsid slurmctld -D >"$folder/slurmctld.out" 2>&1 &
 servers=("$!" "${servers[@]}")
-setsid slurmd -D >"$folder/slurmd.out" 2>&1 &
-servers=("$!" "${servers[@]}")
+for number in $(seq 0 $((nodes - 1))); do
+    name=$host
+    [ "$nodes" = 1 ] || name=kn$number
+    mkdir "$folder/spool/$name"
+    setsid slurmd -D -N "$name" >"$folder/slurmd-$name.out" 2>&1 &
+    servers=("$!" "${servers[@]}")
+done
+are_up() {
+    [ "$(sinfo -h -o "%D %t" 2>/dev/null)" = "$nodes idle" ]
+}
 for _ in $(seq 150); do
-    [ "$(sinfo -h -o %t 2>/dev/null)" != idle ] || break
+    ! are_up || break
     sleep 0.2
 done
-[ "$(sinfo -h -o %t 2>/dev/null)" = idle ] || give_up "the node does not come up"
+are_up || give_up "the nodes do not come up"
 
 "$@" <&0 &
 command=$!

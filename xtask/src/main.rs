@@ -22,6 +22,7 @@ const HELP: &str = "cargo xtask TASK
 
   procedures APIS.json   write crates/mpi/procedures.tsv from the MPI standard's description
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
+  bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node
   bench mpi              nanoseconds and run time that recording adds
   bench flow             size of recordings, speed of reading and of bringing ranks together
   bench fold             folding a real trace and a million samples, beside a spline and kriging
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         ["fuzz-case", target, first, count] => {
             number(first).and_then(|first| fuzz::cases(target, first, number(count)?))
         }
+        ["bench", "agent"] => bench::agent::run(),
         ["bench", "mpi"] => bench::mpi::run(),
         ["bench", "flow"] => bench::flow::run(),
         ["bench", "fold"] => bench::fold::run(),

@@ -9,16 +9,25 @@ use talea_model::shares::Job;
 /// Longest name of a job that is believed, in bytes.
 const LONGEST: usize = 255;
 
-/// The job that the text of `/proc/PID/cgroup` tells of; a scheduler's counts before a container's, that before a unit's.
+/// The job of a scheduler that the text of `/proc/PID/cgroup` tells of.
+pub fn of_scheduler(text: &str) -> Option<Job> {
+    first(text, scheduled)
+}
+
+/// The container that it tells of, else systemd's unit.
 pub fn of_groups(text: &str) -> Option<Job> {
-    let paths = || text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-    let first = |of: fn(&[&str]) -> Option<Job>| {
-        paths().find_map(|path| {
+    first(text, contained).or_else(|| first(text, unit))
+}
+
+fn first(text: &str, of: fn(&[&str]) -> Option<Job>) -> Option<Job> {
+    let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    let found = paths
+        // A group that is gone, while a process of it is not yet.
+        .map(|path| path.strip_suffix(" (deleted)").unwrap_or(path))
+        .find_map(|path| {
             let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
             of(&parts)
-        })
-    };
-    let found = first(scheduled).or_else(|| first(contained)).or_else(|| first(unit))?;
+        })?;
     (found.id.len() <= LONGEST).then_some(found)
 }
 
@@ -26,18 +35,19 @@ fn job(id: &str, user: Option<u32>) -> Option<Job> {
     (!id.is_empty()).then(|| Job { id: id.to_owned(), user })
 }
 
-/// Slurm and PBS.
+/// Slurm and PBS, at the top or below `system.slice` only: users may make groups of any name below their own, and containers in theirs.
 fn scheduled(parts: &[&str]) -> Option<Job> {
-    let slurm = parts.iter().position(|part| part.contains("slurm"));
-    if let Some(at) = slurm {
-        let below = &parts[at + 1..];
-        let id = below.iter().find_map(|part| part.strip_prefix("job_"))?;
-        let user = below.iter().find_map(|part| part.strip_prefix("uid_")?.parse().ok());
-        return job(id, user);
+    let parts = parts.strip_prefix(&["system.slice"]).unwrap_or(parts);
+    let (top, below) = parts.split_first()?;
+    if top.contains("slurm") {
+        let (user, below) = match below.split_first()? {
+            (first, rest) if first.starts_with("uid_") => (first[4..].parse().ok(), rest),
+            _ => (None, below),
+        };
+        return job(below.first()?.strip_prefix("job_")?, user);
     }
-    let pbs = parts.iter().position(|part| part.starts_with("pbs"))?;
-    let at = parts[pbs..].iter().position(|&part| part == "jobid")?;
-    job(parts.get(pbs + at + 1)?, None)
+    let is_pbs = top.starts_with("pbs") && below.first() == Some(&"jobid");
+    job(below.get(1).filter(|_| is_pbs)?, None)
 }
 
 /// Docker, Podman, containerd and CRI-O, with systemd's names or plain ones.
@@ -85,7 +95,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, id: &str, user: Option<u32>) {
-        assert_eq!(of_groups(text), Some(Job { id: id.to_owned(), user }), "{text}");
+        let found = of_scheduler(text).or_else(|| of_groups(text));
+        assert_eq!(found, Some(Job { id: id.to_owned(), user }), "{text}");
     }
 
     #[test]
@@ -115,18 +126,34 @@ mod tests {
     }
 
     #[test]
+    fn users_and_containers_make_no_jobs_of_schedulers() {
+        let own = "0::/user.slice/user-5.slice/user@5.service/slurm/uid_0/job_1";
+        assert_eq!(of_scheduler(own), None);
+        let number = "0123456789abcdef".repeat(4);
+        for text in [
+            &format!("0::/docker/{number}/slurm/uid_0/job_1"),
+            "4:cpuset:/slurm/uid_1/x/job_2",
+            "0::/x/pbs.service/jobid/1",
+            "0::/slurm/uid_1",
+        ] {
+            assert_eq!(of_scheduler(text), None, "{text}");
+        }
+        check("0::/system.slice/slurmstepd.scope/job_7 (deleted)", "7", None);
+    }
+
+    #[test]
     fn what_tells_of_no_job() {
         for text in ["", "0::/", "9:pids:/\n0::/init.scope/", "x", "0::/slurm/job_", "::::"] {
             let found = of_groups(text);
             assert!(found.is_none() || text.contains("init.scope"), "{text}: {found:?}");
         }
-        assert_eq!(of_groups(&format!("0::/slurm/job_{}", "9".repeat(256))), None);
+        assert_eq!(of_scheduler(&format!("0::/slurm/job_{}", "9".repeat(256))), None);
     }
 
     proptest! {
         #[test]
         fn any_text_is_read(text in "(\\PC|[:/\n])*") {
-            let _ = of_groups(&text);
+            let _ = (of_groups(&text), of_scheduler(&text));
         }
     }
 }

@@ -4,9 +4,11 @@
 //! collect, name, count, keep in the spool, deliver. It refuses to take samples ([`talea_sampling::system`]), to resolve functions, and to
 //! answer questions ([`talea_store`]). Memory is bounded everywhere: tables of files and processes, rows of a batch, bytes of the spool.
 
+pub mod allotted;
 pub mod budget;
 #[doc(hidden)]
 pub mod damaged;
+mod files;
 pub mod jobs;
 pub mod modules;
 mod node;
@@ -15,6 +17,7 @@ pub mod processes;
 mod rates;
 pub mod slots;
 pub mod tally;
+pub mod told;
 
 pub use budget::{Budget, Cost};
 pub use node::{Agent, AgentError, Delivery, Options, Progress};

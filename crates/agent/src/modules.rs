@@ -1,25 +1,30 @@
 //! From a file that was hit to its path, build id and the addresses inside it.
 //!
 //! Owns the cache and the way to open a file as a process sees it: through its root, so that containers are looked into, and only if it is
-//! the same file (device and inode): a library may have been replaced while it is mapped. It refuses symbols: who asks for functions
-//! resolves them later, by build id and address. Follows elf(5) and proc(5).
+//! the same file (device and inode). One that was deleted or replaced while it is mapped is read through the mapping. Numbers of files come round again: what is
+//! known is compared with the file once an interval. It refuses symbols: who asks for functions resolves them later, by build id and address. Follows
+//! elf(5) and proc(5).
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{File, Metadata};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID, PN_XNUM, PT_LOAD, PT_NOTE};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{Endianness, ReadCache, ReadRef};
-use rustix::fs::OFlags;
 use talea_model::Module;
 use talea_sampling::system::FileId;
+
+use crate::files;
 
 /// Files that are remembered, some 300 bytes each.
 const MOST: usize = 8192;
 /// Longest notes that are read: a build id takes 36 bytes.
 const NOTES: u64 = 1 << 16;
+/// What stands behind the path of a file that is at no path any more.
+const DELETED: &str = " (deleted)";
 
 /// Most bytes of all notes of a file that are read, most bytes of a build id, and most segments that are kept: linkers make a dozen, some twenty
 /// bytes and three notes.
@@ -29,6 +34,8 @@ const SEGMENTS: usize = 128;
 
 /// A loaded segment: offset in the file, bytes there, virtual address.
 type Segment = (u64, u64, u64);
+/// What changes when a file does: size, and seconds and nanoseconds of its last change.
+type State = (u64, i64, i64);
 
 /// What is known of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +43,12 @@ pub struct Known {
     /// Path and build id.
     pub module: Module,
     segments: Vec<Segment>,
+    /// Where it was read, and what it was like then; none if it could not be read.
+    read: Option<(PathBuf, State)>,
+    /// When it was compared with the file.
+    interval: u64,
+    /// How often it was asked for without having been read.
+    tries: u64,
 }
 
 impl Known {
@@ -45,53 +58,126 @@ impl Known {
         let (from, _, address) = self.segments.iter().find(inside)?;
         Some(address.wrapping_add(offset - from))
     }
+
+    /// Whether it is the file that is at its path now.
+    fn is_there(&self, file: FileId) -> bool {
+        let Some((path, state)) = &self.read else { return false };
+        let now = path.metadata().ok();
+        now.is_some_and(|now| FileId::of_metadata(&now) == file && of_metadata(&now) == *state)
+    }
 }
 
 /// Files that were hit.
 #[derive(Debug, Default)]
 pub struct Modules {
     known: HashMap<FileId, Known>,
+    interval: u64,
     /// Files whose build id could not be had: they were gone, replaced, or are none of ELF.
     pub unread: u64,
 }
 
 impl Modules {
     /// What is known of a file that process `process` has mapped; `told` is the path that the sampler knows, if any.
-    pub fn find(&mut self, file: FileId, process: u32, told: Option<PathBuf>) -> &Known {
+    pub fn find(
+        &mut self,
+        file: FileId,
+        process: u32,
+        told: impl FnOnce() -> Option<PathBuf>,
+    ) -> &Known {
         if self.known.len() >= MOST && !self.known.contains_key(&file) {
             // Rarely reached, and then by files that come and go: what is needed again is read again.
             self.known.clear();
         }
-        let Self { known, unread } = self;
-        known.entry(file).or_insert_with(|| {
-            let path = mapped_path(process, file).or(told);
-            let found = path.as_deref().and_then(|path| read(process, path, file));
-            found.unwrap_or_else(|| {
-                *unread += 1;
-                let path = path.unwrap_or_else(|| format!("inode:{}", file.inode).into());
-                let module = Module { path: shown(&path), build_id: String::new() };
-                Known { module, segments: Vec::new() }
-            })
-        })
+        let interval = self.interval;
+        let known = match self.known.entry(file) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let new = look(file, process, told).unwrap_or_else(|unknown| {
+                    self.unread += 1;
+                    unknown
+                });
+                return place.insert(Known { interval, ..new });
+            }
+        };
+        let stale = known.read.is_some() && known.interval != interval && !known.is_there(file);
+        known.interval = interval;
+        known.tries += u64::from(known.read.is_none());
+        // Whoever had it first may have been gone; somebody else may have it longer.
+        if stale || (known.read.is_none() && known.tries.is_power_of_two()) {
+            match look(file, process, told) {
+                Ok(new) => *known = Known { interval, ..new },
+                // Its number is another file's by now.
+                Err(new) if stale && !Path::new(&known.module.path).ends_with(&new.module.path) => {
+                    self.unread += 1;
+                    *known = Known { interval, ..new };
+                }
+                Err(_) => {}
+            }
+        }
+        known
     }
+
+    /// What is known is compared with its files again.
+    pub fn end_interval(&mut self) {
+        self.interval += 1;
+    }
+}
+
+/// What a file is: as it was read, or else by its path only.
+fn look(
+    file: FileId,
+    process: u32,
+    told: impl FnOnce() -> Option<PathBuf>,
+) -> Result<Known, Known> {
+    let mapped = mapped(process, file);
+    if let Some((range, path)) = &mapped {
+        // A name may end with that word by itself.
+        let plain = path.strip_suffix(DELETED).unwrap_or(path);
+        let mapping = PathBuf::from(format!("/proc/{process}/map_files/{range}"));
+        let found = [path, plain]
+            .into_iter()
+            .find_map(|path| read_at(process, Path::new(path), file))
+            .or_else(|| read(&mapping, Path::new(plain), file));
+        if let Some(known) = found {
+            return Ok(known);
+        }
+    }
+    let path = match mapped {
+        Some((_, path)) => Some(path.strip_suffix(DELETED).unwrap_or(&path).into()),
+        None => told(),
+    };
+    let found = path.as_deref().and_then(|path| read_at(process, path, file));
+    found.ok_or_else(|| {
+        let path = path.unwrap_or_else(|| format!("inode:{}", file.inode).into());
+        let module = Module { path: shown(&path), build_id: String::new() };
+        Known { module, segments: Vec::new(), read: None, interval: 0, tries: 1 }
+    })
 }
 
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The path under which a process has a file mapped.
-fn mapped_path(process: u32, file: FileId) -> Option<PathBuf> {
-    let maps = std::fs::read(format!("/proc/{process}/maps")).ok()?;
-    maps.split(|&byte| byte == b'\n').find_map(|line| {
-        let line = String::from_utf8_lossy(line);
-        let (found, path) = of_line(&line)?;
-        (found == file).then(|| PathBuf::from(path.strip_suffix(" (deleted)").unwrap_or(path)))
+/// Addresses, as folders of `map_files` are named, and path of a process's mapping of a file.
+fn mapped(process: u32, file: FileId) -> Option<(String, String)> {
+    let maps = files::text(Path::new(&format!("/proc/{process}/maps")))?;
+    maps.lines().find_map(|line| {
+        let (range, found, path) = of_line(line)?;
+        (found == file).then(|| (plain_range(range), path.to_owned()))
     })
 }
 
-/// File and path of a line of `/proc/PID/maps`.
-pub(crate) fn of_line(line: &str) -> Option<(FileId, &str)> {
+/// Addresses without the zeros that `maps` begins them with.
+fn plain_range(range: &str) -> String {
+    let plain = |text: &str| match text.trim_start_matches('0') {
+        "" => "0".to_owned(),
+        rest => rest.to_owned(),
+    };
+    range.split_once('-').map_or_else(String::new, |(a, b)| format!("{}-{}", plain(a), plain(b)))
+}
+
+/// Addresses, file and path of a line of `/proc/PID/maps`.
+pub(crate) fn of_line(line: &str) -> Option<(&str, FileId, &str)> {
     let mut rest = line;
     let mut next = || {
         rest = rest.trim_start_matches(' ');
@@ -99,33 +185,37 @@ pub(crate) fn of_line(line: &str) -> Option<(FileId, &str)> {
         rest = after;
         Some(word)
     };
-    let (_range, _rights, _offset) = (next()?, next()?, next()?);
+    let (range, _rights, _offset) = (next()?, next()?, next()?);
     let (major, minor) = next()?.split_once(':')?;
     let inode = next()?.parse().ok()?;
     let number = |text| u32::from_str_radix(text, 16).ok();
     let file = FileId::of_numbers(number(major)?, number(minor)?, inode)?;
-    Some((file, rest.trim_start_matches(' ')))
+    Some((range, file, rest.trim_start_matches(' ')))
 }
 
-/// Reads a file's headers as the process sees it; none if another file has its place now.
-fn read(process: u32, path: &Path, file: FileId) -> Option<Known> {
+/// Reads a file's headers at a path as the process sees it, or as the host does if the process is gone.
+fn read_at(process: u32, path: &Path, file: FileId) -> Option<Known> {
     let inside = path.strip_prefix("/").unwrap_or(path);
     let rooted = Path::new("/proc").join(process.to_string()).join("root").join(inside);
-    [rooted.as_path(), path].into_iter().find_map(|place| {
-        let (opened, metadata) = regular(place)?;
-        (FileId::of_metadata(&metadata) == file).then_some(())?;
-        // Only the pieces that are asked for are read: files of hundreds of megabytes are common.
-        let (build_id, segments) = headers(&ReadCache::new(opened))?;
-        Some(Known { module: Module { path: shown(path), build_id }, segments })
-    })
+    [rooted.as_path(), path].into_iter().find_map(|place| read(place, path, file))
 }
 
-/// Opens a regular file. A process can have put a pipe where its file was, whose opening would wait for a writer.
-pub(crate) fn regular(path: &Path) -> Option<(File, Metadata)> {
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = File::options().read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
-    let metadata = opened.metadata().ok()?;
-    metadata.is_file().then_some((opened, metadata))
+/// Reads the file at `place`, which is shown as `path`; none if another file is there.
+fn read(place: &Path, path: &Path, file: FileId) -> Option<Known> {
+    let mut state = None;
+    let opened = files::opened(place, |found| {
+        state = Some(of_metadata(found));
+        FileId::of_metadata(found) == file
+    })?;
+    // Only the pieces that are asked for are read: files of hundreds of megabytes are common.
+    let (build_id, segments) = headers(&ReadCache::<File>::new(opened))?;
+    let module = Module { path: shown(path), build_id };
+    let read = state.map(|state| (place.to_owned(), state));
+    Some(Known { module, segments, read, interval: 0, tries: 0 })
+}
+
+fn of_metadata(found: &Metadata) -> State {
+    (found.size(), found.mtime(), found.mtime_nsec())
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -172,8 +262,9 @@ mod tests {
     #[test]
     fn lines_of_maps() {
         let line = "7f0-7f8 r-xp 00001000 fe:00 17   /lib/a b.so (deleted)";
-        let (file, path) = of_line(line).unwrap();
-        assert_eq!(path, "/lib/a b.so (deleted)");
+        let (range, file, path) = of_line(line).unwrap();
+        assert_eq!((range, path), ("7f0-7f8", "/lib/a b.so (deleted)"));
+        assert_eq!(plain_range("00400000-00401000"), "400000-401000");
         assert_eq!(Some(file), FileId::of_numbers(0xfe, 0, 17));
         for line in ["", "7f0-7f8 r-xp 0 00:00 0 ", "a b c d e f", "a b c 1:zz 5 x"] {
             assert_eq!(of_line(line), None, "{line}");
@@ -185,13 +276,99 @@ mod tests {
         let own = std::env::current_exe().unwrap();
         let file = FileId::of_path(&own).unwrap();
         let mut modules = Modules::default();
-        let known = modules.find(file, std::process::id(), None).clone();
+        let known = modules.find(file, std::process::id(), || None).clone();
         assert_eq!(known.module.path, own.to_string_lossy());
         let address = the_own_executable_is_found_with_its_addresses as fn() as usize as u64;
         let loaded = talea_run_like_range(address);
         assert_eq!(known.address(loaded.0), Some(address - loaded.1));
         assert_eq!(known.address(u64::MAX), None);
         assert_eq!(modules.unread, 0);
+    }
+
+    /// An own mapping of a copy of the own executable.
+    struct Mapped {
+        _folder: tempfile::TempDir,
+        path: PathBuf,
+        process: std::process::Child,
+    }
+
+    impl Drop for Mapped {
+        fn drop(&mut self) {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+
+    /// A program that waits, of an executable that may be deleted.
+    fn mapped_copy() -> Option<Mapped> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("wait");
+        let cat = Path::new("/bin/cat");
+        if !cat.is_file() {
+            println!("skipped: /bin/cat is missing");
+            return None;
+        }
+        std::fs::copy(cat, &path).unwrap();
+        let mut command = std::process::Command::new(&path);
+        let process = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        Some(Mapped { _folder: folder, path, process })
+    }
+
+    #[test]
+    fn deleted_and_replaced_files_are_read_through_their_mapping() {
+        let Some(mapped) = mapped_copy() else { return };
+        let process = mapped.process.id();
+        let file = FileId::of_path(&mapped.path).unwrap();
+        let before = Modules::default().find(file, process, || None).clone();
+        assert!(!before.segments.is_empty());
+        std::fs::remove_file(&mapped.path).unwrap();
+        let is_root = rustix::process::geteuid().is_root();
+        for replaced in [false, true] {
+            if replaced {
+                std::fs::write(&mapped.path, "another").unwrap();
+            }
+            let mut modules = Modules::default();
+            let known = modules.find(file, process, || None).clone();
+            assert_eq!(known.module.path, before.module.path);
+            if is_root {
+                assert_eq!(known.module, before.module);
+                assert_eq!(known.segments, before.segments);
+            }
+            // What was known stays.
+            modules.end_interval();
+            assert_eq!(modules.find(file, process, || None).module, known.module);
+        }
+    }
+
+    #[test]
+    fn a_number_that_comes_round_again_is_another_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lib.so");
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        std::fs::write(&path, &own[..own.len().min(1 << 16)]).unwrap();
+        let file = FileId::of_path(&path).unwrap();
+        let mut modules = Modules::default();
+        let first = modules.find(file, u32::MAX, || Some(path.clone())).clone();
+        assert!(!first.module.build_id.is_empty());
+        // The same number, another file at another path.
+        let other = folder.path().join("other.so");
+        std::fs::rename(&path, &other).unwrap();
+        std::fs::write(&other, "no library").unwrap();
+        assert_eq!(modules.find(file, u32::MAX, || None).module, first.module);
+        modules.end_interval();
+        let then = modules.find(file, u32::MAX, || Some(other.clone())).clone();
+        assert_eq!((then.module.path, then.module.build_id), (shown(&other), String::new()));
+    }
+
+    #[test]
+    fn what_was_gone_at_first_is_read_when_somebody_has_it() {
+        let mut modules = Modules::default();
+        let own = std::env::current_exe().unwrap();
+        let file = FileId::of_path(&own).unwrap();
+        let name = || Some(PathBuf::from("last-part"));
+        assert_eq!(modules.find(file, u32::MAX, name).module.path, "last-part");
+        let known = modules.find(file, std::process::id(), || None);
+        assert_eq!(known.module.path, own.to_string_lossy());
     }
 
     /// Offset in the file and load bias of an own address, by `/proc/self/maps`: the first mapping starts at address 0 of the file.
@@ -260,9 +437,9 @@ mod tests {
         let mut modules = Modules::default();
         let file = FileId { device: 1, inode: 5 };
         let told = Some(PathBuf::from("gone.so"));
-        assert_eq!(modules.find(file, u32::MAX, told).module.path, "gone.so");
+        assert_eq!(modules.find(file, u32::MAX, || told).module.path, "gone.so");
         let other = FileId { device: 1, inode: 6 };
-        assert_eq!(modules.find(other, u32::MAX, None).module.path, "inode:6");
+        assert_eq!(modules.find(other, u32::MAX, || None).module.path, "inode:6");
         assert_eq!((modules.unread, headers(&b"\x7fELF"[..])), (2, None));
     }
 }

@@ -10,17 +10,22 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use talea_model::shares::{Activity, Batch, BatchId, KERNEL};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
+use talea_sampling::Root;
 use talea_sampling::system::{Hit, Rated, State, SystemSampler};
 use talea_store::spool::{Spool, SpoolError};
 
+use crate::allotted::Allotted;
 use crate::budget::{Budget, Cost};
 use crate::modules::Modules;
 use crate::processes::Processes;
 use crate::tally::{About, Named, Tally};
+use crate::told::{Facts, Known, Whose};
 
 /// Between two looks at what was hit, at first and at most: samplers want to be asked twice a minute at least.
 const LOOK: Duration = Duration::from_secs(1);
 const LONGEST_LOOK: Duration = Duration::from_secs(16);
+/// Between two looks at which cores jobs have, where nobody tells of them.
+const ALLOTTED: Duration = Duration::from_secs(5);
 
 /// What is asked of an agent.
 #[derive(Clone, Debug)]
@@ -37,6 +42,8 @@ pub struct Options {
     pub spool: (PathBuf, Bytes),
     /// As long as this file is there, counters are closed so that other tools can have them.
     pub yields: Option<PathBuf>,
+    /// Where it is told of jobs.
+    pub run_dir: PathBuf,
 }
 
 /// Why an agent cannot work.
@@ -80,6 +87,8 @@ pub struct Agent {
     spool: Spool,
     modules: Modules,
     processes: Processes,
+    known: Known,
+    allotted: Allotted,
     tally: Tally,
     hits: Vec<Hit>,
     rated: Vec<Rated>,
@@ -92,6 +101,8 @@ pub struct Agent {
     made: u64,
     refused: u64,
     look: Duration,
+    /// When it was looked which cores jobs have.
+    allotted_at: Option<Instant>,
 }
 
 impl Agent {
@@ -106,11 +117,12 @@ impl Agent {
     ) -> Result<Self, AgentError> {
         let spool = Spool::open(&options.spool.0, options.spool.1)?;
         Ok(Self {
-            options,
             sampler,
             spool,
             modules: Modules::default(),
-            processes: Processes::default(),
+            processes: Processes::new(Root::machine()),
+            known: Known::new(&options.run_dir),
+            allotted: Allotted::new(Root::machine()),
             tally: Tally::default(),
             hits: Vec::new(),
             rated: Vec::new(),
@@ -121,6 +133,8 @@ impl Agent {
             made: 0,
             refused: 0,
             look: LOOK,
+            allotted_at: None,
+            options,
         })
     }
 
@@ -186,12 +200,14 @@ impl Agent {
             let detail = format!("samples of an interval could not be collected: {error}");
             self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
         }
+        self.look_for_jobs();
         for hit in hits.drain(..) {
             let named = self.named(hit);
             self.tally.add(named);
         }
         self.hits = hits;
         self.count_rates();
+        self.processes.collected();
         for news in self.processes.news.drain(..) {
             if let Err(error) = self.sampler.set_tls(news.process, news.tls) {
                 let detail = format!("phases of some processes are not seen: {error}");
@@ -225,6 +241,16 @@ impl Agent {
         if wanted {
             let detail = "counters were left to another tool for a while: no rates".to_owned();
             self.gaps.note(Gap { kind: GapKind::Paused, rank: None, detail, count: 0 });
+    /// Which jobs there are, and which cores they have.
+    fn look_for_jobs(&mut self) {
+        let changed = self.known.look(&mut self.gaps);
+        let old = self.allotted_at.is_none_or(|at| at.elapsed() >= ALLOTTED);
+        if changed || old {
+            self.allotted_at = Some(Instant::now());
+            let processes = &self.processes;
+            let owner = |job: &str| processes.owner(job);
+            let cores = self.sampler.cores();
+            self.allotted.look(&self.known, &cores, &owner, &mut self.gaps);
         }
     }
 
@@ -245,20 +271,40 @@ impl Agent {
             samples: hit.count,
         };
         if hit.state == State::Idle {
+            named.job = self.allotted.waits(hit.core, hit.count);
+            if named.job.is_some() {
+                named.activity = Activity::Waiting;
+            }
             return named;
         }
-        let process = self.processes.find(hit.process, hit.user);
-        (named.user, named.job) = (process.user, process.job);
+        let process = self.processes.find(&hit);
+        let environment = match process.scheduled {
+            None if !self.known.is_empty() => self.processes.environment(hit.process),
+            _ => None,
+        };
+        let facts = Facts {
+            grouped: process.scheduled.as_ref(),
+            environment,
+            user: process.user,
+            core: hit.core,
+        };
+        named.job = match self.known.whose(&facts, hit.count) {
+            // Nothing of it is kept but that there was time.
+            Whose::Hidden => return named,
+            Whose::Job(job) => Some(job),
+            Whose::Nobody => process.scheduled.or(process.grouped),
+        };
+        named.user = process.user;
+        let sampler = &self.sampler;
         if let Some(file) = hit.executable {
-            let told = self.sampler.path(file);
-            named.executable = Some(self.modules.find(file, hit.process, told).module.clone());
+            let known = self.modules.find(file, hit.process, || sampler.path(file));
+            named.executable = Some(known.module.clone());
         }
         if hit.state == State::Kernel {
             named.library = Some(Module { path: KERNEL.to_owned(), build_id: String::new() });
             named.address = Some(hit.offset);
         } else if let Some(file) = hit.file {
-            let told = self.sampler.path(file);
-            let known = self.modules.find(file, hit.process, told);
+            let known = self.modules.find(file, hit.process, || sampler.path(file));
             named.address = known.address(hit.offset);
             named.library = Some(known.module.clone());
         }
@@ -267,7 +313,8 @@ impl Agent {
     }
 
     fn batch(&mut self, begin: Nanos, end: Nanos) -> Batch {
-        self.processes.follow_ends();
+        self.processes.end_interval();
+        self.modules.end_interval();
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.merge(self.always.clone());
         let counts = [
@@ -279,6 +326,11 @@ impl Agent {
                 &mut self.processes.gone,
                 "processes that were hit had ended before their job was looked for",
             ),
+            (
+                &mut self.known.ambiguous,
+                "samples are of no job: their user has several here, and neither control groups nor environments tell them apart",
+            ),
+            (&mut self.allotted.shared, "idle samples are of cores that several jobs have"),
             (&mut self.refused, "batches were refused by the store and are lost"),
         ];
         for (count, what) in counts {

@@ -18,7 +18,7 @@ use object::{
 use talea_mark::reader;
 use talea_sampling::system::Tls;
 
-use crate::modules;
+use crate::files;
 
 /// The thread-local pointer's name.
 const POINTER: &str = "otel_thread_ctx_v1";
@@ -27,15 +27,15 @@ const PHASE: &str = "talea.phase";
 /// Larger files are not searched, and longer contexts not read.
 const LARGEST: u64 = 64 << 20;
 const LONGEST: u32 = 1 << 16;
-/// Files of a process, and thread-local words of a file, that are looked at: a program has hundreds, a file some dozens.
-const FILES: usize = 4096;
+/// Files of a process, and thread-local words of a file, that are looked at: a program has hundreds, a file some dozens; what many relocations are
+/// looked for in is the process's choice.
+const FILES: usize = 512;
 const WORDS: usize = 1024;
 
 /// Where process `process` keeps its phases, if it has any now.
 pub fn of(process: u32) -> Option<Tls> {
     let folder = PathBuf::from(format!("/proc/{process}"));
-    let maps = std::fs::read(folder.join("maps")).ok()?;
-    let maps = String::from_utf8_lossy(&maps);
+    let maps = files::text(&folder.join("maps"))?;
     let context = reader::context_in(&maps)?;
     let memory = File::open(folder.join("mem")).ok()?;
     let attribute = attribute(&memory, context.start)?;
@@ -88,8 +88,7 @@ pub(crate) struct Word {
 
 /// That word of a module, if it exports the pointer.
 fn pointer(path: &Path) -> Option<Word> {
-    let (file, metadata) = modules::regular(path)?;
-    (metadata.len() <= LARGEST).then_some(())?;
+    let file = files::opened(path, |found| found.len() <= LARGEST)?;
     pointer_in(&ReadCache::new(file))
 }
 

@@ -1,31 +1,44 @@
 //! What is known of the processes that were hit: user, job, and what they execute.
 //!
 //! Owns the cache by process number and start time, so that a number which came round again is another process. Only processes that samples hit
-//! are ever looked at: thousands that come and go between two samples cost nothing. Follows proc(5).
+//! are ever looked at: thousands that come and go between two samples cost nothing. What may change while a process lives (its user, control
+//! group and environment, when it executes something) is looked at again when samples see a change, and now and then. Follows proc(5).
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt;
 
 use talea_model::shares::Job;
-use talea_sampling::system::Tls;
+use talea_sampling::Root;
+use talea_sampling::system::{FileId, Hit, Tls};
 
 use crate::{jobs, phases};
 
 /// Processes that are remembered.
 const MOST: usize = 16_384;
+/// Longest environment that is read.
+const LONGEST: u64 = 256 << 10;
 
 /// What is known of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
     /// When it began, in clock ticks since the host started.
     started: u64,
-    /// Its effective user.
+    /// Its user.
     pub user: Option<u32>,
-    /// Its job.
-    pub job: Option<Job>,
-    /// How often it was hit.
+    /// The job that a scheduler's control group names.
+    pub scheduled: Option<Job>,
+    /// The container or unit that its control group names.
+    pub grouped: Option<Job>,
+    /// The job that its environment names; read when somebody wants to know.
+    environment: Option<Option<String>>,
+    /// As the sample saw it.
+    executable: Option<FileId>,
+    group: u64,
+    /// How often it was hit, and in which interval last.
     hits: u64,
+    interval: u64,
     /// Where it keeps its phases, if it has any.
     tls: Option<Tls>,
 }
@@ -40,9 +53,15 @@ pub struct News {
 }
 
 /// Processes that were hit lately.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Processes {
+    root: Root,
     known: HashMap<u32, Process>,
+    /// Owners of jobs whose control groups do not name them.
+    owners: HashMap<String, (u32, u64)>,
+    interval: u64,
+    /// When what was hit was collected last, in clock ticks since the host started.
+    looked: u64,
     /// Those that were gone before they were looked at.
     pub gone: u64,
     /// What samplers have not been told yet.
@@ -50,36 +69,76 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// A process that was hit; `user` is whom the sampler saw. What is known stays as long as it lives.
-    pub fn find(&mut self, number: u32, user: Option<u32>) -> Process {
-        let folder = format!("/proc/{number}");
-        let stat = fs::read(format!("{folder}/stat")).ok();
+    /// Processes below `root`, which is the machine's outside tests.
+    pub fn new(root: Root) -> Self {
+        Self {
+            root,
+            known: HashMap::new(),
+            owners: HashMap::new(),
+            interval: 0,
+            looked: 0,
+            gone: 0,
+            news: Vec::new(),
+        }
+    }
+
+    /// The process that was hit, as far as it can be known.
+    pub fn find(&mut self, hit: &Hit) -> Process {
+        let number = hit.process;
+        let stat = fs::read(self.path(number, "stat")).ok();
         let Some(started) = stat.as_deref().and_then(started) else {
             // It ended: what was known of it before is right, if it was that one.
-            return self.known.get(&number).cloned().unwrap_or_else(|| {
+            let same = |known: &&Process| {
+                let other_user = hit.user.is_some() && known.user != hit.user;
+                known.executable == hit.executable && !other_user
+            };
+            return self.known.get(&number).filter(same).cloned().unwrap_or_else(|| {
                 self.gone += 1;
-                Process { user, ..Process::default() }
+                Process { user: hit.user, ..Process::default() }
             });
         };
+        let interval = self.interval;
         let before = self.known.get_mut(&number).filter(|known| known.started == started);
-        if let Some(known) = before {
-            known.hits += 1;
-            // A program may have its first phase at any time: it is looked for less and less often.
-            if known.tls.is_none() && known.hits.is_power_of_two() {
-                known.tls = phases::of(number);
-                let tls = known.tls;
-                self.news.extend(tls.map(|_| News { process: number, tls }));
+        let Some(known) = before else { return self.meet(hit, started) };
+        known.hits += 1;
+        known.interval = interval;
+        let other_user = hit.user.is_some_and(|user| known.user != Some(user));
+        let changed = other_user || known.executable != hit.executable || known.group != hit.group;
+        // A program may have its first phase at any time, and be moved to another group: that is looked for less and less often.
+        if changed || known.hits.is_power_of_two() {
+            let (tls, hits) = (known.tls, known.hits);
+            let mut process = self.look(hit, started);
+            process.hits = hits;
+            if process.tls.is_none() && !changed {
+                process.tls = tls;
             }
-            return known.clone();
+            if process.tls != tls {
+                self.news.push(News { process: number, tls: process.tls });
+            }
+            self.known.insert(number, process.clone());
+            return process;
         }
-        let owner = fs::metadata(&folder).ok().map(|folder| folder.uid());
-        let groups = fs::read(format!("{folder}/cgroup")).unwrap_or_default();
-        let user = user.or(owner);
-        let job = jobs::of_groups(&String::from_utf8_lossy(&groups))
-            .map(|job| Job { user: job.user.or(user), ..job });
-        let process = Process { started, user, job, hits: 1, tls: phases::of(number) };
+        known.clone()
+    }
+
+    /// A process that was not known.
+    fn meet(&mut self, hit: &Hit, started: u64) -> Process {
+        let number = hit.process;
+        // It began after the last look and executes something else than what was hit: that may have been another process of this number.
+        let fresh = started >= self.looked && self.looked > 0;
+        // File systems made of layers have several devices for one file.
+        let inode = |file: Option<FileId>| file.map(|file| file.inode);
+        let executes = || FileId::of_path(&self.path(number, "exe"));
+        if fresh && inode(executes()) != inode(hit.executable) {
+            self.gone += 1;
+            return Process { user: hit.user, ..Process::default() };
+        }
+        let process = self.look(hit, started);
         if self.known.len() >= MOST {
-            self.known.clear();
+            self.forget(|known| known.tls.is_some());
+        }
+        if self.known.len() >= MOST {
+            self.forget(|_| false);
         }
         let before = self.known.insert(number, process.clone());
         let tls = process.tls;
@@ -89,20 +148,102 @@ impl Processes {
         process
     }
 
-    /// Looks which processes with phases have ended.
-    pub fn follow_ends(&mut self) {
+    /// Reads what is known of a process now.
+    fn look(&mut self, hit: &Hit, started: u64) -> Process {
+        let number = hit.process;
+        let owner = fs::metadata(self.path(number, "")).ok().map(|folder| folder.uid());
+        let user = hit.user.or(owner);
+        let groups = fs::read(self.path(number, "cgroup")).unwrap_or_default();
+        let groups = String::from_utf8_lossy(&groups);
+        let scheduled = jobs::of_scheduler(&groups).map(|job| self.owned(job, user));
+        let grouped = jobs::of_groups(&groups).map(|job| Job { user: job.user.or(user), ..job });
+        Process {
+            started,
+            user,
+            scheduled,
+            grouped,
+            environment: None,
+            executable: hit.executable,
+            group: hit.group,
+            hits: 1,
+            interval: self.interval,
+            tls: phases::of(number),
+        }
+    }
+
+    /// A scheduler's job with its owner: the user of its processes, but not root, whose daemons are in everybody's.
+    fn owned(&mut self, job: Job, user: Option<u32>) -> Job {
+        if job.user.is_some() {
+            return job;
+        }
+        if let Some(user) = user.filter(|&user| user != 0)
+            && (self.owners.len() < MOST || self.owners.contains_key(&job.id))
+        {
+            self.owners.insert(job.id.clone(), (user, self.interval));
+        }
+        let user = self.owner(&job.id);
+        Job { user, ..job }
+    }
+
+    /// The owner of a scheduler's job, if one of its processes was met.
+    pub fn owner(&self, job: &str) -> Option<u32> {
+        self.owners.get(job).map(|&(user, _)| user)
+    }
+
+    /// The job that the environment of a process names.
+    pub fn environment(&mut self, number: u32) -> Option<&str> {
+        let path = self.path(number, "environ");
+        let known = self.known.get_mut(&number)?;
+        known.environment.get_or_insert_with(|| named(&path)).as_deref()
+    }
+
+    /// To be called after each collection.
+    pub fn collected(&mut self) {
+        let uptime = self.root.line("proc/uptime");
+        let seconds = uptime.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+        let ticks = rustix::param::clock_ticks_per_second() as f64;
+        // Begins are told in whole ticks: one earlier is surely before.
+        self.looked = (seconds.unwrap_or(0.0) * ticks) as u64;
+    }
+
+    /// An interval is over: looks which processes with phases have ended, and forgets those that were not hit in it.
+    pub fn end_interval(&mut self) {
+        let (root, interval) = (self.root.clone(), self.interval);
+        self.forget(|known| known.tls.is_some() || known.interval == interval);
         let news = &mut self.news;
         self.known.retain(|&process, known| {
             if known.tls.is_none() {
                 return true;
             }
-            let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+            let stat = fs::read(root.path(&format!("proc/{process}/stat"))).unwrap_or_default();
             let lives = started(&stat) == Some(known.started);
             if !lives {
                 news.push(News { process, tls: None });
             }
             lives
         });
+        let known = &self.known;
+        self.owners.retain(|job, (_, met)| {
+            let has =
+                |process: &Process| process.scheduled.as_ref().is_some_and(|has| has.id == *job);
+            *met == interval || known.values().any(has)
+        });
+        self.interval += 1;
+    }
+
+    fn forget(&mut self, keep: impl Fn(&Process) -> bool) {
+        let news = &mut self.news;
+        self.known.retain(|&process, known| {
+            let keeps = keep(known);
+            if !keeps && known.tls.is_some() {
+                news.push(News { process, tls: None });
+            }
+            keeps
+        });
+    }
+
+    fn path(&self, number: u32, file: &str) -> std::path::PathBuf {
+        self.root.path(&format!("proc/{number}/{file}"))
     }
 }
 
@@ -113,9 +254,55 @@ pub(crate) fn started(stat: &[u8]) -> Option<u64> {
     fields.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// The job that an environment names, as `environ` has it: what the process was started with.
+fn named(path: &std::path::Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    let variables = || bytes.split(|&byte| byte == 0);
+    let value = ["SLURM_JOB_ID=", "PBS_JOBID="]
+        .into_iter()
+        .find_map(|name| variables().find_map(|text| text.strip_prefix(name.as_bytes())))?;
+    String::from_utf8(value.to_owned()).ok()
+}
+
 #[cfg(test)]
 mod tests {
+    use talea_sampling::system::State;
+
     use super::*;
+
+    /// A number that no process of this machine has.
+    const NUMBER: u32 = 1 << 30;
+
+    fn hit(process: u32, user: Option<u32>, executable: u64) -> Hit {
+        Hit {
+            core: 0,
+            state: State::User,
+            process,
+            user,
+            name: [0; 16],
+            executable: Some(FileId { device: 1, inode: executable }),
+            file: None,
+            offset: 0,
+            group: 0,
+            phase: None,
+            count: 1,
+        }
+    }
+
+    /// A process of a made tree.
+    fn set(folder: &tempfile::TempDir, started: u64, groups: &str) {
+        let path = folder.path().join(format!("proc/{NUMBER}"));
+        fs::create_dir_all(&path).unwrap();
+        let fields: Vec<String> = (4..22).map(|field| field.to_string()).collect();
+        fs::write(path.join("stat"), format!("1 (a) S {} {started} 0\n", fields.join(" ")))
+            .unwrap();
+        fs::write(path.join("cgroup"), groups).unwrap();
+    }
+
+    fn id(job: Option<Job>) -> String {
+        job.map_or_else(String::new, |job| job.id)
+    }
 
     #[test]
     fn names_hide_no_fields() {
@@ -131,12 +318,82 @@ mod tests {
 
     #[test]
     fn the_own_process_has_its_user_and_stays() {
-        let mut processes = Processes::default();
-        let own = processes.find(std::process::id(), None);
+        let mut processes = Processes::new(Root::machine());
+        let own = processes.find(&hit(std::process::id(), None, 1));
         assert!(own.started > 0 && own.user.is_some());
-        let again = processes.find(std::process::id(), Some(7));
-        assert_eq!((again.started, again.user, again.job), (own.started, own.user, own.job));
-        let gone = processes.find(u32::MAX, Some(5));
-        assert_eq!((gone.user, gone.job, processes.gone), (Some(5), None, 1));
+        let again = processes.find(&hit(std::process::id(), None, 1));
+        assert_eq!((again.started, again.user), (own.started, own.user));
+        assert_eq!(again.grouped, own.grouped);
+        let gone = processes.find(&hit(u32::MAX, Some(5), 1));
+        assert_eq!((gone.user, gone.grouped, processes.gone), (Some(5), None, 1));
+    }
+
+    #[test]
+    fn a_number_that_comes_round_again_is_another_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut processes = Processes::new(Root::at(folder.path()));
+        set(&folder, 100, "4:cpuset:/slurm/uid_7/job_1/step_0\n");
+        assert_eq!(id(processes.find(&hit(NUMBER, Some(7), 1)).scheduled), "1");
+        set(&folder, 200, "4:cpuset:/slurm/uid_8/job_2/step_0\n");
+        assert_eq!(id(processes.find(&hit(NUMBER, Some(8), 1)).scheduled), "2");
+        // It ended, and its last samples come.
+        fs::remove_file(folder.path().join(format!("proc/{NUMBER}/stat"))).unwrap();
+        assert_eq!(id(processes.find(&hit(NUMBER, Some(8), 1)).scheduled), "2");
+        // These are of one that had this number for a moment.
+        let other = processes.find(&hit(NUMBER, Some(9), 1));
+        assert_eq!((other.scheduled, other.user), (None, Some(9)));
+        assert_eq!(processes.find(&hit(NUMBER, Some(8), 5)).scheduled, None);
+        assert_eq!(processes.gone, 2);
+    }
+
+    #[test]
+    fn one_that_took_the_number_since_the_last_look_is_not_taken_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut processes = Processes::new(Root::at(folder.path()));
+        fs::create_dir_all(folder.path().join("proc")).unwrap();
+        fs::write(folder.path().join("proc/uptime"), "10.00 3\n").unwrap();
+        processes.collected();
+        set(&folder, processes.looked + 1, "4:cpuset:/slurm/uid_7/job_1/step_0\n");
+        assert_eq!(processes.find(&hit(NUMBER, Some(7), 1)).scheduled, None);
+        let program = folder.path().join("program");
+        fs::write(&program, "").unwrap();
+        std::os::unix::fs::symlink(&program, folder.path().join(format!("proc/{NUMBER}/exe")))
+            .unwrap();
+        let executable = FileId::of_path(&program);
+        let known = processes.find(&Hit { executable, ..hit(NUMBER, Some(7), 1) });
+        assert_eq!(id(known.scheduled), "1");
+    }
+
+    #[test]
+    fn what_is_executed_anew_is_looked_at_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut processes = Processes::new(Root::at(folder.path()));
+        // As a daemon starts the first process of a job: its user and group come later, its number stays.
+        set(&folder, 100, "0::/system.slice/slurmd.service\n");
+        let first = processes.find(&hit(NUMBER, Some(0), 1));
+        assert_eq!((first.scheduled, id(first.grouped)), (None, "slurmd.service".to_owned()));
+        set(&folder, 100, "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n");
+        let then = processes.find(&hit(NUMBER, Some(7), 2));
+        assert_eq!(then.scheduled, Some(Job { id: "5".to_owned(), user: Some(7) }));
+        // A daemon of root in the same job does not make it root's.
+        let daemon = processes.find(&hit(NUMBER, Some(0), 1));
+        assert_eq!(daemon.scheduled, Some(Job { id: "5".to_owned(), user: Some(7) }));
+        processes.end_interval();
+        processes.end_interval();
+        assert!(processes.known.is_empty());
+        processes.end_interval();
+        assert_eq!(processes.owner("5"), None);
+    }
+
+    #[test]
+    fn environments_name_jobs() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut processes = Processes::new(Root::at(folder.path()));
+        set(&folder, 100, "0::/\n");
+        let environ = folder.path().join(format!("proc/{NUMBER}/environ"));
+        fs::write(environ, b"A=1\0XSLURM_JOB_ID=3\0SLURM_JOB_ID=4\0PBS_JOBID=5\0").unwrap();
+        assert_eq!(processes.environment(NUMBER), None);
+        processes.find(&hit(NUMBER, Some(7), 1));
+        assert_eq!(processes.environment(NUMBER), Some("4"));
     }
 }

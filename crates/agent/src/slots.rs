@@ -7,9 +7,12 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use talea_mark::{layout, reader};
+
+use crate::files;
 
 /// Processes that are remembered, and threads of each.
 const MOST: usize = 4096;
@@ -33,9 +36,15 @@ enum Entry {
 struct Table {
     memory: File,
     begin: u64,
-    /// Slots by thread.
-    slots: HashMap<u32, u64>,
+    /// Slots by thread; of those that have none, how many samples until it is looked for again.
+    slots: HashMap<u32, Slot>,
     names: HashMap<u32, Arc<[u8]>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    At(u64),
+    None(u32),
 }
 
 impl Slots {
@@ -64,8 +73,8 @@ impl Slots {
 
 impl Table {
     fn of(process: u32) -> Option<Self> {
-        let maps = std::fs::read(format!("/proc/{process}/maps")).ok()?;
-        let range = reader::table_in(&String::from_utf8_lossy(&maps))?;
+        let maps = files::text(Path::new(&format!("/proc/{process}/maps")))?;
+        let range = reader::table_in(&maps)?;
         let memory = File::open(format!("/proc/{process}/mem")).ok()?;
         let mut header = [0; layout::header::END];
         memory.read_exact_at(&mut header, range.start).ok()?;
@@ -96,21 +105,26 @@ impl Table {
 
     /// Where the slot of a thread is.
     fn slot(&mut self, thread: u32) -> std::io::Result<Option<u64>> {
-        if let Some(&known) = self.slots.get(&thread) {
-            return Ok(Some(known));
+        match self.slots.get_mut(&thread) {
+            Some(Slot::At(at)) => return Ok(Some(*at)),
+            Some(Slot::None(left)) if *left > 0 => {
+                *left -= 1;
+                return Ok(None);
+            }
+            _ => {}
         }
         let begin = self.begin + layout::SLOT_BEGIN as u64;
         let mut all = vec![0; layout::SLOTS * layout::SLOT_BYTES];
         self.memory.read_exact_at(&mut all, begin)?;
         let mut slots = all.chunks_exact(layout::SLOT_BYTES);
         let found = slots.position(|slot| word(slot, layout::slot::THREAD) == thread);
-        let Some(place) = found else { return Ok(None) };
+        let at = found.map(|place| begin + (place * layout::SLOT_BYTES) as u64);
         if self.slots.len() >= MOST {
             self.slots.clear();
         }
-        let at = begin + (place * layout::SLOT_BYTES) as u64;
-        self.slots.insert(thread, at);
-        Ok(Some(at))
+        // To look through the whole table takes longer than a sample may.
+        self.slots.insert(thread, at.map_or(Slot::None(PATIENCE), Slot::At));
+        Ok(at)
     }
 
     fn name(&mut self, number: u32) -> std::io::Result<Option<Arc<[u8]>>> {

@@ -2,7 +2,7 @@
 //!
 //! Owns ids ([`Rank`], [`ProcedureId`], [`PathId`]), units ([`Nanos`], [`Bytes`]), the signature of an
 //! event, the description of one procedure's arguments, columns of other tools' traces ([`trace`]),
-//! what a node's time went to ([`shares`]), and [`Gaps`]. It refuses I/O, clocks and threads: every other crate stands on this one.
+//! what a node's time went to ([`shares`]), numbers as people write them ([`written`]), and [`Gaps`]. It refuses I/O, clocks and threads: every other crate stands on this one.
 
 pub mod args;
 pub mod gaps;
@@ -11,6 +11,7 @@ pub mod shares;
 pub mod site;
 pub mod trace;
 pub mod units;
+pub mod written;
 
 pub use args::{ArgKind, ArgSpec, ProcedureSpec};
 pub use gaps::{Gap, GapKind, Gaps};

@@ -78,7 +78,7 @@ enum Command {
     Metrics(metrics::MetricsArgs),
     Fold(Box<fold::FoldArgs>),
     Topo(Box<topo::TopoArgs>),
-    Agent(always::AgentArgs),
+    Agent(Box<talea_node::args::AgentArgs>),
     Usage(always::UsageArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

@@ -62,7 +62,7 @@ fn perform(task: Task) -> ExitCode {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),
         },
-        Task::Agent(options) => code(always::agent(&options)),
+        Task::Agent(options) => code(talea_node::perform(&options, &terminal::say)),
         Task::Usage(options) => code(always::usage(&options)),
         Task::Doctor { json } => match doctor::doctor(json) {
             Ok(exit) => exit.into(),

@@ -3,6 +3,7 @@
 //! Owns what the tables share: running programs, medians with spreads, and the line that says where and when. Figures in the
 //! documentation are printed by these commands.
 
+pub(crate) mod agent;
 pub(crate) mod cluster;
 pub(crate) mod flow;
 pub(crate) mod fold;

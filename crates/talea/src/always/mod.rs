@@ -1,19 +1,16 @@
-//! What is always on: the agent of a node, and what its store knows.
+//! What is always on: what the store of a node knows.
 //!
-//! Owns the two commands and their errors. Samples, names, batches and questions are the crates'.
+//! Owns the command and its errors. The agent is `talea-node`'s; samples, names, batches and questions are the crates'.
 
-mod agent;
 mod functions;
 mod rates;
 mod usage;
 
-pub(crate) use agent::{Counters, Options as AgentOptions, Sampler, agent};
 pub(crate) use usage::{Filters, Options as UsageOptions, usage};
 
 use std::io;
 
-use talea_agent::AgentError;
-use talea_sampling::system::OpenError;
+use talea_node::NodeError;
 use talea_store::StoreError;
 
 use crate::exit::{Exit, Expected};
@@ -23,23 +20,22 @@ use crate::exit::{Exit, Expected};
 pub(crate) enum AlwaysError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error(transparent)]
-    Sampler(#[from] OpenError),
-    #[error(transparent)]
-    Agent(#[from] AgentError),
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
-    #[error("signals cannot be caught: {0}")]
-    Signals(#[source] io::Error),
 }
 
 impl Expected for AlwaysError {
     fn exit(&self) -> Exit {
         match self {
             Self::Store(StoreError::Full { .. } | StoreError::Busy { .. }) => Exit::Lacking,
-            Self::Store(_) | Self::Sampler(OpenError::Period { .. }) => Exit::Input,
-            Self::Sampler(_) | Self::Agent(_) | Self::Signals(_) => Exit::Lacking,
+            Self::Store(_) => Exit::Input,
             Self::Output(error) => Exit::of_output(error),
         }
+    }
+}
+
+impl Expected for NodeError {
+    fn exit(&self) -> Exit {
+        if self.is_wrong_use() { Exit::Input } else { Exit::Lacking }
     }
 }

@@ -1,120 +1,14 @@
-//! The command lines of `talea agent` and `talea usage`.
+//! The command line of `talea usage`; that of `talea agent` is `talea-node`'s, which the small program of nodes has too.
 
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum, ValueHint};
-use talea_model::{Bytes, Nanos};
+use clap::{Args, ValueEnum};
+use talea_model::Nanos;
 use talea_store::{Dimension, MOST_ROWS};
 
 use super::values;
-use crate::always::{AgentOptions, Counters, Filters, Sampler, UsageOptions};
-
-/// Sample every core of this node, all the time
-#[derive(Debug, Args)]
-#[command(long_about = "\
-Sample every core of this node, all the time.
-
-Once a second, or as often as --rate says, each core is looked at: which process of which job and user, in which \
-library and where in it, in which phase, in the kernel, or idle. Samples are counted and go to a store, of which \
-`talea usage` asks.")]
-#[command(after_long_help = "\
-Examples:
-  talea agent --store sqlite:/var/lib/talea/node.db        until it is stopped (Ctrl-C, SIGTERM)
-  talea agent --store sqlite:t.db --rate 10Hz --for 60s    ten times a second, for a minute
-
-Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and
-CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kernel.perf_event_paranoid
-of 0 or less); else only this user's processes are seen, and no idle time. Which one it is, and why no
-better one, is said at the begin and kept with the samples.
-
-Phases are what programs mark: with talea_mark.h, or with NVTX or ITT where they are started with
-NVTX_INJECTION64_PATH or INTEL_LIBITTNOTIFY64=/path/libtalea_mark.so.
-
-Batches wait in a spool (STORE.spool) until the store has them: nothing is lost when it is away, up to
---spool-size. A batch counts once, however often it is sent.")]
-pub(super) struct AgentArgs {
-    /// Where batches go: sqlite:PATH
-    #[arg(long, value_name = "STORE")]
-    store: String,
-    /// Samples of each core: 1Hz, 100Hz
-    #[arg(long, value_name = "RATE", value_parser = values::rate, default_value = "1Hz")]
-    rate: f64,
-    /// Time that a batch is of: 10s, 1min
-    #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "1min")]
-    interval: Nanos,
-    /// Stop after this time: 60s, 1h
-    #[arg(long = "for", value_name = "TIME", value_parser = values::step)]
-    during: Option<Nanos>,
-    /// How samples are taken
-    #[arg(long, value_enum, default_value_t = How::Auto)]
-    sampler: How,
-    /// Name of this node [default: the host's name]
-    #[arg(long, value_name = "NAME")]
-    node: Option<String>,
-    /// Folder where batches wait for the store [default: STORE.spool]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    spool: Option<PathBuf>,
-    /// Most bytes of that folder; the oldest batches go first, which is counted
-    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]
-    spool_size: Bytes,
-    /// What is counted around samples: none, default, or names as perf list has them, with commas
-    #[arg(long, value_name = "LIST", default_value = "default")]
-    counters: String,
-    /// Folder where this agent is told things while it runs; as long as it has a file `yield`, counters are left to other tools
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = "/run/talea")]
-    run_dir: PathBuf,
-}
-
-/// Names between commas; those in the slashes of `pmu/a,b/` are part of a name.
-fn counters(text: &str) -> Counters {
-    if text == "default" {
-        return Counters::Default;
-    }
-    let mut inside = false;
-    let split = |letter: char| {
-        inside ^= letter == '/';
-        letter == ',' && !inside
-    };
-    let names = text.split(split).map(str::trim).filter(|name| !name.is_empty() && *name != "none");
-    Counters::These(names.map(str::to_owned).collect())
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum How {
-    /// The best that is allowed
-    Auto,
-    /// Counted in the kernel by a BPF program
-    Bpf,
-    /// Read one by one from rings of perf events
-    Rings,
-    /// This user's processes only
-    Own,
-}
-
-impl From<AgentArgs> for AgentOptions {
-    fn from(args: AgentArgs) -> Self {
-        Self {
-            store: args.store,
-            rate: args.rate,
-            interval: args.interval,
-            during: args.during,
-            sampler: match args.sampler {
-                How::Auto => Sampler::Auto,
-                How::Bpf => Sampler::Bpf,
-                How::Rings => Sampler::Rings,
-                How::Own => Sampler::Own,
-            },
-            node: args.node,
-            spool: args.spool,
-            most: args.spool_size,
-            counters: counters(&args.counters),
-            yields: args.run_dir.join("yield"),
-        }
-    }
-}
+use crate::always::{Filters, UsageOptions};
 
 /// Show what the cores of a time were used for
 #[derive(Debug, Args)]

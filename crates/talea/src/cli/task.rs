@@ -35,7 +35,7 @@ pub(crate) enum Task {
     /// `talea topo`
     Topo(Box<topo::Options>),
     /// `talea agent`
-    Agent(always::AgentOptions),
+    Agent(Box<talea_node::Task>),
     /// `talea usage`
     Usage(always::UsageOptions),
     /// `talea doctor`
@@ -76,7 +76,7 @@ impl From<Command> for Task {
             Command::Track(args) => Self::Track(Box::new((*args).into())),
             Command::Fold(args) => Self::Fold(Box::new((*args).into())),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
-            Command::Agent(args) => Self::Agent(args.into()),
+            Command::Agent(args) => Self::Agent(Box::new((*args).into())),
             Command::Usage(args) => Self::Usage(args.into()),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),

@@ -13,7 +13,7 @@ const RATE: &str = "200Hz";
 
 /// A program of `apps` that needs no MPI.
 #[track_caller]
-fn plain(name: &str) -> Option<PathBuf> {
+pub(super) fn plain(name: &str) -> Option<PathBuf> {
     let program = checkout().join("apps/bin/plain").join(name);
     if program.is_file() {
         return Some(program);
@@ -21,7 +21,7 @@ fn plain(name: &str) -> Option<PathBuf> {
     missing(&format!("{name} is not built: `make -C apps`"))
 }
 
-struct Running(Child);
+pub(super) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -33,7 +33,7 @@ impl Drop for Running {
 impl Running {
     /// An agent that samples until it is told to stop, once more than so many samples are in the store; none where this user may not sample cores.
     #[track_caller]
-    fn agent(bench: &Bench, store: &str, options: &[&str], than: u64) -> Option<Self> {
+    pub(super) fn agent(bench: &Bench, store: &str, options: &[&str], than: u64) -> Option<Self> {
         let words = ["agent", "--store", store, "--rate", RATE, "--interval", "500ms"];
         let mut command = bench.talea(words);
         let child = command.args(options).stderr(Stdio::piped()).spawn().unwrap();
@@ -55,7 +55,7 @@ impl Running {
 
     /// Tells it to stop as Ctrl-C does, which must leave good data; gives what it said.
     #[track_caller]
-    fn stopped(mut self) -> String {
+    pub(super) fn stopped(mut self) -> String {
         let pid = self.0.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
         assert!(self.0.wait().unwrap().success());

@@ -1,6 +1,6 @@
 //! `talea agent`: samples this node until it is told to stop.
 //!
-//! Owns what is opened, and what is said on standard error: once at the begin, when something changes, once at the end.
+//! Owns what is opened, and what is said to people: once at the begin, when something changes, once at the end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,42 +11,41 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use talea_agent::slots::Slots;
 use talea_agent::{Agent, Budget, Delivery, Progress};
 use talea_model::shares::Sampler as How;
-use talea_model::{Bytes, Gaps, Nanos};
+use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
 use talea_sampling::system::{self, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
 use talea_store::{Store, StoreError, sqlite};
 
-use super::AlwaysError;
-use crate::terminal::say;
+use crate::NodeError;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
+pub struct Options {
     /// Address of the store.
-    pub(crate) store: String,
+    pub store: String,
     /// Samples of each core a second.
-    pub(crate) rate: f64,
+    pub rate: f64,
     /// What a batch is of.
-    pub(crate) interval: Nanos,
+    pub interval: Nanos,
     /// How long to work; until a signal if absent.
-    pub(crate) during: Option<Nanos>,
+    pub during: Option<Nanos>,
     /// How samples are taken.
-    pub(crate) sampler: Sampler,
+    pub sampler: Sampler,
     /// Name of the node; the host's if absent.
-    pub(crate) node: Option<String>,
+    pub node: Option<String>,
     /// Where batches wait for the store; beside it if absent.
-    pub(crate) spool: Option<PathBuf>,
+    pub spool: Option<PathBuf>,
     /// Most bytes there.
-    pub(crate) most: Bytes,
+    pub most: Bytes,
     /// What is counted around samples.
-    pub(crate) counters: Counters,
-    /// As long as this file is there, counters are left to others.
-    pub(crate) yields: PathBuf,
+    pub counters: Counters,
+    /// Where the agent is told of jobs, and, by a file `yield`, that others want the counters.
+    pub run_dir: PathBuf,
 }
 
 /// What is counted around samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Counters {
+pub enum Counters {
     /// What says most on this machine.
     Default,
     /// These.
@@ -55,7 +54,7 @@ pub(crate) enum Counters {
 
 /// How samples are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sampler {
+pub enum Sampler {
     /// The best that is allowed.
     Auto,
     /// Counted in the kernel.
@@ -67,10 +66,10 @@ pub(crate) enum Sampler {
 }
 
 /// Samples until a signal or the time comes.
-pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
+pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(AlwaysError::Signals)?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(NodeError::Signals)?;
     }
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
@@ -78,6 +77,14 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
     let address::Address::Sqlite(file) = address::parse(&options.store)?;
     let mut gaps = Gaps::default();
     let sampler = opened(options, &mut gaps)?;
+    if sampler.name() == How::Bpf && !is_of_the_host() {
+        gaps.note(Gap {
+            kind: GapKind::Unsupported,
+            rank: None,
+            detail: "jobs, build ids and phases are not seen: the agent is in a container's name space of processes, and belongs into the host's".to_owned(),
+            count: 0,
+        });
+    }
     let (how, cores) = (sampler.name(), sampler.cores().len());
     for gap in &gaps {
         say(&format!("gap: {}", gap.detail));
@@ -97,7 +104,8 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
             interval: Duration::from_nanos(options.interval.0),
             budget: Budget::default(),
             spool: (spool, options.most),
-            yields: Some(options.yields.clone()),
+            yields: Some(options.run_dir.join("yield")),
+            run_dir: options.run_dir.clone(),
         },
         gaps,
     )?;
@@ -162,7 +170,7 @@ fn period(options: &Options) -> Nanos {
     Nanos((1e9 / options.rate).round() as u64)
 }
 
-fn opened(options: &Options, gaps: &mut Gaps) -> Result<Box<dyn SystemSampler>, AlwaysError> {
+fn opened(options: &Options, gaps: &mut Gaps) -> Result<Box<dyn SystemSampler>, NodeError> {
     let asked = system::Options {
         period: period(options),
         seed: u64::from(std::process::id()),
@@ -192,6 +200,13 @@ fn words(how: How) -> &'static str {
         How::Rings => "by rings of perf events",
         How::OwnProcesses => "in this user's processes only",
     }
+}
+
+/// Whether the numbers of processes that the kernel counts by are those that `/proc` has here.
+fn is_of_the_host() -> bool {
+    // The kernel's own number of the first name space (`PROC_PID_INIT_INO`).
+    const FIRST: &str = "pid:[4026531836]";
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|space| space.as_os_str() == FIRST)
 }
 
 /// This host's name.

@@ -1,0 +1,201 @@
+//! The command line of `talea agent` and of `talea-agent`, the program of compute nodes.
+//!
+//! Owns the options and their help.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use talea_model::{Bytes, Nanos, written};
+use talea_topology::CpuSet;
+
+use crate::{Counters, Options, Sampler, Starting, Task};
+
+/// Where the agent is told of jobs.
+const RUN_DIR: &str = "/run/talea";
+
+/// Sample every core of this node, all the time
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(long_about = "\
+Sample every core of this node, all the time.
+
+Once a second, or as often as --rate says, each core is looked at: which process of which job and user, in which \
+library and where in it, in which phase, in the kernel, or idle. Samples are counted and go to a store, of which \
+`talea usage` asks.")]
+#[command(after_long_help = "\
+Examples:
+  talea agent --store sqlite:/var/lib/talea/node.db        until it is stopped (Ctrl-C, SIGTERM)
+  talea agent --store sqlite:t.db --rate 10Hz --for 60s    ten times a second, for a minute
+
+Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and
+CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kernel.perf_event_paranoid
+of 0 or less); else only this user's processes are seen, and no idle time. Which one it is, and why no
+better one, is said at the begin and kept with the samples.
+
+Phases are what programs mark: with talea_mark.h, or with NVTX or ITT where they are started with
+NVTX_INJECTION64_PATH or INTEL_LIBITTNOTIFY64=/path/libtalea_mark.so.
+
+Batches wait in a spool (STORE.spool) until the store has them: nothing is lost when it is away, up to
+--spool-size. A batch counts once, however often it is sent.
+
+`talea agent job-start` and `job-end`, in a scheduler's prolog and epilog, tell a running agent which
+jobs there are; it finds them by their control groups without that.")]
+pub struct AgentArgs {
+    #[command(subcommand)]
+    job: Option<JobCommand>,
+    /// Where batches go: sqlite:PATH
+    #[arg(long, value_name = "STORE", required = true)]
+    store: Option<String>,
+    /// Samples of each core: 1Hz, 100Hz
+    #[arg(long, value_name = "RATE", value_parser = written::rate, default_value = "1Hz")]
+    rate: f64,
+    /// Time that a batch is of: 10s, 1min
+    #[arg(long, value_name = "TIME", value_parser = written::step, default_value = "1min")]
+    interval: Nanos,
+    /// Stop after this time: 60s, 1h
+    #[arg(long = "for", value_name = "TIME", value_parser = written::step)]
+    during: Option<Nanos>,
+    /// How samples are taken
+    #[arg(long, value_enum, default_value_t = How::Auto)]
+    sampler: How,
+    /// Name of this node [default: the host's name]
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// Folder where batches wait for the store [default: STORE.spool]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    spool: Option<PathBuf>,
+    /// Most bytes of that folder; the oldest batches go first, which is counted
+    #[arg(long, value_name = "SIZE", value_parser = written::size, default_value = "64M")]
+    spool_size: Bytes,
+    /// What is counted around samples: none, default, or names as perf list has them, with commas
+    #[arg(long, value_name = "LIST", default_value = "default")]
+    counters: String,
+    /// Folder where the agent is told of jobs; as long as it has a file `yield`, counters are left to other tools
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
+    run_dir: PathBuf,
+}
+
+/// Names between commas; those in the slashes of `pmu/a,b/` are part of a name.
+fn counters(text: &str) -> Counters {
+    if text == "default" {
+        return Counters::Default;
+    }
+    let mut inside = false;
+    let split = |letter: char| {
+        inside ^= letter == '/';
+        letter == ',' && !inside
+    };
+    let names = text.split(split).map(str::trim).filter(|name| !name.is_empty() && *name != "none");
+    Counters::These(names.map(str::to_owned).collect())
+}
+
+#[derive(Debug, Subcommand)]
+enum JobCommand {
+    JobStart(StartArgs),
+    JobEnd(EndArgs),
+}
+
+/// Tell the agent of this node that a job begins here
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Tell the agent of this node that a job begins here, from the scheduler's prolog.
+
+Jobs whose control groups name them are found without that, but for their owner, their cores where the groups do not say \
+them, and whether their samples may be kept.")]
+#[command(after_long_help = "\
+What is told lies in DIR/jobs, a file for each job, and stays when the agent is started anew. Processes
+belong to the job of their control group; else to the one that their environment names (SLURM_JOB_ID,
+PBS_JOBID), if it is their user's; else to the only job that was told of their user; else, if there are
+several, to the one that has the core. Processes of root belong to jobs by the first two ways only.
+
+Without samples (--no-monitoring, a comment `no-monitoring` in SLURM_JOB_COMMENT, TALEA_NO_MONITORING=1)
+a job's time counts as user or kernel time of nobody in particular.
+
+Example, in a prolog of Slurm:
+  talea agent job-start || true")]
+struct StartArgs {
+    /// Name of the job [default: SLURM_JOB_ID or PBS_JOBID of the environment]
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// Its owner [default: SLURM_JOB_UID of the environment]
+    #[arg(long, value_name = "UID")]
+    user: Option<u32>,
+    /// Its cores, as 0-7,16 [default: those of its control group]
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    cpus: Option<CpuSet>,
+    /// It has the whole node
+    #[arg(long, conflicts_with = "cpus")]
+    exclusive: bool,
+    /// Keep nothing of its samples but that there was time
+    #[arg(long)]
+    no_monitoring: bool,
+    /// Folder where the agent is told of jobs
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
+    run_dir: PathBuf,
+}
+
+/// Tell the agent of this node that a job has ended
+#[derive(Debug, Args)]
+struct EndArgs {
+    /// Name of the job [default: SLURM_JOB_ID or PBS_JOBID of the environment]
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Folder where the agent is told of jobs
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
+    run_dir: PathBuf,
+}
+
+fn cpus(text: &str) -> Result<CpuSet, String> {
+    let set = CpuSet::from_list(text).ok().filter(|set| !set.is_empty());
+    set.ok_or_else(|| "expected a list of cores such as 0-7,16".to_owned())
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum How {
+    /// The best that is allowed
+    Auto,
+    /// Counted in the kernel by a BPF program
+    Bpf,
+    /// Read one by one from rings of perf events
+    Rings,
+    /// This user's processes only
+    Own,
+}
+
+impl From<AgentArgs> for Task {
+    fn from(args: AgentArgs) -> Self {
+        match args.job {
+            Some(JobCommand::JobStart(job)) => {
+                return Self::Start(Starting {
+                    id: job.id,
+                    user: job.user,
+                    cores: Starting::cores(job.cpus, job.exclusive),
+                    monitored: job.no_monitoring.then_some(false),
+                    run_dir: job.run_dir,
+                });
+            }
+            Some(JobCommand::JobEnd(job)) => return Self::End { id: job.id, run_dir: job.run_dir },
+            None => {}
+        }
+        Self::Sample(Options {
+            store: args.store.unwrap_or_default(),
+            rate: args.rate,
+            interval: args.interval,
+            during: args.during,
+            sampler: match args.sampler {
+                How::Auto => Sampler::Auto,
+                How::Bpf => Sampler::Bpf,
+                How::Rings => Sampler::Rings,
+                How::Own => Sampler::Own,
+            },
+            node: args.node,
+            spool: args.spool,
+            most: args.spool_size,
+            counters: counters(&args.counters),
+            run_dir: args.run_dir,
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! What `talea agent` costs: slowdown of a program that is busy on every core, memory, and its own share of a core, beside `perf record -a`.
+//!
+//! All ways take turns in each round, in the other order in every other one; a slowdown is the mean of rounds' ratios to no tool, in logarithms, with its
+//! 95 % interval (Student). The work is a fixed number of turns of a loop on each core, in this process. Processor time is that of the
+//! scheduler (schedstat), in nanoseconds: ticks of 10 ms are a minute's budget at 1 Hz.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::{found, heading, scratch};
+
+const ROUNDS: usize = 24;
+/// What one core does in a turn, calibrated to about this.
+const TURN: Duration = Duration::from_secs(1);
+/// How long memory and processor time are watched.
+const WATCHED: Duration = Duration::from_secs(60);
+const EXECS: u32 = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Nothing,
+    /// The agent, at so many samples a second.
+    Agent(&'static str),
+    /// `perf record -a` once a second.
+    Perf,
+}
+
+const WAYS: [Way; 5] =
+    [Way::Nothing, Way::Agent("1Hz"), Way::Agent("100Hz"), Way::Agent("1kHz"), Way::Perf];
+
+impl Way {
+    fn name(self) -> String {
+        match self {
+            Self::Nothing => "nothing".to_owned(),
+            Self::Agent(rate) => format!("agent, {rate}"),
+            Self::Perf => "`perf record -a -F 1`".to_owned(),
+        }
+    }
+}
+
+/// A tool that runs.
+struct Tool(Option<Child>);
+
+impl Drop for Tool {
+    fn drop(&mut self) {
+        let Some(child) = &mut self.0 else { return };
+        let pid = child.id().to_string();
+        let _ = Command::new("kill").args(["-INT", &pid]).status();
+        let _ = child.wait();
+    }
+}
+
+pub(crate) fn run() -> Result<(), String> {
+    let agent = program()?;
+    let folder = scratch("agent")?;
+    let size = fs::metadata(&agent).map_err(|e| e.to_string())?.len() as f64 / 1e6;
+    let mut ways = WAYS.to_vec();
+    if !found("perf") {
+        println!("perf is not installed: its rows are left out.");
+        ways.retain(|way| *way != Way::Perf);
+    }
+    heading("What the agent takes from a program that is busy on every core");
+    println!(
+        "Run time against no tool, mean and 95 % interval of {ROUNDS} rounds. The program: `{}`, {size:.2} MB.\n",
+        agent.display()
+    );
+    println!("| tool | slowdown, % |\n|---|---|");
+    let turns = calibrated();
+    let mut rounds: Vec<Vec<f64>> = Vec::new();
+    for round in 0..=ROUNDS {
+        let mut took = vec![0.0; ways.len()];
+        for turn in 0..ways.len() {
+            let at = if round % 2 == 0 { turn } else { ways.len() - 1 - turn };
+            let _tool = started(ways[at], &agent, &folder)?;
+            took[at] = work(turns);
+        }
+        // The first round warms caches up.
+        if round > 0 {
+            rounds.push(took);
+        }
+    }
+    for (at, way) in ways.iter().enumerate().skip(1) {
+        let ratios: Vec<f64> = rounds.iter().map(|took| (took[at] / took[0]).ln()).collect();
+        let (mean, half) = interval(&ratios);
+        let percent = |log: f64| (log.exp() - 1.0) * 100.0;
+        println!(
+            "| {} | {:.3} ({:.3} to {:.3}) |",
+            way.name(),
+            percent(mean),
+            percent(mean - half),
+            percent(mean + half)
+        );
+    }
+    heading("What the agent itself takes");
+    println!(
+        "Share of one core over {} s, resident memory at the end and at most. Quiet, and while {EXECS} programs a second are started.\n",
+        WATCHED.as_secs()
+    );
+    println!("| tool | machine | programs/s | of a core, % | memory, MB | at most, MB |");
+    println!("|---|---|---|---|---|---|");
+    for way in ways.iter().filter(|way| matches!(way, Way::Agent("1Hz") | Way::Perf)) {
+        for (state, execs) in [("quiet", 0), ("busy with starting programs", EXECS)] {
+            let tool = started(*way, &agent, &folder)?;
+            let cells = watched(&tool, execs)?;
+            println!("| {} | {state} | {cells} |", way.name());
+        }
+    }
+    fs::remove_dir_all(&folder).map_err(|e| e.to_string())
+}
+
+/// The small program of nodes.
+fn program() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let target = own.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
+    let path = target.join("small/talea-agent");
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(format!(
+        "not built: `{}`; run `cargo build --profile small -p talea-node` first",
+        path.display()
+    ))
+}
+
+/// Starts a tool and waits until it samples.
+fn started(way: Way, agent: &Path, folder: &Path) -> Result<Tool, String> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+    match way {
+        Way::Nothing => Ok(Tool(None)),
+        Way::Agent(rate) => {
+            let store = format!("sqlite:{}", folder.join("bench.db").display());
+            let mut command = Command::new(agent);
+            command.args(["--store", &store, "--rate", rate, "--run-dir"]).arg(folder.join("run"));
+            let child = command.stderr(Stdio::piped()).spawn();
+            let mut child = child.map_err(|e| failed("the agent", &e))?;
+            let said = child.stderr.take().ok_or("no standard error")?;
+            let mut said = BufReader::new(said);
+            let mut all = String::new();
+            while !all.lines().any(|line| line.contains("sampling")) {
+                if said.read_line(&mut all).map_err(|e| e.to_string())? == 0 {
+                    return Err(format!("the agent does not sample: {all}"));
+                }
+            }
+            // What it says later must not fill the pipe.
+            std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
+            Ok(Tool(Some(child)))
+        }
+        Way::Perf => {
+            let mut command = Command::new("perf");
+            command.args(["record", "-a", "-F", "1", "-o"]).arg(folder.join("perf.data"));
+            let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+            let child = command.spawn().map_err(|e| failed("perf", &e))?;
+            // It says nothing when it begins.
+            std::thread::sleep(Duration::from_millis(500));
+            Ok(Tool(Some(child)))
+        }
+    }
+}
+
+/// So many turns of a loop that no compiler shortens.
+fn spin(turns: u64) -> u64 {
+    let mut value = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..turns {
+        value ^= value << 13;
+        value ^= value >> 7;
+        value ^= value << 17;
+    }
+    std::hint::black_box(value)
+}
+
+fn calibrated() -> u64 {
+    let turns = 50_000_000;
+    spin(turns);
+    let begin = Instant::now();
+    spin(turns);
+    let factor = TURN.as_secs_f64() / begin.elapsed().as_secs_f64();
+    (turns as f64 * factor) as u64
+}
+
+/// Seconds that a thread on each core takes, summed.
+fn work(turns: u64) -> f64 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let timed = || {
+            let begin = Instant::now();
+            spin(turns);
+            begin.elapsed().as_secs_f64()
+        };
+        let all: Vec<_> = (0..cores).map(|_| scope.spawn(timed)).collect();
+        all.into_iter().filter_map(|one| one.join().ok()).sum()
+    })
+}
+
+/// Mean, and half of its 95 % interval.
+fn interval(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    // Student's factor for 23 degrees of freedom.
+    const FACTOR: f64 = 2.069;
+    (mean, FACTOR * (variance / n).sqrt())
+}
+
+/// Programs a second, share of a core, memory, as cells of the table.
+fn watched(tool: &Tool, execs: u32) -> Result<String, String> {
+    let process = tool.0.as_ref().ok_or("nothing to watch")?.id();
+    let stop = AtomicBool::new(false);
+    let count = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        if execs > 0 {
+            scope.spawn(|| start_programs(execs, &stop, &count));
+        }
+        // What the begin takes is no part of it.
+        std::thread::sleep(Duration::from_secs(5));
+        let (begin, before) = (Instant::now(), (processor(process), count.load(Ordering::Relaxed)));
+        std::thread::sleep(WATCHED);
+        let seconds = begin.elapsed().as_secs_f64();
+        let after = (processor(process), count.load(Ordering::Relaxed));
+        stop.store(true, Ordering::Relaxed);
+        let share = (after.0? - before.0?) as f64 / 1e9 / seconds * 100.0;
+        let a_second = (after.1 - before.1) as f64 / seconds;
+        let (now, most) = (memory(process, "VmRSS:")?, memory(process, "VmHWM:")?);
+        Ok(format!("{a_second:.0} | {share:.4} | {now:.1} | {most:.1}"))
+    })
+}
+
+fn start_programs(rate: u32, stop: &AtomicBool, count: &AtomicU64) {
+    let step = Duration::from_secs(1) / rate;
+    let mut next = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        if Command::new("/bin/true").status().is_ok() {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        next += step;
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// Nanoseconds on a core, of all threads of a process.
+fn processor(process: u32) -> Result<u64, String> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).map_err(|e| e.to_string())?;
+    let of = |task: fs::DirEntry| -> Option<u64> {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse().ok()
+    };
+    Ok(tasks.flatten().filter_map(of).sum())
+}
+
+/// Megabytes.
+fn memory(process: u32, what: &str) -> Result<f64, String> {
+    let text = fs::read_to_string(format!("/proc/{process}/status")).map_err(|e| e.to_string())?;
+    let line = text.lines().find_map(|line| line.strip_prefix(what));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+    Ok(kib.ok_or("no memory in status")? * 1024.0 / 1e6)
+}
