@@ -413,7 +413,7 @@ mod tests {
         for at in 0..u64::from(number) {
             let mut segment = [0; 56];
             let kind = if at % 2 == 0 { PT_NOTE } else { PT_LOAD };
-            segment[..4].copy_from_slice(&kind.0.to_le_bytes());
+            segment[..4].copy_from_slice(&kind.to_le_bytes());
             segment[8..16].copy_from_slice(&(4 * at).to_le_bytes());
             segment[32..40].copy_from_slice(&(NOTES - 8).to_le_bytes());
             bytes.extend(segment);
