@@ -85,19 +85,22 @@ fn statement(scan: &Scan, by: &[Dimension]) -> String {
     let Keys { inner, outer, joins } = Keys::of(by);
     let list = |columns: Vec<String>| [vec![String::new()], columns].concat().join(", ");
     let numbers = |from: usize, to: usize| list((from..to).map(|n| n.to_string()).collect());
+    // By key first, so that the rows of a key come together.
+    let order: Vec<String> =
+        (1..=by.len()).map(|n| BEFORE + n).chain([7, 8]).map(|n| n.to_string()).collect();
     format!(
         "SELECT sum(g.a), sum(g.b), sum(g.c), sum(g.d), sum(g.e), sum(g.f), c.name, c.unit{}
          FROM (SELECT r.counter AS counter{}, {}, sum(r.count >> 32) AS e, sum(r.count & 4294967295) AS f
                {} GROUP BY 1{}) g
          JOIN counter c ON c.id = g.counter{joins}
-         GROUP BY 7, 8{key} ORDER BY {order}7, 8",
+         GROUP BY 7, 8{key} ORDER BY {order}",
         list(outer),
         list(inner),
         halves("r"),
         scan.shares(),
         numbers(2, 2 + by.len()),
         key = numbers(BEFORE + 1, BEFORE + 1 + by.len()),
-        order = (1..=by.len()).map(|n| format!("{}, ", BEFORE + n)).collect::<String>(),
+        order = order.join(", "),
     )
 }
 
