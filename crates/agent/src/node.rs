@@ -241,6 +241,9 @@ impl Agent {
         if wanted {
             let detail = "counters were left to another tool for a while: no rates".to_owned();
             self.gaps.note(Gap { kind: GapKind::Paused, rank: None, detail, count: 0 });
+        }
+    }
+
     /// Which jobs there are, and which cores they have.
     fn look_for_jobs(&mut self) {
         let changed = self.known.look(&mut self.gaps);

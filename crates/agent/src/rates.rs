@@ -10,9 +10,9 @@ use talea_model::{Gap, GapKind, Gaps};
 use talea_sampling::system::Sum;
 
 /// Rows that keep library and phase.
-pub const MOST_RATES: usize = 32_768;
+const MOST_RATES: usize = 32_768;
 /// Rows at all, and counters of cores of jobs.
-pub const MOST_SUMS: usize = 65_536;
+const MOST_SUMS: usize = 65_536;
 
 /// The share of a core's samples that are not idle.
 const BUSY: &str = "busy";
@@ -239,6 +239,6 @@ mod tests {
         assert_eq!((rates.len(), spreads.len()), (MOST_SUMS, all as usize));
         let kept: u64 = rates.iter().map(|rate| rate.samples).sum();
         let lost: Vec<u64> = gaps.iter().map(|gap| gap.count).collect();
-        assert_eq!(lost, [u64::from(all) + 100, 2 * u64::from(all) - kept]);
+        assert_eq!(lost, [2 * u64::from(all) - kept, u64::from(all) + 100]);
     }
 }

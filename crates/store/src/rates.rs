@@ -99,7 +99,7 @@ impl Question {
             );
             return Err(StoreError::Question { why });
         }
-        self.has_no(&[("core", self.core.is_some()), ("activity", self.activity.is_some())])
+        has_no(&[("core", self.core.is_some()), ("activity", self.activity.is_some())])
     }
 
     /// The same for spreads, which are of whole jobs.
@@ -108,7 +108,7 @@ impl Question {
     /// As [`Question::check`], and filters by what cores were at.
     pub fn check_spreads(&self) -> Result<(), StoreError> {
         self.check()?;
-        self.has_no(&[
+        has_no(&[
             ("core", self.core.is_some()),
             ("activity", self.activity.is_some()),
             ("executable", self.executable.is_some()),
@@ -116,12 +116,12 @@ impl Question {
             ("phase", self.phase.is_some()),
         ])
     }
+}
 
-    fn has_no(&self, filters: &[(&str, bool)]) -> Result<(), StoreError> {
-        let Some((name, _)) = filters.iter().find(|(_, given)| *given) else { return Ok(()) };
-        let why = format!("a filter by {name}, which what was asked for is kept without");
-        Err(StoreError::Question { why })
-    }
+fn has_no(filters: &[(&str, bool)]) -> Result<(), StoreError> {
+    let Some((name, _)) = filters.iter().find(|(_, given)| *given) else { return Ok(()) };
+    let why = format!("a filter by {name}, which what was asked for is kept without");
+    Err(StoreError::Question { why })
 }
 
 #[cfg(test)]

@@ -21,10 +21,19 @@ pub(crate) struct Recorded {
     pub(crate) processes: bool,
     /// Samples of the kernel.
     pub(crate) kernel: bool,
-    /// In each sample the counts of the clock's group.
-    pub(crate) counts: bool,
+    /// What of the clock's group is in each sample.
+    pub(crate) group: Group,
     /// Bytes in the buffer that wake a reader; none where each sample does.
     pub(crate) wake: Option<u32>,
+}
+
+/// What each sample holds of the group that its clock leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Nothing.
+    Unread,
+    /// How long it was enabled and ran, and what each event counted.
+    Read,
 }
 
 /// Parts of a sample, in the order of [`crate::system::record`].
@@ -54,7 +63,7 @@ pub(crate) fn open_silent(core: u32, period: u64) -> io::Result<File> {
 pub(crate) fn open_recorded(whose: Whose, period: u64, recorded: Recorded) -> io::Result<File> {
     let mut attr = attributes(period);
     attr.sample_type = u64::from(PARTS);
-    if recorded.counts {
+    if recorded.group == Group::Read {
         // With the form of reading that all events here have.
         attr.sample_type |= u64::from(b::PERF_SAMPLE_READ);
     } else {

@@ -26,7 +26,7 @@ use crate::cpus;
 use crate::root::Root;
 use crate::source::gap;
 use crate::sys::buffer::Buffer;
-use crate::sys::clock::{self, Recorded};
+use crate::sys::clock::{self, Group, Recorded};
 use crate::sys::perf::{self, Whose};
 use crate::sys::sampled::set_period;
 
@@ -67,7 +67,7 @@ impl Thread {
         let bytes = (PAGES * rustix::param::page_size() / 2) as u32;
         let wake = (options.wake == Wake::HalfFull).then_some(bytes);
         let recorded =
-            Recorded { groups: false, processes: true, kernel: false, counts: false, wake };
+            Recorded { groups: false, processes: true, kernel: false, group: Group::Unread, wake };
         let mut steering = Steering::new(options.period.0, options.seed, tid);
         let whose = Whose { thread: Some(tid), pu: None };
         let explain = |error| of_events(root, WHAT, 2, error);

@@ -23,7 +23,7 @@ use super::{OpenError, Options, PhaseOf, SystemSampler, Tls, Wake};
 use crate::root::Root;
 use crate::source::gap;
 use crate::sys::buffer::Buffer;
-use crate::sys::clock::{self, Recorded};
+use crate::sys::clock::{self, Group, Recorded};
 use crate::sys::perf::{self, Whose};
 
 const WHAT: &str = "sampling every core";
@@ -112,6 +112,7 @@ impl Rings {
         let mut untold = Gaps::default();
         let counters = Counters::find(&root, &options.counters, Kinds::Software, &mut untold);
         let counts = counters.len() > 0;
+        let group = if counts { Group::Read } else { Group::Unread };
         let one = SAMPLE + if counts { COUNTS + COUNT * counters.len() as u64 } else { 0 };
         // Two seconds of samples fit half of it, beside the rest.
         let bytes = one * 4_000_000_000 / options.period.0.max(1);
@@ -122,7 +123,7 @@ impl Rings {
             Wake::EachSample => None,
         };
         let recorded =
-            Recorded { groups: groups(&root), processes: true, kernel: true, counts, wake };
+            Recorded { groups: groups(&root), processes: true, kernel: true, group, wake };
         let mut shape = Shape { recorded, pages: pages as usize };
         let clocks = Clocks::open(&root, options, |core, period| {
             match open_ring(&root, shape, &counters, core, period) {

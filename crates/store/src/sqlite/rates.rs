@@ -2,6 +2,7 @@
 //!
 //! Owns both statements. Whom rows are visible to is decided by the scan, as for shares; sums are taken in halves for the same reason as there.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Row as Found, params_from_iter};
@@ -20,26 +21,54 @@ const BEFORE: usize = 8;
 
 pub(super) fn rates(connection: &Connection, question: &Question) -> rusqlite::Result<Rates> {
     let moment = connection.unchecked_transaction()?;
-    let mut of_key: BTreeMap<Vec<Value>, Vec<RateRow>> = BTreeMap::new();
+    let mut kept = Kept { limit: question.limit, ..Kept::default() };
     {
         let scan = Scan::of_counters(connection, question, "rate")?;
         let mut select = connection.prepare_cached(&statement(&scan, &question.by))?;
         let mut found = select.query(params_from_iter(scan.values()))?;
         while let Some(row) = found.next()? {
-            let key = key(row, &question.by, BEFORE)?;
-            of_key.entry(key.clone()).or_default().push(rate(row, key)?);
+            kept.add(rate(row, key(row, &question.by, BEFORE)?)?);
         }
     }
+    kept.next();
     let mut gaps = loss::of(connection, question)?;
     let time = totals(connection, question, &mut gaps)?.0.time;
     moment.finish()?;
-    let groups = of_key.len() as u64;
-    let most = |rows: &[RateRow]| rows.iter().map(|row| row.samples).max();
-    let mut keys: Vec<Vec<RateRow>> = of_key.into_values().collect();
-    // Stable: those of as many samples stay in the order of their keys.
-    keys.sort_by_key(|rows| std::cmp::Reverse(most(rows)));
-    let rows = keys.into_iter().take(question.limit).flatten().collect();
+    let Kept { best, groups, .. } = kept;
+    let rows = best.into_values().flatten().collect();
     Ok(Rates { by: question.by.clone(), rows, groups, time, gaps })
+}
+
+/// The keys with most samples of those that came so far, so that no more than the limit are held.
+#[derive(Default)]
+struct Kept {
+    limit: usize,
+    /// Rows of the key that is coming.
+    rows: Vec<RateRow>,
+    best: BTreeMap<(Reverse<u64>, Vec<Value>), Vec<RateRow>>,
+    groups: u64,
+}
+
+impl Kept {
+    /// Takes a row; those of a key come together.
+    fn add(&mut self, row: RateRow) {
+        if self.rows.first().is_some_and(|first| first.key != row.key) {
+            self.next();
+        }
+        self.rows.push(row);
+    }
+
+    /// The key is complete.
+    fn next(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        let Some(first) = rows.first() else { return };
+        let most = rows.iter().map(|row| row.samples).max().unwrap_or(0);
+        self.groups += 1;
+        self.best.insert((Reverse(most), first.key.clone()), rows);
+        if self.best.len() > self.limit {
+            self.best.pop_last();
+        }
+    }
 }
 
 /// The answer of a file that cannot have any.
@@ -56,18 +85,22 @@ fn statement(scan: &Scan, by: &[Dimension]) -> String {
     let Keys { inner, outer, joins } = Keys::of(by);
     let list = |columns: Vec<String>| [vec![String::new()], columns].concat().join(", ");
     let numbers = |from: usize, to: usize| list((from..to).map(|n| n.to_string()).collect());
+    // By key first, so that the rows of a key come together.
+    let order: Vec<String> =
+        (1..=by.len()).map(|n| BEFORE + n).chain([7, 8]).map(|n| n.to_string()).collect();
     format!(
         "SELECT sum(g.a), sum(g.b), sum(g.c), sum(g.d), sum(g.e), sum(g.f), c.name, c.unit{}
          FROM (SELECT r.counter AS counter{}, {}, sum(r.count >> 32) AS e, sum(r.count & 4294967295) AS f
                {} GROUP BY 1{}) g
          JOIN counter c ON c.id = g.counter{joins}
-         GROUP BY 7, 8{key} ORDER BY 7, 8{key}",
+         GROUP BY 7, 8{key} ORDER BY {order}",
         list(outer),
         list(inner),
         halves("r"),
         scan.shares(),
         numbers(2, 2 + by.len()),
         key = numbers(BEFORE + 1, BEFORE + 1 + by.len()),
+        order = order.join(", "),
     )
 }
 

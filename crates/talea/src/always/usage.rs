@@ -77,7 +77,7 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
         ..Question::of(Visible::All, Nanos(from), Nanos(i64::MAX as u64))
     };
     if options.rates {
-        let told = rates::told(&*store, &options.store, &question, options.json)?;
+        let told = rates::told(&*store, options, &question)?;
         return std::io::stdout().write_all(told.as_bytes()).map_err(AlwaysError::Output);
     }
     let answer = store.usage(&question)?;

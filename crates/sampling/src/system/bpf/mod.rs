@@ -6,6 +6,7 @@
 //! looking up and deleting in a map that is counted in cannot promise.
 
 mod btf;
+mod counting;
 mod layout;
 
 use std::fs::File;
@@ -30,8 +31,8 @@ use super::hit::{self, FileId, Hit};
 use super::rates::{self, MOST_COUNTERS, MOST_PERIODS, Rated};
 use super::{OpenError, Options, SystemSampler, Tls, note_count};
 use crate::root::Root;
-use crate::source::gap;
 use crate::sys::{bpf, clock, perf};
+use counting::Counting;
 use layout::{FILE_ID, KEY, NAME, SUMS, TEXT, TLS};
 
 /// The program. Alignment is what the parser of ELF wants.
@@ -72,52 +73,6 @@ pub(super) struct Counted {
     losses: PerCpuArray<MapData, u64>,
     /// Losses of all cores that were told.
     told: [u64; 7],
-}
-
-/// The counters that the program reads, in an array of all cores' events.
-struct Counting {
-    counters: Counters,
-    names: Vec<Counter>,
-    /// For each counter its events, by core.
-    events: Vec<MapData>,
-    /// Another tool has them.
-    released: bool,
-    /// What cannot be counted here, to be told with the next samples.
-    untold: Gaps,
-}
-
-impl Counting {
-    /// Opens the counters of a core; says which are refused.
-    fn put(&self, core: u32) -> Vec<String> {
-        if self.released {
-            return Vec::new();
-        }
-        let mut refused = Vec::new();
-        let all = self.names.iter().zip(&self.events).zip(self.counters.open(core, None));
-        for ((counter, events), event) in all {
-            let put =
-                event.and_then(|event| bpf::set_event(events.fd().as_fd(), core, Some(&event)));
-            if let Err(error) = put {
-                let name = &counter.name;
-                refused.push(format!("counter `{name}` is not read on core {core}: {error}"));
-            }
-        }
-        refused
-    }
-
-    /// Closes them.
-    fn clear(&self, core: u32) {
-        for events in self.events.iter().take(self.names.len()) {
-            // Those that were never there neither are now.
-            let _ = bpf::set_event(events.fd().as_fd(), core, None);
-        }
-    }
-
-    fn note(untold: &mut Gaps, refused: Vec<String>) {
-        for detail in refused {
-            untold.note(gap(GapKind::Missing, detail));
-        }
-    }
 }
 
 /// An open event that the program is attached to.
