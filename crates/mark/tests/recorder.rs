@@ -177,7 +177,7 @@ fn a_recorder_of_another_version_is_none() {
     let Some(program) = compiled(&folder, "program", PROGRAM, &[]) else { return };
     let (out, errors) = run(&program, &recorder, "nested");
     assert_eq!(out, "");
-    assert!(errors.contains(" 2 on inner ("), "{errors}");
+    assert!(errors.contains(" 1 on inner ("), "{errors}");
 }
 
 /// What the test below starts.

@@ -374,9 +374,7 @@ fn tell(
         file.append(&Record::Phases(entries, whats))?;
     }
     let state = watched.state();
-    if watched.ended
-        || (watched.told != Some(state) && (watched.told.is_some() || state.number.is_some()))
-    {
+    if watched.ended || watched.told.unwrap_or_default() != state {
         file.append(&Record::State {
             thread,
             number: state.number,

@@ -74,13 +74,12 @@ thread_local! {
 
 /// The calling thread as the helper knows it, from now on.
 pub(crate) fn this_thread() -> &'static ProbeThread {
-    THREAD.with(|thread| match thread.get() {
-        Some(known) => known,
-        None => {
+    THREAD.with(|thread| {
+        thread.get().unwrap_or_else(|| {
             let made = ProbeThread::register();
             thread.set(Some(made));
             made
-        }
+        })
     })
 }
 

@@ -18,7 +18,7 @@ const _: () = assert!(ABSENT == threads::ABSENT);
 type Turns<T> = Vec<(Entries, Vec<T>)>;
 
 /// What is known of a thread by now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     /// Number in the recording of MPI calls.
     pub(super) number: Option<u32>,
