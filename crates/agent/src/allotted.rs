@@ -168,8 +168,8 @@ mod tests {
         CpuSet::from_list(list).unwrap()
     }
 
-    fn job(id: &str, user: Option<u32>) -> Option<Job> {
-        Some(Job { id: id.to_owned(), user })
+    fn job(id: &str, user: Option<u32>) -> Job {
+        Job { id: id.to_owned(), user }
     }
 
     /// A tree of groups with the files of their cores.
@@ -210,9 +210,9 @@ mod tests {
             ("unified/system.slice/slurmstepd.scope/job_79/cpuset.cpus.effective", "\n"),
         ]);
         let mut allotted = looked(&folder, &[], "0-7");
-        assert_eq!(allotted.waits(1, 1), job("4711", Some(1000)));
-        assert_eq!(allotted.waits(2, 1), job("12.head", None));
-        assert_eq!(allotted.waits(4, 1), job("78", Some(5)));
+        assert_eq!(allotted.waits(1, 1), Some(job("4711", Some(1000))));
+        assert_eq!(allotted.waits(2, 1), Some(job("12.head", None)));
+        assert_eq!(allotted.waits(4, 1), Some(job("78", Some(5))));
         assert_eq!([5, 6, 7].map(|core| allotted.waits(core, 1)), [None, None, None]);
         assert_eq!(allotted.shared, 0);
     }
@@ -233,13 +233,13 @@ mod tests {
             told("4", Cores::Unknown, true),
         ];
         let mut allotted = looked(&folder, &all, "0-3");
-        assert_eq!(allotted.waits(0, 1), job("1", Some(1)));
+        assert_eq!(allotted.waits(0, 1), Some(job("1", Some(1))));
         assert_eq!((allotted.waits(1, 4), allotted.shared), (None, 4));
-        assert_eq!(allotted.waits(2, 1), job("2", Some(2)));
+        assert_eq!(allotted.waits(2, 1), Some(job("2", Some(2))));
         // Of a job that wants no samples nobody learns that it waits.
         assert_eq!(allotted.waits(3, 1), None);
         let mut alone = looked(&tree(&[]), &[told("5", Cores::All, true)], "0-3");
-        assert_eq!(alone.waits(3, 1), job("5", Some(2)));
+        assert_eq!(alone.waits(3, 1), Some(job("5", Some(2))));
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
         for folder in folders.iter().rev() {
             fs::remove_dir(folder).unwrap();
         }
-        assert_eq!(allotted.waits(0, 1), job("88", Some(77)));
+        assert_eq!(allotted.waits(0, 1), Some(job("88", Some(77))));
         assert_eq!(allotted.waits(1, 1), None);
     }
 }

@@ -92,10 +92,8 @@ impl Modules {
         let known = match self.known.entry(file) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                let new = look(file, process, told).unwrap_or_else(|unknown| {
-                    self.unread += 1;
-                    unknown
-                });
+                let new = look(file, process, told);
+                self.unread += u64::from(new.read.is_none());
                 return place.insert(Known { interval, ..new });
             }
         };
@@ -104,14 +102,14 @@ impl Modules {
         known.tries += u64::from(known.read.is_none());
         // Whoever had it first may have been gone; somebody else may have it longer.
         if stale || (known.read.is_none() && known.tries.is_power_of_two()) {
-            match look(file, process, told) {
-                Ok(new) => *known = Known { interval, ..new },
+            let new = look(file, process, told);
+            let other = !Path::new(&known.module.path).ends_with(&new.module.path);
+            if new.read.is_some() {
+                *known = Known { interval, ..new };
+            } else if stale && other {
                 // Its number is another file's by now.
-                Err(new) if stale && !Path::new(&known.module.path).ends_with(&new.module.path) => {
-                    self.unread += 1;
-                    *known = Known { interval, ..new };
-                }
-                Err(_) => {}
+                self.unread += 1;
+                *known = Known { interval, ..new };
             }
         }
         known
@@ -123,12 +121,8 @@ impl Modules {
     }
 }
 
-/// What a file is: as it was read, or else by its path only.
-fn look(
-    file: FileId,
-    process: u32,
-    told: impl FnOnce() -> Option<PathBuf>,
-) -> Result<Known, Known> {
+/// What a file is: as it was read, or else, without `read`, by its path only.
+fn look(file: FileId, process: u32, told: impl FnOnce() -> Option<PathBuf>) -> Known {
     let mapped = mapped(process, file);
     if let Some((range, path)) = &mapped {
         // A name may end with that word by itself.
@@ -139,7 +133,7 @@ fn look(
             .find_map(|path| read_at(process, Path::new(path), file))
             .or_else(|| read(&mapping, Path::new(plain), file));
         if let Some(known) = found {
-            return Ok(known);
+            return known;
         }
     }
     let path = match mapped {
@@ -147,7 +141,7 @@ fn look(
         None => told(),
     };
     let found = path.as_deref().and_then(|path| read_at(process, path, file));
-    found.ok_or_else(|| {
+    found.unwrap_or_else(|| {
         let path = path.unwrap_or_else(|| format!("inode:{}", file.inode).into());
         let module = Module { path: shown(&path), build_id: String::new() };
         Known { module, segments: Vec::new(), read: None, interval: 0, tries: 1 }

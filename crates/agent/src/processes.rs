@@ -32,7 +32,7 @@ pub struct Process {
     /// The container or unit that its control group names.
     pub grouped: Option<Job>,
     /// The job that its environment names; read when somebody wants to know.
-    environment: Option<Option<String>>,
+    environment: Environment,
     /// As the sample saw it.
     executable: Option<FileId>,
     group: u64,
@@ -41,6 +41,15 @@ pub struct Process {
     interval: u64,
     /// Where it keeps its phases, if it has any.
     tls: Option<Tls>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Environment {
+    /// Nobody wanted to know.
+    #[default]
+    Unread,
+    /// The job that it names, if it names one.
+    Read(Option<String>),
 }
 
 /// What samplers have to be told of a process.
@@ -162,7 +171,7 @@ impl Processes {
             user,
             scheduled,
             grouped,
-            environment: None,
+            environment: Environment::Unread,
             executable: hit.executable,
             group: hit.group,
             hits: 1,
@@ -194,7 +203,13 @@ impl Processes {
     pub fn environment(&mut self, number: u32) -> Option<&str> {
         let path = self.path(number, "environ");
         let known = self.known.get_mut(&number)?;
-        known.environment.get_or_insert_with(|| named(&path)).as_deref()
+        if known.environment == Environment::Unread {
+            known.environment = Environment::Read(named(&path));
+        }
+        match &known.environment {
+            Environment::Read(job) => job.as_deref(),
+            Environment::Unread => None,
+        }
     }
 
     /// To be called after each collection.

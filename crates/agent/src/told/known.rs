@@ -242,8 +242,8 @@ mod tests {
     }
 
     fn known(all: &[Told]) -> Known {
-        let mut known = Known::default();
-        known.jobs = all.iter().map(|told| (told.id.clone(), (told.clone(), None))).collect();
+        let jobs = all.iter().map(|told| (told.id.clone(), (told.clone(), None))).collect();
+        let mut known = Known { jobs, ..Known::default() };
         known.index();
         known
     }
