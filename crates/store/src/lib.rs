@@ -14,6 +14,7 @@ pub mod address;
 mod answer;
 mod arrival;
 mod error;
+pub mod export;
 mod glob;
 #[cfg(test)]
 mod oracle;

@@ -24,6 +24,10 @@ pub(super) const WORK_END: &str = "talea_work_end_milliseconds";
 pub(super) const SAMPLES: &str = "talea_samples";
 pub(super) const BY_CORE: &str = "talea_core_samples";
 pub(super) const BY_ADDRESS: &str = "talea_address_samples";
+const RATE_SAMPLES: &str = "talea_rate_samples";
+const RATE_NANOS: &str = "talea_rate_nanoseconds";
+const RATE_COUNT: &str = "talea_rate_count";
+const SPREAD: &str = "talea_spread_cores";
 pub(super) const GAP: &str = "talea_gap";
 pub(super) const GAP_SEEN: &str = "talea_gap_seen";
 
@@ -117,6 +121,7 @@ pub(super) fn request(batch: &Batch, options: &Options, more: Option<Gap>) -> Wr
             series.add(GAP_SEEN, &who, 1);
         }
     }
+    rates(batch, &agent, &mut series);
     for (labels, count) in kept(&gaps, &agent) {
         series.add(GAP, &labels, count);
     }
@@ -156,20 +161,30 @@ pub(super) fn agent(batch: &Batch) -> Labels {
 }
 
 fn part(batch: &Batch, share: &Share, agent: &Labels) -> Labels {
-    let mut labels = agent.clone();
+    let files = [share.executable, share.library];
+    let mut labels = hit(batch, agent, share.job, owner(batch, share), files, share.phase);
     labels.insert("activity", activity(share.activity).to_owned());
     labels.insert("period", batch.period.0.to_string());
-    if let Some(user) = owner(batch, share) {
-        labels.insert("user", user.to_string());
-    }
-    if let Some(job) = share.job.and_then(|job| batch.jobs.get(job as usize)) {
+    labels
+}
+
+/// What was hit, and whose it is.
+fn hit(
+    batch: &Batch,
+    agent: &Labels,
+    job: Option<u32>,
+    user: Option<u32>,
+    [executable, library]: [Option<u32>; 2],
+    phase: Option<u32>,
+) -> Labels {
+    let mut labels = agent.clone();
+    labels.extend(user.map(|user| ("user", user.to_string())));
+    if let Some(job) = job.and_then(|job| batch.jobs.get(job as usize)) {
         labels.insert("job", value(&job.id));
         labels.extend(job.user.map(|owner| ("owner", owner.to_string())));
     }
-    let files = [
-        ("executable", "executable_build", share.executable),
-        ("library", "library_build", share.library),
-    ];
+    let files =
+        [("executable", "executable_build", executable), ("library", "library_build", library)];
     for (path, build, index) in files {
         if let Some(module) = index.and_then(|index| batch.modules.get(index as usize)) {
             labels.insert(path, value(&module.path));
@@ -178,9 +193,43 @@ fn part(batch: &Batch, share: &Share, agent: &Labels) -> Labels {
             }
         }
     }
-    let phase = share.phase.and_then(|phase| batch.phases.get(phase as usize));
+    let phase = phase.and_then(|phase| batch.phases.get(phase as usize));
     labels.extend(phase.map(|phase| ("phase", value(phase))));
     labels
+}
+
+/// What counters did, and how that was spread.
+fn rates(batch: &Batch, agent: &Labels, series: &mut Series) {
+    let counted = |labels: &mut Labels, counter: u32| {
+        if let Some(counter) = batch.counters.get(counter as usize) {
+            labels.insert("counter", value(&counter.name));
+            labels.insert("unit", value(&counter.unit));
+        }
+    };
+    let mut sums: [BTreeMap<Labels, u64>; 3] = Default::default();
+    for rate in &batch.rates {
+        let of_job = rate.job.and_then(|job| batch.jobs.get(job as usize)).and_then(|job| job.user);
+        let (user, files) = (of_job.or(rate.user), [rate.executable, rate.library]);
+        let mut labels = hit(batch, agent, rate.job, user, files, rate.phase);
+        counted(&mut labels, rate.counter);
+        for (sums, more) in sums.iter_mut().zip([rate.samples, rate.nanos, rate.count]) {
+            add(sums, labels.clone(), more);
+        }
+    }
+    for (metric, sums) in [RATE_SAMPLES, RATE_NANOS, RATE_COUNT].into_iter().zip(&sums) {
+        sums.iter().for_each(|(labels, &sum)| series.add(metric, labels, sum));
+    }
+    let mut cores: BTreeMap<Labels, u64> = BTreeMap::new();
+    for spread in &batch.spreads {
+        let mut labels = hit(batch, agent, Some(spread.job), None, [None, None], None);
+        counted(&mut labels, spread.counter);
+        for &(bucket, cores_in_it) in &spread.cores {
+            let mut labels = labels.clone();
+            labels.insert("bucket", bucket.to_string());
+            add(&mut cores, labels, u64::from(cores_in_it));
+        }
+    }
+    cores.iter().for_each(|(labels, &sum)| series.add(SPREAD, labels, sum));
 }
 
 /// The series with the most samples, and all others without the label.

@@ -14,6 +14,7 @@ use std::io;
 use talea_agent::AgentError;
 use talea_sampling::system::OpenError;
 use talea_store::StoreError;
+use talea_store::export::OutputError;
 
 use crate::exit::{Exit, Expected};
 
@@ -22,6 +23,8 @@ use crate::exit::{Exit, Expected};
 pub(crate) enum AlwaysError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Also(#[from] OutputError),
     #[error(transparent)]
     Sampler(#[from] OpenError),
     #[error(transparent)]
@@ -35,8 +38,10 @@ pub(crate) enum AlwaysError {
 impl Expected for AlwaysError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Store(StoreError::Full { .. } | StoreError::Busy { .. }) => Exit::Lacking,
-            Self::Store(_) | Self::Sampler(OpenError::Period { .. }) => Exit::Input,
+            Self::Store(
+                StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::Server { .. },
+            ) => Exit::Lacking,
+            Self::Store(_) | Self::Also(_) | Self::Sampler(OpenError::Period { .. }) => Exit::Input,
             Self::Sampler(_) | Self::Agent(_) | Self::Signals(_) => Exit::Lacking,
             Self::Output(error) => Exit::of_output(error),
         }

@@ -24,6 +24,8 @@ library and where in it, in which phase, in the kernel, or idle. Samples are cou
 Examples:
   talea agent --store sqlite:/var/lib/talea/node.db        until it is stopped (Ctrl-C, SIGTERM)
   talea agent --store sqlite:t.db --rate 10Hz --for 60s    ten times a second, for a minute
+  talea agent --store prometheus:http://tsdb:8428          to VictoriaMetrics or Prometheus
+  talea agent --store sqlite:t.db --also mqtt://broker/site/talea
 
 Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and
 CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kernel.perf_event_paranoid
@@ -33,9 +35,13 @@ better one, is said at the begin and kept with the samples.
 Batches wait in a spool (STORE.spool) until the store has them: nothing is lost when it is away, up to
 --spool-size. A batch counts once, however often it is sent.")]
 pub(super) struct AgentArgs {
-    /// Where batches go: sqlite:PATH
+    /// Where batches go: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE")]
     store: String,
+    /// Where else they go, in Influx' line protocol, each tried once: influx:http://HOST:PORT/write?db=NAME,
+    /// influx:FILE, influx:- (standard output), mqtt://HOST[:PORT]/TOPIC; may be given several times
+    #[arg(long, value_name = "OUTPUT")]
+    also: Vec<String>,
     /// Samples of each core: 1Hz, 100Hz
     #[arg(long, value_name = "RATE", value_parser = values::rate, default_value = "1Hz")]
     rate: f64,
@@ -51,7 +57,7 @@ pub(super) struct AgentArgs {
     /// Name of this node [default: the host's name]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// Folder where batches wait for the store [default: STORE.spool]
+    /// Folder where batches wait for the store [default: STORE.spool, for servers /var/lib/talea/spool]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     spool: Option<PathBuf>,
     /// Most bytes of that folder; the oldest batches go first, which is counted
@@ -87,6 +93,7 @@ impl From<AgentArgs> for AgentOptions {
             node: args.node,
             spool: args.spool,
             most: args.spool_size,
+            also: args.also,
         }
     }
 }
@@ -119,7 +126,7 @@ JSON: one object with the keys
                    share is of all samples, low and high its 95 % interval; most samples first
   gaps             [{kind, rank, detail, count}]")]
 pub(super) struct UsageArgs {
-    /// Where batches are: sqlite:PATH
+    /// Where batches are: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE")]
     store: String,
     /// What rows are told apart by
