@@ -74,9 +74,12 @@ mod tests {
     #[test]
     fn forms() {
         assert_eq!(parse("sqlite:a:b").unwrap(), Address::Sqlite(PathBuf::from("a:b")));
+        let server = "http://h:9090/prefix";
+        let found = parse(&format!("prometheus:{server}")).unwrap();
+        assert_eq!(found, Address::Prometheus(server.to_owned()));
         let said = |address| parse(address).unwrap_err().to_string();
         insta::assert_snapshot!(
-            ["", "a.db", "sqlite:", "prometheus:http://x", "https://x"].map(said).join("\n")
+            ["", "a.db", "sqlite:", "prometheus:x", "https://x"].map(said).join("\n")
         );
     }
 }

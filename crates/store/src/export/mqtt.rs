@@ -228,7 +228,7 @@ mod tests {
         };
         let mut first = broker();
         let mut mqtt = Mqtt::at(&format!("127.0.0.1:{port}/site/talea"), PATIENCE).unwrap();
-        let mut until = |mqtt: &mut Mqtt| {
+        let until = |mqtt: &mut Mqtt| {
             let sent = (0..100).any(|_| {
                 let sent = mqtt.publish("n/1", "one\ntwo\n");
                 sent.inspect_err(|_| std::thread::sleep(Duration::from_millis(100))).is_ok()

@@ -221,7 +221,8 @@ fn rates(batch: &Batch, agent: &Labels, series: &mut Series) {
     }
     let mut cores: BTreeMap<Labels, u64> = BTreeMap::new();
     for spread in &batch.spreads {
-        let mut labels = hit(batch, agent, Some(spread.job), None, [None, None], None);
+        let owner = batch.jobs.get(spread.job as usize).and_then(|job| job.user);
+        let mut labels = hit(batch, agent, Some(spread.job), owner, [None, None], None);
         counted(&mut labels, spread.counter);
         for &(bucket, cores_in_it) in &spread.cores {
             let mut labels = labels.clone();

@@ -9,7 +9,7 @@ use talea_model::{Gap, GapKind, Gaps};
 
 use crate::error::StoreError;
 use crate::prometheus::http::{Found, Server};
-use crate::prometheus::names::{literal, matcher};
+use crate::prometheus::names::literal;
 use crate::prometheus::put::{END, WIDTH};
 use crate::question::Question;
 
@@ -59,7 +59,7 @@ pub(super) fn of(
     let mut main = Window { first, last, only: String::new() };
     let mut windows = Vec::new();
     if first > LONGEST {
-        let mut touching = touching(server, question, first)?;
+        let mut touching = touching(server, first)?;
         // Down to the last batch that ended before, all of any node are wanted.
         let ended = touching.iter().filter(|batch| batch.end <= first).map(|batch| batch.begin).max();
         main.first = ended.map_or_else(
@@ -93,18 +93,15 @@ struct Touching {
 }
 
 /// Batches shortly before a time, as far back as one that reaches into it could begin.
-fn touching(
-    server: &Server,
-    question: &Question,
-    first: u64,
-) -> Result<Vec<Touching>, StoreError> {
-    let node = question.node.as_ref().map_or_else(String::new, |node| matcher("node", node));
+///
+/// Those of all nodes and users: totals are of all nodes, whatever the filters, and begins and ends leave this file only as windows.
+fn touching(server: &Server, first: u64) -> Result<Vec<Touching>, StoreError> {
     let day = server.range(LONGEST)?;
-    let widest = format!("max(max_over_time({WIDTH}{{{node}}}[{day}]))");
+    let widest = format!("max(max_over_time({WIDTH}[{day}]))");
     let widest = server.at_time(&widest, Some(first - 1))?;
     let Some(widest) = widest.first().and_then(Found::number) else { return Ok(Vec::new()) };
     let widest = widest.clamp(1.0, LONGEST as f64) as u64;
-    let ends = format!("{END}{{{node}}}[{widest}ms]");
+    let ends = format!("{END}[{widest}ms]");
     let mut batches = BTreeMap::new();
     for found in server.at_time(&ends, Some(first - 1))? {
         let label = |label: &str| {

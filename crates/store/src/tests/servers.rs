@@ -169,7 +169,7 @@ fn a_server_that_is_killed_loses_and_doubles_nothing() {
             }
             store.put(&batch).unwrap();
         }
-        eventually(|| same("samples", &samples(&store), &800));
+        eventually(|| same(&format!("{engine:?}: samples"), &samples(&store), &800));
     }
 }
 
