@@ -41,9 +41,9 @@ pub fn parse(address: &str) -> Result<Address, StoreError> {
             Prometheus::at(server, &prometheus::Options::default())?;
             Ok(Address::Prometheus(server.to_owned()))
         }
-        Some(("http" | "https", _)) => {
-            refused("stores behind HTTP are not built yet, expected `sqlite:PATH` or `prometheus:http://HOST:PORT`")
-        }
+        Some(("http" | "https", _)) => refused(
+            "stores behind HTTP are not built yet, expected `sqlite:PATH` or `prometheus:http://HOST:PORT`",
+        ),
         _ => refused("expected `sqlite:PATH` or `prometheus:http://HOST:PORT`"),
     }
 }

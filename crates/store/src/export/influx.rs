@@ -60,7 +60,8 @@ pub fn lines(batch: &Batch) -> String {
     let most = i64::MAX as u64;
     for (tags, (samples, nanos)) in samples {
         let (samples, seconds) = (samples.min(most), nanos as f64 / 1e9);
-        let _ = writeln!(out, "talea_samples{tags} samples={samples}i,core_seconds={seconds} {end}");
+        let _ =
+            writeln!(out, "talea_samples{tags} samples={samples}i,core_seconds={seconds} {end}");
     }
     for (tags, (count, nanos)) in rates {
         let (count, seconds) = (count.min(most), nanos as f64 / 1e9);

@@ -99,9 +99,9 @@ impl Output {
         match &mut self.to {
             To::Standard => {
                 let mut out = std::io::stdout().lock();
-                out.write_all(lines.as_bytes()).and_then(|()| out.flush()).map_err(|source| {
-                    OutputError::File { source, path: PathBuf::from("-") }
-                })
+                out.write_all(lines.as_bytes())
+                    .and_then(|()| out.flush())
+                    .map_err(|source| OutputError::File { source, path: PathBuf::from("-") })
             }
             To::File(path, file) => file
                 .write_all(lines.as_bytes())
@@ -169,8 +169,11 @@ mod tests {
                     all.extend_from_slice(&bytes[..n]);
                 }
                 seen.push(String::from_utf8(all).unwrap());
-                write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-                    .unwrap();
+                write!(
+                    stream,
+                    "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                )
+                .unwrap();
             }
             seen
         });

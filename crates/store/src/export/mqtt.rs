@@ -1,4 +1,4 @@
-//! Publishes with MQTT 3.1.1 at QoS 1, and nothing else of it.
+//! Publishes with MQTT 3.1.1 at `QoS` 1, and nothing else of it.
 //!
 //! Owns the four packets that this takes; a client crate would bring a runtime with it into every node's agent. A connection is
 //! kept; one that broke is made again, once, and what was not acknowledged is sent again. Topics are `PREFIX/NODE`, the payload is lines of
@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn whole_lines_in_bounded_messages() {
-        let lines = format!("{}\n", "x".repeat(999)).repeat(200) + &"y".repeat(MOST_BYTES * 2) + "\nz\n";
+        let lines =
+            format!("{}\n", "x".repeat(999)).repeat(200) + &"y".repeat(MOST_BYTES * 2) + "\nz\n";
         let messages = messages(&lines);
         assert_eq!(messages.concat(), lines);
         assert!(messages.iter().all(|m| m.ends_with('\n')));
@@ -224,7 +225,13 @@ mod tests {
         std::fs::write(&config, text).unwrap();
         let broker = || {
             let mut broker = Command::new("mosquitto");
-            broker.arg("-c").arg(&config).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+            broker
+                .arg("-c")
+                .arg(&config)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap()
         };
         let mut first = broker();
         let mut mqtt = Mqtt::at(&format!("127.0.0.1:{port}/site/talea"), PATIENCE).unwrap();

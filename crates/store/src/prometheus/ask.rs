@@ -10,8 +10,8 @@ use talea_model::{Gap, GapKind, Gaps, Nanos, Rank};
 use crate::answer::{Answer, Row, Totals, Value};
 use crate::error::StoreError;
 use crate::prometheus::http::{Found, Server};
-use crate::prometheus::names::name;
-use crate::prometheus::put::{BEGIN, END, GAP, GAP_SEEN, WORK, WORK_BEGIN, WORK_END};
+use crate::prometheus::names::{matcher, name};
+use crate::prometheus::put::{BEGIN, END, GAP, GAP_SEEN, SAMPLES, WORK, WORK_BEGIN, WORK_END};
 use crate::prometheus::select::{self, Matchers};
 use crate::prometheus::window::{self, Window};
 use crate::proportion::Proportion;
@@ -227,20 +227,26 @@ fn losses(
     Ok(())
 }
 
-/// Nodes with what the question asks for, where it asks for more than nodes: losses are not kept by job and module.
+/// Nodes with what the question asks for, where it asks for more than nodes: losses are not kept by job and module. As in the file of
+/// `SQLite`, jobs and users lead to them before modules, and a module does wherever it is executed or hit.
 fn nodes_of(
     server: &Server,
     windows: &[Window],
     question: &Question,
 ) -> Result<Option<BTreeSet<String>>, StoreError> {
-    let modules = question.executable.is_some() || question.library.is_some();
-    if !modules && question.job.is_none() && question.user.is_none() {
+    let functions = ("count by (node)", "count_over_time");
+    let mut found = Vec::new();
+    if question.job.is_some() || question.user.is_some() {
+        found = each(server, windows, functions, WORK, &select::who(question))?;
+    } else if let Some(module) = question.executable.as_ref().or(question.library.as_ref()) {
+        for label in ["executable", "library"] {
+            let mut matchers = select::node(question);
+            matchers.push(matcher(label, module));
+            found.extend(each(server, windows, functions, SAMPLES, &matchers)?);
+        }
+    } else {
         return Ok(None);
     }
-    let metric = if modules { crate::prometheus::put::SAMPLES } else { WORK };
-    let asked = Question { core: None, phase: None, activity: None, ..question.clone() };
-    let functions = ("count by (node)", "count_over_time");
-    let found = each(server, windows, functions, metric, &select::rows(&asked))?;
     let node = |found: &Found| name(found.label("node").unwrap_or_default()).to_owned();
     Ok(Some(found.iter().map(node).collect()))
 }

@@ -73,7 +73,7 @@ struct Reply {
     error: String,
     #[serde(default)]
     warnings: Vec<IgnoredAny>,
-    /// Of a cluster of VictoriaMetrics, some of whose nodes are away.
+    /// Of a cluster of `VictoriaMetrics`, some of whose nodes are away.
     #[serde(default, rename = "isPartial")]
     partial: bool,
     data: Option<Data>,
@@ -206,19 +206,18 @@ impl Server {
 
     /// The range, as text, that ends at a sample's time and has the samples of `milliseconds` times, that one included.
     pub(super) fn range(&self, milliseconds: u64) -> Result<String, StoreError> {
-        let closed = match self.closed.get() {
-            Some(&closed) => closed,
-            None => {
-                // Three at 8, 9 and 10 s where the begin belongs to a range, else two.
-                let found = self.at_time("count_over_time(vector(1)[2s:1s])", Some(10_000))?;
-                let three = found.first().and_then(Found::number).is_some_and(|n| n > 2.5);
-                *self.closed.get_or_init(|| three)
-            }
+        let closed = if let Some(&closed) = self.closed.get() {
+            closed
+        } else {
+            // Three at 8, 9 and 10 s where the begin belongs to a range, else two.
+            let found = self.at_time("count_over_time(vector(1)[2s:1s])", Some(10_000))?;
+            let three = found.first().and_then(Found::number).is_some_and(|n| n > 2.5);
+            *self.closed.get_or_init(|| three)
         };
         Ok(format!("{}ms", milliseconds.saturating_sub(u64::from(closed)).max(1)))
     }
 
-    /// What the server's page of flags says, where it is VictoriaMetrics.
+    /// What the server's page of flags says, where it is `VictoriaMetrics`.
     pub(super) fn flags(&self) -> Result<Option<String>, StoreError> {
         let from = self.address.find("://").map_or(0, |at| at + 3);
         let host = self.address[from..].find('/').map_or(self.address.len(), |at| from + at);
@@ -271,7 +270,8 @@ mod tests {
 
     #[test]
     fn addresses() {
-        let said = |address| Server::at(address, Duration::ZERO).err().map(|error| error.to_string());
+        let said =
+            |address| Server::at(address, Duration::ZERO).err().map(|error| error.to_string());
         assert_eq!(said("http://h:1/select/0/prometheus/"), None);
         let wrong = ["", "h:9090", "ftp://h", "http:///x", "http://a:secret@h", "http://h/?x=1"];
         insta::assert_snapshot!(wrong.map(|address| said(address).unwrap()).join("\n"));

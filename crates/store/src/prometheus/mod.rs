@@ -1,4 +1,4 @@
-//! A store behind Prometheus' HTTP API: VictoriaMetrics, Prometheus, Mimir and what else takes remote writes, for many nodes.
+//! A store behind Prometheus' HTTP API: `VictoriaMetrics`, Prometheus, Mimir and what else takes remote writes, for many nodes.
 //!
 //! Owns that batches count once and none is lost there, and that answers are those of `SQLite` (docs/store.md). One request has one batch. The
 //! server keeps and sums; retention is its own matter. Nothing is sent before the first batch or question, so that
@@ -33,7 +33,7 @@ pub(crate) use put::{TimeSeries, WriteRequest};
 #[cfg(test)]
 pub(crate) use select::has_filters_of_rows as filters_rows;
 
-/// What may take a while to be on the server's disk: VictoriaMetrics keeps some seconds in memory.
+/// What may take a while to be on the server's disk: `VictoriaMetrics` keeps some seconds in memory.
 const SETTLES: Duration = Duration::from_secs(20);
 /// Most bytes of requests that are kept so long.
 const MOST_UNSETTLED: usize = 16 << 20;
@@ -96,14 +96,15 @@ impl Prometheus {
         })
     }
 
-    /// Refuses a VictoriaMetrics that would count a batch twice that is sent twice.
+    /// Refuses a `VictoriaMetrics` that would count a batch twice that is sent twice.
     fn check_server(&mut self) -> Result<(), StoreError> {
         if self.is_checked {
             return Ok(());
         }
         let flags = self.server.flags()?.unwrap_or_default();
         let is_victoria = flags.lines().any(|line| line.starts_with("-storageDataPath="));
-        let off = ["", "=\"0s\"", "=\"0\"", "=\"\""].map(|off| format!("-dedup.minScrapeInterval{off}"));
+        let off =
+            ["", "=\"0s\"", "=\"0\"", "=\"\""].map(|off| format!("-dedup.minScrapeInterval{off}"));
         let mut set = flags.lines().filter(|line| line.starts_with("-dedup.minScrapeInterval"));
         if is_victoria && set.next().is_none_or(|line| off.iter().any(|off| line.trim() == off)) {
             return Err(self.server.failed(

@@ -1,8 +1,10 @@
-//! Names in the language of Prometheus: labels' values, PromQL's literals, patterns as regular expressions.
+//! Names in the language of Prometheus: labels' values, `PromQL`'s literals, patterns as regular expressions.
 //!
 //! Owns the one place where text from outside becomes part of a query. Names of metrics and labels are this crate's alone; what users
 //! name is a label's value. An empty label is a missing one there, so that an empty name is written `\`, and one that begins
 //! with `\` gets one more.
+
+use std::fmt::Write as _;
 
 use crate::arrival::cut;
 use crate::question::Text;
@@ -18,7 +20,7 @@ pub(super) fn name(value: &str) -> &str {
     value.strip_prefix('\\').unwrap_or(value)
 }
 
-/// Text as a string of PromQL, quotes included.
+/// Text as a string of `PromQL`, quotes included.
 pub(super) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -28,7 +30,7 @@ pub(super) fn literal(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             // Characters that end lines or cannot be seen are written as numbers.
             c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') => {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),
         }
@@ -97,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// What Go and PromQL make of a literal.
+    /// What Go and `PromQL` make of a literal.
     fn read(literal: &str) -> Option<String> {
         let mut chars = literal.strip_prefix('"')?.strip_suffix('"')?.chars();
         let mut out = String::new();

@@ -140,7 +140,8 @@ struct Series {
 
 impl Series {
     fn add(&mut self, metric: &str, labels: &Labels, number: u64) {
-        let label = |name: &str, value: &str| Label { name: name.to_owned(), value: value.to_owned() };
+        let label =
+            |name: &str, value: &str| Label { name: name.to_owned(), value: value.to_owned() };
         // Sorted by name, as remote write wants them; no label of ours is before this one.
         let labels = labels.iter().map(|(name, value)| label(name, value));
         let labels = std::iter::once(label("__name__", metric)).chain(labels).collect();

@@ -6,9 +6,9 @@
 use talea_model::{Gap, GapKind, Gaps, Module};
 
 use crate::answer::Value;
+use crate::prometheus::http::Found;
 use crate::prometheus::names::{matcher, name};
 use crate::prometheus::put::{BY_ADDRESS, BY_CORE, SAMPLES, activity};
-use crate::prometheus::http::Found;
 use crate::question::{Dimension, Question, Visible};
 
 /// Matchers, with commas.

@@ -93,7 +93,8 @@ impl Steps<'_> {
         let step = self.step;
         for window in windows {
             let (begin, end) = (window.first / step, window.last / step);
-            let mut cut = vec![Window { last: window.last.min(begin * step + step - 1), ..window.clone() }];
+            let mut cut =
+                vec![Window { last: window.last.min(begin * step + step - 1), ..window.clone() }];
             if end > begin {
                 cut.push(Window { first: end * step, ..window.clone() });
             }

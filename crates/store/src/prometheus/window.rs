@@ -16,6 +16,8 @@ use crate::question::Question;
 const DAY: u64 = 86_400_000;
 /// Longest interval of a batch, rounded outwards.
 const LONGEST: u64 = DAY + 2;
+/// 1971: `VictoriaMetrics` finds nothing in ranges that begin in the first day of 1970.
+const EARLIEST: u64 = 365 * DAY;
 /// Batches that are asked for one by one; only agents whose intervals differ much make more.
 const MOST_ALONE: usize = 64;
 
@@ -41,7 +43,7 @@ pub(super) fn everything(server: &Server) -> Result<Window, StoreError> {
     let found = server.at_time("vector(time())", None)?;
     let now = found.first().and_then(Found::number).unwrap_or(0.0);
     let last = (now * 1000.0).clamp(0.0, 4e12) as u64 + 2 * DAY;
-    Ok(Window { first: 1, last, only: String::new() })
+    Ok(Window { first: EARLIEST, last: last.max(EARLIEST), only: String::new() })
 }
 
 /// The windows of a question: batches that begin in its time, and those that only reach into it.
@@ -58,10 +60,11 @@ pub(super) fn of(
     }
     let mut main = Window { first, last, only: String::new() };
     let mut windows = Vec::new();
-    if first > LONGEST {
+    if first > EARLIEST {
         let mut touching = touching(server, first)?;
         // Down to the last batch that ended before, all of any node are wanted.
-        let ended = touching.iter().filter(|batch| batch.end <= first).map(|batch| batch.begin).max();
+        let ended =
+            touching.iter().filter(|batch| batch.end <= first).map(|batch| batch.begin).max();
         main.first = ended.map_or_else(
             || touching.iter().map(|batch| batch.begin).min().unwrap_or(first),
             |ended| ended + 1,

@@ -70,7 +70,12 @@ fn gaps_agree(found: &Gaps, expected: &Gaps, is_exact: bool) -> Result<(), Strin
     more.map_or(Ok(()), |gap| Err(format!("gap is not told: {gap:?}")))
 }
 
-fn agree(store: &dyn Store, batches: &[Batch], asked: &Question, step: Nanos) -> Result<(), String> {
+fn agree(
+    store: &dyn Store,
+    batches: &[Batch],
+    asked: &Question,
+    step: Nanos,
+) -> Result<(), String> {
     let core = asked.core.is_some() || asked.by.contains(&Dimension::Core);
     let is_apart = core && asked.by.contains(&Dimension::Function);
     let mut kept = batches.to_vec();
