@@ -53,7 +53,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cores: 1024, addresses: 64, patience: Duration::from_secs(60) }
+        Self { cores: 1024, addresses: 64, patience: Duration::from_mins(1) }
     }
 }
 

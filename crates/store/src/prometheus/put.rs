@@ -104,12 +104,14 @@ pub(super) fn request(batch: &Batch, options: &Options, more: Option<Gap>) -> Wr
         add(&mut parts, part, share.samples);
     }
     let mut gaps = losses(batch);
-    more.into_iter().for_each(|gap| gaps.note(gap));
+    if let Some(more) = more {
+        gaps.note(more);
+    }
     let cores = bounded(cores, "core", options.cores, &mut gaps);
     let addresses = bounded(addresses, "address", options.addresses, &mut gaps);
 
     for (metric, sums) in [(SAMPLES, &parts), (BY_CORE, &cores), (BY_ADDRESS, &addresses)] {
-        sums.iter().for_each(|(labels, &sum)| series.add(metric, labels, sum));
+        series.add_all(metric, sums);
     }
     for (labels, &sum) in &work {
         series.add(WORK, labels, sum);
@@ -139,6 +141,12 @@ struct Series {
 }
 
 impl Series {
+    fn add_all(&mut self, metric: &str, sums: &BTreeMap<Labels, u64>) {
+        for (labels, &sum) in sums {
+            self.add(metric, labels, sum);
+        }
+    }
+
     fn add(&mut self, metric: &str, labels: &Labels, number: u64) {
         let label =
             |name: &str, value: &str| Label { name: name.to_owned(), value: value.to_owned() };
@@ -218,7 +226,7 @@ fn rates(batch: &Batch, agent: &Labels, series: &mut Series) {
         }
     }
     for (metric, sums) in [RATE_SAMPLES, RATE_NANOS, RATE_COUNT].into_iter().zip(&sums) {
-        sums.iter().for_each(|(labels, &sum)| series.add(metric, labels, sum));
+        series.add_all(metric, sums);
     }
     let mut cores: BTreeMap<Labels, u64> = BTreeMap::new();
     for spread in &batch.spreads {
@@ -231,7 +239,7 @@ fn rates(batch: &Batch, agent: &Labels, series: &mut Series) {
             add(&mut cores, labels, u64::from(cores_in_it));
         }
     }
-    cores.iter().for_each(|(labels, &sum)| series.add(SPREAD, labels, sum));
+    series.add_all(SPREAD, &cores);
 }
 
 /// The series with the most samples, and all others without the label.

@@ -24,7 +24,7 @@ pub(super) fn series(
     question: &Question,
     step: Nanos,
 ) -> Result<Series, StoreError> {
-    if step.0 % 1_000_000 != 0 {
+    if !step.0.is_multiple_of(1_000_000) {
         let why = format!("step of {} ns, expected whole milliseconds", step.0);
         return Err(StoreError::Question { why });
     }

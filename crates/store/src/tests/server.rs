@@ -103,7 +103,7 @@ impl Server {
         assert!(TcpStream::connect(("127.0.0.1", self.port)).is_err());
     }
 
-    /// The same data, again; `dedup` is an option of VictoriaMetrics.
+    /// The same data, again; `dedup` is an option of `VictoriaMetrics`.
     pub(crate) fn again(&mut self, dedup: &str) {
         self.child = spawn(self.engine, self.folder.path(), self.port, dedup);
         self.wait();
