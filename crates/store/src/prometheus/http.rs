@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 use crate::error::StoreError;
 
 /// Most bytes of an answer.
-const MOST_BYTES: u64 = 128 << 20;
+const MOST_BYTES: u64 = 64 << 20;
 /// Most bytes of what a server says when it refuses.
 const MOST_REFUSAL: u64 = 4096;
 
