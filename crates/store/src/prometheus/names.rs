@@ -47,6 +47,12 @@ pub(super) fn matcher(label: &str, text: &Text) -> String {
     }
 }
 
+/// The matcher of a label for any of these values, the empty one for a missing label.
+pub(super) fn any_of<'a>(label: &str, values: impl Iterator<Item = &'a str>) -> String {
+    let values: Vec<String> = values.map(quoted).collect();
+    format!("{label}=~{}", literal(&format!("(?s:{})", values.join("|"))))
+}
+
 /// A regular expression of RE2, anchored by the server, for values whose names are like the pattern. It never matches a missing label.
 fn regex(pattern: &str) -> String {
     let mut parts: Vec<char> = Vec::new();
@@ -78,6 +84,18 @@ fn first_is_none(parts: &[char]) -> Option<String> {
         ['?', rest @ ..] => Some(format!("[^\\\\]{}", pieces(rest))),
         parts => Some(pieces(parts)),
     }
+}
+
+/// A regular expression of one text.
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if c.is_ascii_punctuation() {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
 }
 
 fn pieces(parts: &[char]) -> String {

@@ -3,11 +3,13 @@
 //! Owns the matchers. Who may see what is decided here and nowhere else: for a user every selector has that user's label.
 //! Everything from outside goes through `names`.
 
+use std::collections::BTreeSet;
+
 use talea_model::{Gap, GapKind, Gaps, Module};
 
 use crate::answer::Value;
 use crate::prometheus::http::Found;
-use crate::prometheus::names::{matcher, name};
+use crate::prometheus::names::{any_of, matcher, name, value};
 use crate::prometheus::put::{BY_ADDRESS, BY_CORE, SAMPLES, activity};
 use crate::question::{Dimension, Question, Visible};
 
@@ -83,10 +85,49 @@ pub(super) fn metric(question: &Question, gaps: &mut Gaps) -> &'static str {
     }
 }
 
+/// Matchers that let these keys through, and as little else as their labels allow. Few keys of many would else bring all with them.
+pub(super) fn only(keys: &[Vec<Value>], by: &[Dimension]) -> Matchers {
+    /// Longer ones take servers more than they save.
+    const LONGEST: usize = 16 << 10;
+    let mut matchers = Vec::new();
+    for (place, by) in by.iter().enumerate() {
+        // Builds and addresses go with their file.
+        let label = match by {
+            Dimension::Function => "library",
+            by => labels_of(*by)[0],
+        };
+        let values: BTreeSet<String> = keys.iter().map(|key| text(&key[place])).collect();
+        let matcher = any_of(label, values.iter().map(String::as_str));
+        if matcher.len() <= LONGEST {
+            matchers.push(matcher);
+        }
+    }
+    matchers
+}
+
+/// The label's value of a part of a key; empty for none.
+fn text(part: &Value) -> String {
+    match part {
+        Value::Absent | Value::Function { module: None, .. } => String::new(),
+        Value::Text(name) => value(name),
+        Value::Number(number) => number.to_string(),
+        Value::Activity(is) => activity(*is).to_owned(),
+        Value::Function { module: Some(module), .. } => value(&module.path),
+    }
+}
+
 /// Labels of the dimensions, and of what a sample stands for.
 pub(super) fn labels(by: &[Dimension]) -> String {
-    let labels = by.iter().flat_map(|by| match by {
-        Dimension::Function => ["library", "library_build", "address"].as_slice(),
+    let labels = by.iter().flat_map(|by| labels_of(*by));
+    let mut labels: Vec<&str> = labels.copied().chain(["period"]).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels.join(",")
+}
+
+fn labels_of(by: Dimension) -> &'static [&'static str] {
+    match by {
+        Dimension::Function => &["library", "library_build", "address"],
         Dimension::Node => &["node"],
         Dimension::Job => &["job"],
         Dimension::User => &["user"],
@@ -95,18 +136,14 @@ pub(super) fn labels(by: &[Dimension]) -> String {
         Dimension::Phase => &["phase"],
         Dimension::Core => &["core"],
         Dimension::Activity => &["activity"],
-    });
-    let mut labels: Vec<&str> = labels.copied().chain(["period"]).collect();
-    labels.sort_unstable();
-    labels.dedup();
-    labels.join(",")
+    }
 }
 
 /// The key of what was found.
 pub(super) fn key(found: &Found, by: &[Dimension]) -> Vec<Value> {
     let text = |label: &str| {
-        let value = found.label(label).map(|value| Value::Text(name(value).to_owned()));
-        value.unwrap_or(Value::Absent)
+        let text = found.label(label).map(|value| Value::Text(name(value).to_owned()));
+        text.unwrap_or(Value::Absent)
     };
     let number = |label: &str| {
         let number = found.label(label).and_then(|value| value.parse().ok());

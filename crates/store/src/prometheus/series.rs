@@ -53,15 +53,21 @@ pub(super) fn series(
     let places: HashMap<&[Value], usize> =
         keys.iter().enumerate().map(|(place, key)| (key.as_slice(), place)).collect();
     let metric = select::metric(question, &mut Gaps::default());
+    let mut rows = select::rows(question);
+    steps.each(&windows, ("sum", "sum_over_time"), metric, &rows, &mut |_, begin, samples| {
+        let all = &mut points.entry(begin).or_insert_with(|| empty(begin)).samples;
+        *all = all.saturating_add(samples.max(0.0).round() as u64);
+    })?;
+    if answer.groups > keys.len() as u64 {
+        rows.extend(select::only(&keys, &question.by));
+    }
     let sum = format!("sum by ({})", select::labels(&question.by));
     let mut sums: BTreeMap<(u64, usize), Sums> = BTreeMap::new();
     let functions = (sum.as_str(), "sum_over_time");
-    steps.each(&windows, functions, metric, &select::rows(question), &mut |found, begin, n| {
-        let more = Sums::of(found, n);
-        let point = points.entry(begin).or_insert_with(|| empty(begin));
-        point.samples = point.samples.saturating_add(more.samples());
+    let windows = if keys.is_empty() { Vec::new() } else { windows };
+    steps.each(&windows, functions, metric, &rows, &mut |found, begin, n| {
         if let Some(&place) = places.get(select::key(found, &question.by).as_slice()) {
-            sums.entry((begin, place)).or_default().add(more);
+            sums.entry((begin, place)).or_default().add(Sums::of(found, n));
         }
     })?;
     for ((begin, place), sums) in sums {
