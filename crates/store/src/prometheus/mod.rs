@@ -7,6 +7,7 @@
 mod ask;
 mod http;
 mod lists;
+mod message;
 mod names;
 mod put;
 mod select;
@@ -29,7 +30,7 @@ use names::literal;
 use window::Window;
 
 #[cfg(test)]
-pub(crate) use put::{TimeSeries, WriteRequest};
+pub(crate) use message::{TimeSeries, WriteRequest};
 #[cfg(test)]
 pub(crate) use select::has_filters_of_rows as filters_rows;
 

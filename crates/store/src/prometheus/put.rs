@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use prost::Message;
 use talea_model::shares::{Activity, Batch, Sampler, Share};
 use talea_model::{Gap, GapKind, Gaps};
 
 use crate::arrival::{NO_ADDRESS, cut, losses, owner};
 use crate::prometheus::Options;
+use crate::prometheus::message::{Label, Sample, TimeSeries, WriteRequest};
 use crate::prometheus::names::value;
 
 pub(super) const NUMBER: &str = "talea_batch_number";
@@ -35,36 +35,6 @@ pub(super) const GAP_SEEN: &str = "talea_gap_seen";
 const EXACT: u64 = 1 << 53;
 /// Different gaps of a batch that are kept.
 const MOST_GAPS: usize = 32;
-
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct WriteRequest {
-    #[prost(message, repeated, tag = "1")]
-    pub(crate) timeseries: Vec<TimeSeries>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct TimeSeries {
-    #[prost(message, repeated, tag = "1")]
-    pub(crate) labels: Vec<Label>,
-    #[prost(message, repeated, tag = "2")]
-    pub(crate) samples: Vec<Sample>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct Label {
-    #[prost(string, tag = "1")]
-    pub(crate) name: String,
-    #[prost(string, tag = "2")]
-    pub(crate) value: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct Sample {
-    #[prost(double, tag = "1")]
-    pub(crate) value: f64,
-    #[prost(int64, tag = "2")]
-    pub(crate) timestamp: i64,
-}
 
 type Labels = BTreeMap<&'static str, String>;
 
