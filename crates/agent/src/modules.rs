@@ -417,16 +417,6 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("lib.so");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.unwrap().success());
-        assert!(regular(&pipe).is_none() && regular(folder.path()).is_none());
-        assert!(regular(&std::env::current_exe().unwrap()).is_some());
-    }
-
-    #[test]
     fn what_is_not_there_keeps_what_is_told_of_it() {
         let mut modules = Modules::default();
         let file = FileId { device: 1, inode: 5 };

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use talea_agent::slots::Slots;
 use talea_agent::{Agent, Budget, Delivery, Progress};
-use talea_model::shares::Sampler as How;
+use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
 use talea_sampling::system::{self, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
-use talea_store::{Store, StoreError, sqlite};
+use talea_store::export::{Output, OutputError};
+use talea_store::{Put, Store, StoreError, sqlite};
 
 use crate::NodeError;
 
@@ -37,6 +38,8 @@ pub struct Options {
     pub spool: Option<PathBuf>,
     /// Most bytes there.
     pub most: Bytes,
+    /// Where else batches go.
+    pub also: Vec<String>,
     /// What is counted around samples.
     pub counters: Counters,
     /// Where the agent is told of jobs, and, by a file `yield`, that others want the counters.
@@ -50,6 +53,34 @@ pub enum Counters {
     Default,
     /// These.
     These(Vec<String>),
+}
+
+/// Where batches wait for a server unless somebody says where.
+const SPOOL: &str = "/var/lib/talea/spool";
+
+/// Where batches go once the store has them, each tried once: what is away must not keep samples from the store.
+struct Outputs {
+    to: Vec<(String, Output, String)>,
+}
+
+impl Outputs {
+    fn open(addresses: &[String]) -> Result<Self, OutputError> {
+        let open = |address: &String| Ok((address.clone(), Output::at(address)?, String::new()));
+        Ok(Self { to: addresses.iter().map(open).collect::<Result<_, _>>()? })
+    }
+
+    /// Says what became of an output when that changes.
+    fn send(&mut self, batch: &Batch, say: &dyn Fn(&str)) {
+        for (address, output, before) in &mut self.to {
+            let now = output.send(batch).err().map_or_else(String::new, |error| error.to_string());
+            if now != *before && now.is_empty() {
+                say(&format!("{address} takes batches again"));
+            } else if now != *before {
+                say(&format!("batches do not go to {address}: {now}"));
+            }
+            *before = now;
+        }
+    }
 }
 
 /// How samples are taken.
@@ -74,7 +105,15 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
     let mut store = address::open(&options.store, Access::Write, &kept)?;
-    let address::Address::Sqlite(file) = address::parse(&options.store)?;
+    let beside = match address::parse(&options.store)? {
+        address::Address::Sqlite(file) => {
+            let mut name = file.into_os_string();
+            name.push(".spool");
+            name.into()
+        }
+        address::Address::Prometheus(_) => PathBuf::from(SPOOL),
+    };
+    let mut outputs = Outputs::open(&options.also)?;
     let mut gaps = Gaps::default();
     let sampler = opened(options, &mut gaps)?;
     if sampler.name() == How::Bpf && !is_of_the_host() {
@@ -89,11 +128,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     for gap in &gaps {
         say(&format!("gap: {}", gap.detail));
     }
-    let spool = options.spool.clone().unwrap_or_else(|| {
-        let mut name = file.into_os_string();
-        name.push(".spool");
-        name.into()
-    });
+    let spool = options.spool.clone().unwrap_or(beside);
     let node = options.node.clone().unwrap_or_else(host);
     let period = period(options);
     let mut agent = Agent::new(
@@ -121,8 +156,11 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     let stopped =
         || stop.load(Ordering::Relaxed) || over.is_some_and(|over| begin.elapsed() >= over);
     let mut refusal = String::new();
-    let mut deliver = |batch: &_| match store.put(batch) {
-        Ok(_) => {
+    let mut deliver = |batch: &Batch| match store.put(batch) {
+        Ok(put) => {
+            if put == Put::New {
+                outputs.send(batch, say);
+            }
             // The agent never ends by itself: what gets old is seen to as it goes on.
             let refused = retain(&mut *store).err().map_or_else(String::new, |e| e.to_string());
             if refused != refusal && !refused.is_empty() {

@@ -29,6 +29,8 @@ library and where in it, in which phase, in the kernel, or idle. Samples are cou
 Examples:
   talea agent --store sqlite:/var/lib/talea/node.db        until it is stopped (Ctrl-C, SIGTERM)
   talea agent --store sqlite:t.db --rate 10Hz --for 60s    ten times a second, for a minute
+  talea agent --store prometheus:http://tsdb:8428          to VictoriaMetrics or Prometheus
+  talea agent --store sqlite:t.db --also mqtt://broker/site/talea
 
 Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and
 CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kernel.perf_event_paranoid
@@ -46,9 +48,13 @@ jobs there are; it finds them by their control groups without that.")]
 pub struct AgentArgs {
     #[command(subcommand)]
     job: Option<JobCommand>,
-    /// Where batches go: sqlite:PATH
+    /// Where batches go: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE", required = true)]
     store: Option<String>,
+    /// Where else they go, in Influx' line protocol, each tried once: influx:http://HOST:PORT/write?db=NAME,
+    /// influx:FILE, influx:- (standard output), mqtt://HOST[:PORT]/TOPIC; may be given several times
+    #[arg(long, value_name = "OUTPUT")]
+    also: Vec<String>,
     /// Samples of each core: 1Hz, 100Hz
     #[arg(long, value_name = "RATE", value_parser = written::rate, default_value = "1Hz")]
     rate: f64,
@@ -64,7 +70,7 @@ pub struct AgentArgs {
     /// Name of this node [default: the host's name]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// Folder where batches wait for the store [default: STORE.spool]
+    /// Folder where batches wait for the store [default: STORE.spool, for servers /var/lib/talea/spool]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     spool: Option<PathBuf>,
     /// Most bytes of that folder; the oldest batches go first, which is counted
@@ -194,6 +200,7 @@ impl From<AgentArgs> for Task {
             node: args.node,
             spool: args.spool,
             most: args.spool_size,
+            also: args.also,
             counters: counters(&args.counters),
             run_dir: args.run_dir,
         })

@@ -8,6 +8,7 @@ use talea_agent::AgentError;
 use talea_agent::told::ToldError;
 use talea_sampling::system::OpenError;
 use talea_store::StoreError;
+use talea_store::export::OutputError;
 
 /// Why a command ends.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,9 @@ pub enum NodeError {
     /// The store's address, or the store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Where else batches go.
+    #[error(transparent)]
+    Also(#[from] OutputError),
     /// No sampler can be opened.
     #[error(transparent)]
     Sampler(#[from] OpenError),
@@ -42,10 +46,12 @@ impl NodeError {
     /// Whether other words would have done; else this machine lacks something.
     pub fn is_wrong_use(&self) -> bool {
         match self {
-            Self::Store(StoreError::Full { .. } | StoreError::Busy { .. })
+            Self::Store(
+                StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::Server { .. },
+            )
             | Self::Agent(_)
             | Self::Signals(_) => false,
-            Self::Store(_) | Self::NoId | Self::User { .. } => true,
+            Self::Store(_) | Self::Also(_) | Self::NoId | Self::User { .. } => true,
             Self::Sampler(error) => matches!(error, OpenError::Period { .. }),
             Self::Told(error) => matches!(error, ToldError::Id { .. }),
         }

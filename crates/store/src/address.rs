@@ -1,4 +1,4 @@
-//! Where a store is, as people write it: `sqlite:PATH`.
+//! Where a store is, as people write it: `sqlite:PATH` or `prometheus:http://HOST:PORT[/prefix]`.
 //!
 //! Owns the forms and what is said of those that are known but not built.
 
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::Store;
 use crate::error::StoreError;
+use crate::prometheus::{self, Prometheus};
 use crate::sqlite::{Options, Sqlite};
 
 /// A parsed address.
@@ -13,6 +14,8 @@ use crate::sqlite::{Options, Sqlite};
 pub enum Address {
     /// A file of `SQLite`.
     Sqlite(PathBuf),
+    /// A server that speaks Prometheus' API, by the address of it without `/api/v1`.
+    Prometheus(String),
 }
 
 /// What somebody wants of a store.
@@ -34,13 +37,14 @@ pub fn parse(address: &str) -> Result<Address, StoreError> {
     match address.split_once(':') {
         Some(("sqlite", "")) => refused("expected a path after `sqlite:`"),
         Some(("sqlite", path)) => Ok(Address::Sqlite(PathBuf::from(path))),
-        Some(("prometheus", _)) => {
-            refused("stores behind Prometheus' API are not built yet, expected `sqlite:PATH`")
+        Some(("prometheus", server)) => {
+            Prometheus::at(server, &prometheus::Options::default())?;
+            Ok(Address::Prometheus(server.to_owned()))
         }
-        Some(("http" | "https", _)) => {
-            refused("stores behind HTTP are not built yet, expected `sqlite:PATH`")
-        }
-        _ => refused("expected `sqlite:PATH`"),
+        Some(("http" | "https", _)) => refused(
+            "stores behind HTTP are not built yet, expected `sqlite:PATH` or `prometheus:http://HOST:PORT`",
+        ),
+        _ => refused("expected `sqlite:PATH` or `prometheus:http://HOST:PORT`"),
     }
 }
 
@@ -53,12 +57,14 @@ pub fn open(
     access: Access,
     options: &Options,
 ) -> Result<Box<dyn Store>, StoreError> {
-    let Address::Sqlite(path) = parse(address)?;
-    let store = match access {
-        Access::Write => Sqlite::open(&path, options)?,
-        Access::Read => Sqlite::open_to_read(&path, options)?,
+    let store: Box<dyn Store> = match (parse(address)?, access) {
+        (Address::Sqlite(path), Access::Write) => Box::new(Sqlite::open(&path, options)?),
+        (Address::Sqlite(path), Access::Read) => Box::new(Sqlite::open_to_read(&path, options)?),
+        (Address::Prometheus(server), _) => {
+            Box::new(Prometheus::at(&server, &prometheus::Options::default())?)
+        }
     };
-    Ok(Box::new(store))
+    Ok(store)
 }
 
 #[cfg(test)]
@@ -68,9 +74,12 @@ mod tests {
     #[test]
     fn forms() {
         assert_eq!(parse("sqlite:a:b").unwrap(), Address::Sqlite(PathBuf::from("a:b")));
+        let server = "http://h:9090/prefix";
+        let found = parse(&format!("prometheus:{server}")).unwrap();
+        assert_eq!(found, Address::Prometheus(server.to_owned()));
         let said = |address| parse(address).unwrap_err().to_string();
         insta::assert_snapshot!(
-            ["", "a.db", "sqlite:", "prometheus:http://x", "https://x"].map(said).join("\n")
+            ["", "a.db", "sqlite:", "prometheus:x", "https://x"].map(said).join("\n")
         );
     }
 }

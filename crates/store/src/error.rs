@@ -33,6 +33,14 @@ pub enum StoreError {
         /// What was expected.
         why: String,
     },
+    /// The server of a store cannot be reached, or refuses: later it may do.
+    #[error("store at {address}: {why}")]
+    Server {
+        /// The server's address.
+        address: String,
+        /// What it said, or what the network did.
+        why: String,
+    },
     /// The file is something else.
     #[error("expected an SQLite database that talea made, or no file: `{path}`")]
     NotAStore {

@@ -1,6 +1,6 @@
 //! Keeps the batches that agents make of their nodes, and answers the few questions that are asked of them.
 //!
-//! Owns `trait Store`, its questions and answers, the file of `SQLite` behind it, the form that batches travel in (`wire`) and the queue
+//! Owns `trait Store`, its questions and answers, the file of `SQLite` and the server of Prometheus' API behind it, the form that batches travel in (`wire`) and the queue
 //! on disk where they wait until a store has them (`spool`). It refuses clocks (who calls says what time it is), to resolve
 //! functions, and to know where batches come from. Everything named in a batch or a question is bytes from outside: it is bound, never
 //! written into SQL, and cut at [`LONGEST_NAME`].
@@ -14,9 +14,11 @@ pub mod address;
 mod answer;
 mod arrival;
 mod error;
+pub mod export;
 mod glob;
 #[cfg(test)]
 mod oracle;
+pub mod prometheus;
 mod proportion;
 mod question;
 mod rates;

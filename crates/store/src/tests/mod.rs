@@ -1,6 +1,10 @@
 //! `SQLite` against the oracle, and files that are not as they should be.
 
 pub(crate) mod made;
+mod refusing;
+mod server;
+mod servers;
+mod shown;
 
 use std::path::Path;
 use std::time::Duration;

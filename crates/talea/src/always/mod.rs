@@ -27,7 +27,9 @@ pub(crate) enum AlwaysError {
 impl Expected for AlwaysError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Store(StoreError::Full { .. } | StoreError::Busy { .. }) => Exit::Lacking,
+            Self::Store(
+                StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::Server { .. },
+            ) => Exit::Lacking,
             Self::Store(_) => Exit::Input,
             Self::Output(error) => Exit::of_output(error),
         }

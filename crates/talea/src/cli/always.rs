@@ -44,7 +44,7 @@ With --rates (by node, job, user, executable, library and phase): store, begin_n
   spreads          [{counter, unit, cores, quantiles}]: rates per second that 0, 10 to 100 % of the cores of
                    jobs do not exceed (busy: shares of time); none with a filter by what was hit")]
 pub(super) struct UsageArgs {
-    /// Where batches are: sqlite:PATH
+    /// Where batches are: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE")]
     store: String,
     /// What rows are told apart by

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::bench::{Bench, checkout, missing, stderr};
+use super::bench::{Bench, checkout, missing, on_path, stderr};
 
 /// Samples a second that make shares sure within seconds.
 const RATE: &str = "200Hz";
@@ -165,6 +165,40 @@ fn what_a_killed_agent_has_delivered_stays_and_the_next_goes_on() {
 }
 
 #[test]
+fn the_store_may_be_a_server_of_prometheus() {
+    let Some(bench) = Bench::new() else { return };
+    if !on_path("prometheus") {
+        return missing("prometheus is not installed: apt-get install prometheus").unwrap_or(());
+    }
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    std::fs::write(bench.path("prometheus.yml"), "global: {}\n").unwrap();
+    let server = Command::new("prometheus")
+        .arg("--web.enable-remote-write-receiver")
+        .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+        .arg(format!("--storage.tsdb.path={}", bench.path("data").display()))
+        .arg(format!("--config.file={}", bench.path("prometheus.yml").display()))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let server = Running(server);
+    // The agent need not wait for it: batches wait in the spool.
+    let store = format!("prometheus:http://127.0.0.1:{port}");
+    let spool = bench.path("spool").display().to_string();
+    let also = format!("influx:{}", bench.path("lines").display());
+    let options = ["--spool", &spool, "--also", &also];
+    let Some(agent) = Running::agent(&bench, &store, &options, 0) else { return };
+    agent.stopped();
+    let all = bench.json(&["usage", "--store", &store, "--by", "node,activity", "--json"]);
+    let lines = std::fs::read_to_string(bench.path("lines")).unwrap();
+    let sent = lines.lines().filter_map(|line| line.split_once(" samples=")?.1.split_once('i'));
+    let sent: u64 = sent.map(|(samples, _)| samples.parse::<u64>().unwrap()).sum();
+    assert_eq!(samples(&all), sent, "{all}");
+    drop(server);
+    let (code, said) = bench.fails(&["usage", "--store", &store]);
+    assert!(code == 3 && said.contains(&store["prometheus:".len()..]), "{code} {said}");
+}
+
+#[test]
 fn wrong_addresses_and_rates_are_refused() {
     let Some(bench) = Bench::new() else { return };
     std::fs::write(bench.path("text"), "this is no database, but long enough to be read as one")
@@ -178,6 +212,11 @@ fn wrong_addresses_and_rates_are_refused() {
             "expected 100 µs to 1000 s between samples",
         ),
         (&["agent", "--store", "sqlite:t.db", "--rate", "0Hz"], "expected a rate"),
+        (&["agent", "--store", "prometheus:tsdb:8428"], "expected `prometheus:http://HOST:PORT"),
+        (
+            &["agent", "--store", "sqlite:t.db", "--also", "mqtt://broker"],
+            "mqtt://HOST[:PORT]/TOPIC",
+        ),
         (&["usage", "--store", "sqlite:absent.db"], "absent.db"),
         (&["usage", "--store", "sqlite:t.db", "--by", "color"], "possible values"),
         (&["usage", "--store", "sqlite:t.db", "--limit", "0"], "expected a number from 1"),
