@@ -30,7 +30,10 @@ use crate::state::Shared;
 
 pub use files::AccessError;
 pub(crate) use sessions::LASTS;
-pub use tokens::{Kind, Token, add as add_token, list as list_tokens, remove as remove_tokens};
+pub use tokens::{
+    Kind, Token, add as add_token, add_all as add_tokens, list as list_tokens,
+    remove as remove_tokens,
+};
 pub use users::{Role, User, add as add_user, list as list_users, remove as remove_user};
 
 /// The cookie's name.
