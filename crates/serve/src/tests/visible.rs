@@ -45,6 +45,11 @@ fn requests(path: &str) -> Vec<String> {
             .flat_map(|by| each(path, &format!("&by={by}")))
             .chain(["/api/v1/usage".to_owned()])
             .collect(),
+        "/api/v1/rates" => ["job", "user", "library", "node,phase"]
+            .iter()
+            .flat_map(|by| each(path, &format!("&by={by}")))
+            .filter(|path| !path.contains("core=") && !path.contains("activity="))
+            .collect(),
         "/api/v1/series" => {
             by.iter().flat_map(|by| each(path, &format!("&step=1h&by={by}"))).collect()
         }
