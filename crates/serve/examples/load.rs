@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use talea_model::shares::{Activity, Batch, BatchId, Job, Sampler, Share};
 use talea_model::{Gaps, Module, Nanos};
-use talea_serve::access::{Kind, Role, add_tokens, add_token, add_user};
+use talea_serve::access::{Kind, Role, add_token, add_tokens, add_user};
 use talea_serve::{Functions, NoFindings, Options, serve};
 use talea_store::Store as _;
 use talea_store::sqlite::{Options as Kept, Sqlite};
@@ -187,7 +187,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     println!("| agents | batches | failed | p50 | p99 | max |\n|---|---|---|---|---|---|");
     let (half, most, all) = (at(0.5), at(0.99), at(1.0));
-    println!("| {count} | {} | {} | {half:.1?} | {most:.1?} | {all:.1?} |", times.len(), failed.len());
+    println!(
+        "| {count} | {} | {} | {half:.1?} | {most:.1?} | {all:.1?} |",
+        times.len(),
+        failed.len()
+    );
     failed.dedup();
     failed.truncate(5);
     failed.iter().for_each(|why| println!("failed: {why}"));

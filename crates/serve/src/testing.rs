@@ -1,8 +1,6 @@
 //! What tests stand on: batches with names of whose they are.
 
-use talea_model::shares::{
-    Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share, Spread,
-};
+use talea_model::shares::{Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share, Spread};
 use talea_model::{Gaps, Module, Nanos};
 use talea_store::wire;
 

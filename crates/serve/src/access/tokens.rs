@@ -75,11 +75,8 @@ impl Tokens {
 pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Token>, AccessError> {
     let mut tokens = Vec::new();
     for (at, line) in files::lines(text) {
-        let refused = |why: &str| AccessError::Line {
-            line: at,
-            why: why.to_owned(),
-            path: path.to_owned(),
-        };
+        let refused =
+            |why: &str| AccessError::Line { line: at, why: why.to_owned(), path: path.to_owned() };
         let mut fields = line.split(':');
         let (Some(kind), Some(name), Some(hash), None) =
             (fields.next(), fields.next(), fields.next(), fields.next())

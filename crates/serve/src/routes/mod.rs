@@ -67,11 +67,7 @@ pub(crate) fn all() -> Vec<Route> {
         route("/api/v1/jobs/{id}", Person, get(jobs::job)),
         route("/api/v1/findings", Person, get(findings::findings)),
         route("/api/v1/search", Person, get(search::search)),
-        route(
-            "/prometheus/api/v1/query",
-            Person,
-            get(prometheus::query).post(prometheus::query),
-        ),
+        route("/prometheus/api/v1/query", Person, get(prometheus::query).post(prometheus::query)),
         route(
             "/prometheus/api/v1/query_range",
             Person,

@@ -23,11 +23,9 @@ fn a_session_from_begin_to_end() {
     assert_eq!(mine(&[("Cookie", &cookie[..cookie.len() - 1])]), 401);
     // What is wrong is not passed over for what is right.
     assert_eq!(mine(&[("Cookie", &cookie), ("Authorization", "Bearer no")]), 401);
-    for (name, site) in [
-        ("Sec-Fetch-Site", "cross-site"),
-        ("Origin", "https://elsewhere"),
-        ("Origin", "null"),
-    ] {
+    for (name, site) in
+        [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://elsewhere"), ("Origin", "null")]
+    {
         let came = served.post("/api/v1/logout", &[("Cookie", &cookie), (name, site)], b"");
         assert_eq!(came.status, 403, "{name}");
         let came = served.post("/api/v1/login", &[(name, site)], &login("anna", PASSWORD));

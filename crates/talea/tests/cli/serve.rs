@@ -210,7 +210,8 @@ fn what_is_wrong_is_said_at_once() {
     assert_eq!(code, Some(2), "{text}");
     let (code, text) = said(&["agent", "--store", "http://127.0.0.1:1"]);
     assert!(code == Some(2) && text.contains("--token-file"), "{text}");
-    let (code, text) = said(&["serve", "--store", "sqlite:no/such/folder/t.db", "--config", &config]);
+    let (code, text) =
+        said(&["serve", "--store", "sqlite:no/such/folder/t.db", "--config", &config]);
     assert!(code == Some(2) && text.contains("no/such/folder"), "{text}");
     let users = format!("{config}/users");
     assert!(Command::new("chmod").args(["644", &users]).status().unwrap().success());
