@@ -453,7 +453,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_says_what_is() {
-        let said: Vec<String> = [
+        let all: Vec<String> = [
             "talea_samples",
             "talea_samples[5m]",
             "up",
@@ -474,7 +474,7 @@ mod tests {
         ]
         .map(said)
         .to_vec();
-        insta::assert_snapshot!(said.join("\n"));
+        insta::assert_snapshot!(all.join("\n"));
         assert!(said(&format!("{}1", "-".repeat(5000))).contains("bytes"));
         assert!(said(&format!("{}1{}", "(".repeat(100), ")".repeat(100))).contains("levels"));
         assert!(said(&vec!["1"; 2000].join("+")).contains("levels"));
