@@ -15,6 +15,7 @@ mod node;
 pub mod phases;
 pub mod processes;
 mod rates;
+pub mod send;
 pub mod slots;
 pub mod tally;
 pub mod told;

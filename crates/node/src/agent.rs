@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use talea_agent::send::{self, Sender};
 use talea_agent::slots::Slots;
 use talea_agent::{Agent, Budget, Delivery, Progress};
 use talea_model::shares::{Batch, Sampler as How};
@@ -38,6 +39,10 @@ pub struct Options {
     pub spool: Option<PathBuf>,
     /// Most bytes there.
     pub most: Bytes,
+    /// This node's token for a server.
+    pub token: Option<PathBuf>,
+    /// Who vouches for the server.
+    pub authorities: Option<PathBuf>,
     /// Where else batches go.
     pub also: Vec<String>,
     /// What is counted around samples.
@@ -57,6 +62,14 @@ pub enum Counters {
 
 /// Where batches wait for a server unless somebody says where.
 const SPOOL: &str = "/var/lib/talea/spool";
+
+/// Where batches go.
+enum Target {
+    /// A store of this process.
+    Store(Box<dyn Store>),
+    /// A server.
+    Server(Sender),
+}
 
 /// Where batches go once the store has them, each tried once: what is away must not keep samples from the store.
 struct Outputs {
@@ -104,15 +117,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     }
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
-    let mut store = address::open(&options.store, Access::Write, &kept)?;
-    let beside = match address::parse(&options.store)? {
-        address::Address::Sqlite(file) => {
-            let mut name = file.into_os_string();
-            name.push(".spool");
-            name.into()
-        }
-        address::Address::Prometheus(_) => PathBuf::from(SPOOL),
-    };
+    let (mut target, beside) = target(options, &kept)?;
     let mut outputs = Outputs::open(&options.also)?;
     let mut gaps = Gaps::default();
     let sampler = opened(options, &mut gaps)?;
@@ -156,13 +161,13 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     let stopped =
         || stop.load(Ordering::Relaxed) || over.is_some_and(|over| begin.elapsed() >= over);
     let mut refusal = String::new();
-    let mut deliver = |batch: &Batch| match store.put(batch) {
+    let mut put = |store: &mut dyn Store, batch: &Batch| match store.put(batch) {
         Ok(put) => {
             if put == Put::New {
                 outputs.send(batch, say);
             }
             // The agent never ends by itself: what gets old is seen to as it goes on.
-            let refused = retain(&mut *store).err().map_or_else(String::new, |e| e.to_string());
+            let refused = retain(store).err().map_or_else(String::new, |e| e.to_string());
             if refused != refusal && !refused.is_empty() {
                 say(&format!("old times stay as fine as they are: {refused}"));
             }
@@ -171,6 +176,10 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
         }
         Err(error @ StoreError::Batch { .. }) => Delivery::Refused(error.to_string()),
         Err(error) => Delivery::Later(error.to_string()),
+    };
+    let mut deliver = |batch: &_| match &mut target {
+        Target::Store(store) => put(&mut **store, batch),
+        Target::Server(sender) => sender.send(batch),
     };
     let mut last: Option<Progress> = None;
     let mut samples = 0;
@@ -194,6 +203,27 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
         say(&format!("{samples} samples in {} batches{cost}", last.batches));
     }
     Ok(())
+}
+
+/// What takes batches, and where they wait for it unless somebody says where.
+fn target(options: &Options, kept: &sqlite::Options) -> Result<(Target, PathBuf), NodeError> {
+    let is_server = ["http://", "https://"].iter().any(|scheme| options.store.starts_with(scheme));
+    if is_server {
+        let token = options.token.clone().ok_or(NodeError::NoToken)?;
+        let authorities = options.authorities.clone();
+        let server = send::Server { address: options.store.clone(), token, authorities };
+        return Ok((Target::Server(Sender::new(&server)?), PathBuf::from(SPOOL)));
+    }
+    let store = address::open(&options.store, Access::Write, kept)?;
+    let beside = match address::parse(&options.store)? {
+        address::Address::Sqlite(file) => {
+            let mut name = file.into_os_string();
+            name.push(".spool");
+            name.into()
+        }
+        address::Address::Prometheus(_) => PathBuf::from(SPOOL),
+    };
+    Ok((Target::Store(store), beside))
 }
 
 /// Makes some old times coarser, in steps that take a moment each.

@@ -30,6 +30,7 @@ Examples:
   talea agent --store sqlite:/var/lib/talea/node.db        until it is stopped (Ctrl-C, SIGTERM)
   talea agent --store sqlite:t.db --rate 10Hz --for 60s    ten times a second, for a minute
   talea agent --store prometheus:http://tsdb:8428          to VictoriaMetrics or Prometheus
+  talea agent --store https://server:8090 --token-file /etc/talea/token     to a server
   talea agent --store sqlite:t.db --also mqtt://broker/site/talea
 
 Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and
@@ -48,9 +49,15 @@ jobs there are; it finds them by their control groups without that.")]
 pub struct AgentArgs {
     #[command(subcommand)]
     job: Option<JobCommand>,
-    /// Where batches go: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX]
+    /// Where batches go: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or a server's http://HOST:PORT or https://HOST:PORT
     #[arg(long, value_name = "STORE", required = true)]
     store: Option<String>,
+    /// File with this node's token for the server
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+    /// Certificates (PEM) of who vouches for the server [default: the web's authorities]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    ca: Option<PathBuf>,
     /// Where else they go, in Influx' line protocol, each tried once: influx:http://HOST:PORT/write?db=NAME,
     /// influx:FILE, influx:- (standard output), mqtt://HOST[:PORT]/TOPIC; may be given several times
     #[arg(long, value_name = "OUTPUT")]
@@ -201,6 +208,8 @@ impl From<AgentArgs> for Task {
             spool: args.spool,
             most: args.spool_size,
             also: args.also,
+            token: args.token_file,
+            authorities: args.ca,
             counters: counters(&args.counters),
             run_dir: args.run_dir,
         })

@@ -5,6 +5,7 @@
 use std::io;
 
 use talea_agent::AgentError;
+use talea_agent::send::SendError;
 use talea_agent::told::ToldError;
 use talea_sampling::system::OpenError;
 use talea_store::StoreError;
@@ -16,6 +17,12 @@ pub enum NodeError {
     /// The store's address, or the store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The server's address, token or authorities.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// A server wants one.
+    #[error("a server wants to know which node sends: expected --token-file FILE")]
+    NoToken,
     /// Where else batches go.
     #[error(transparent)]
     Also(#[from] OutputError),
@@ -51,7 +58,7 @@ impl NodeError {
             )
             | Self::Agent(_)
             | Self::Signals(_) => false,
-            Self::Store(_) | Self::Also(_) | Self::NoId | Self::User { .. } => true,
+            Self::Store(_) | Self::Also(_) | Self::Send(_) | Self::NoToken | Self::NoId | Self::User { .. } => true,
             Self::Sampler(error) => matches!(error, OpenError::Period { .. }),
             Self::Told(error) => matches!(error, ToldError::Id { .. }),
         }
