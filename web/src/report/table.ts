@@ -29,6 +29,8 @@ export interface TableOptions<Row> {
   choose?: (row: Row) => void;
   chosen?: (row: Row) => boolean;
   faded?: (row: Row) => boolean;
+  /** Somebody sorted by this column. */
+  sorted?: (column: number, down: boolean) => void;
 }
 
 export class Table<Row> {
@@ -40,7 +42,7 @@ export class Table<Row> {
 
   constructor(private readonly options: TableOptions<Row>) {
     this.sort = options.sort;
-    this.down = !options.ascending && !options.columns[options.sort]?.text;
+    this.down = options.ascending === undefined ? !options.columns[options.sort]?.text : !options.ascending;
   }
 
   set(rows: Row[]): void {
@@ -97,6 +99,7 @@ export class Table<Row> {
                 this.down = at === this.sort ? !this.down : !column.text;
                 this.sort = at;
                 this.draw();
+                this.options.sorted?.(at, this.down);
               },
             },
             column.short ?? column.head,
