@@ -53,6 +53,21 @@ export class NodeTimes {
     return made;
   }
 
+  /** A selection (counted as `user`) and the rest of everything (as `idle`), of two series by node with the same steps. */
+  static part(selection: Series, whole: Series, length: number): NodeTimes | null {
+    const keys = [...new Set(whole.keys.map((key) => String(key[0] ?? "")))].filter((name) => selection.keys.some((key) => String(key[0] ?? "") === name));
+    const of = new Map(selection.points.map((point) => [point.begin_ns, point]));
+    const places = (series: Series): number[] => keys.map((name) => series.keys.findIndex((key) => String(key[0] ?? "") === name));
+    const [within, all] = [places(selection), places(whole)];
+    const points = whole.points.map((point) => {
+      const chosen = within.map((place) => of.get(point.begin_ns)?.by_key[place] ?? 0);
+      const rest = all.map((place, at) => Math.max(0, (point.by_key[place] ?? 0) - chosen[at]!));
+      return { ...point, by_key: [...chosen, ...rest] };
+    });
+    const both = (activity: Activity): (string | null)[][] => keys.map((name) => [name, activity]);
+    return NodeTimes.of({ ...whole, by: ["node", "activity"], keys: [...both("user"), ...both("idle")], points }, [], length);
+  }
+
   cell(rows: number[], column: number): Cell {
     const cell: Cell = { counts: [0, 0, 0, 0], all: 0, known: 0, silent: 0 };
     const { end } = this.columns[column]!;
@@ -92,10 +107,14 @@ export function measured(cell: Cell, measure: string): number | null {
   return (MEASURES[measure] ?? []).reduce((sum, activity) => sum + cell.counts[ACTIVITIES.indexOf(activity)]!, 0) / cell.all;
 }
 
-/** Rows in an order, put together so that there are at most `most` bands. */
-export function bands(order: number[], most: number): number[][] {
+/** Rows in an order, put together so that there are at most about `most` bands; none goes over the first `apart` rows. */
+export function bands(order: number[], most: number, apart: number): number[][] {
   const size = Math.max(1, Math.ceil(order.length / most));
   const out: number[][] = [];
-  for (let at = 0; at < order.length; at += size) out.push(order.slice(at, at + size));
+  for (let at = 0, next = 0; at < order.length; at = next) {
+    next = Math.min(order.length, at + size);
+    if (at < apart) next = Math.min(next, apart);
+    out.push(order.slice(at, next));
+  }
   return out;
 }

@@ -1,7 +1,7 @@
 // Nodes x time: a strip of all nodes above, one band of pixels for each node or few, hatched where a node was silent.
 
 import { button, h, hideTip, plain, showTip } from "../report/dom";
-import { hatch, ink, sequential } from "../report/colours";
+import { hatch, ink } from "../report/colours";
 import { Panel, watchWidth } from "../report/panel";
 import { count, percent } from "../report/units";
 import type { Activity, Gap, NodeSeen } from "./answers";
@@ -10,13 +10,16 @@ import { moments } from "./clock-axis";
 import type { Cell } from "./heat-model";
 import { bands, measured, MEASURES, NodeTimes } from "./heat-model";
 import type { Route } from "./route";
+import { shade } from "./ramp";
 import { go } from "./route";
 import { absence, ACTIVITY_TITLES, span, to } from "./show";
 
 const STRIP = 54;
 const GUTTER = 104;
 const AXIS = 20;
-const ROOM = 480;
+/** Room for marks of bands with silent nodes. */
+const MARKS = 12;
+const ROOM = 360;
 
 interface Row { name: string; parts: (number | null)[]; samples: number; silent: number; last: number | null }
 
@@ -35,14 +38,17 @@ export class Heat {
   private cursor: [number, number] | null = null;
   private height = 12;
 
-  /** `hatches`: nodes without samples are silent; where one sees only own work they are not. */
-  constructor(id: string, private readonly title: string, private hatches: boolean) {
+  /**
+   * `hatches`: nodes without samples are silent; where one sees only own work they are not.
+   * `of`: what the selection is a share of, where not activities are shown but the selection (counted as `user`) and the rest (as `idle`).
+   */
+  constructor(id: string, private readonly title: string, private hatches: boolean, private readonly of: string | null = null) {
     this.panel = new Panel(id, title);
     this.panel.behind<Row>({
       name: title,
       columns: [
         { head: "node", value: (row) => row.name, text: true },
-        ...ACTIVITIES.map((activity, at) => ({ head: activity, value: (row: Row) => row.parts[at] ?? null, show: (row: Row) => (row.parts[at] == null ? "-" : percent(row.parts[at]!)) })),
+        ...this.kinds().map(({ activity, word }) => ({ at: ACTIVITIES.indexOf(activity), word })).map(({ at, word }) => ({ head: word, value: (row: Row) => row.parts[at] ?? null, show: (row: Row) => (row.parts[at] == null ? "-" : percent(row.parts[at]!)) })),
         { head: "samples", value: (row) => row.samples, show: (row) => count(row.samples) },
         { head: "silent columns", value: (row) => row.silent },
       ],
@@ -63,7 +69,7 @@ export class Heat {
     this.hatches &&= operator;
     this.seen = new Map(nodes.map((node) => [node.name, node]));
     const measure = route.params.get("show") ?? "busy";
-    this.measure = Object.hasOwn(MEASURES, measure) ? measure : "busy";
+    this.measure = this.of === null && Object.hasOwn(MEASURES, measure) ? measure : "busy";
     this.order = route.params.get("order") === "value" ? "value" : "name";
     const rows = /^(\d{1,6})-(\d{1,6})$/.exec(route.params.get("rows") ?? "");
     this.rows = rows && Number(rows[1]) <= Number(rows[2]) ? [Number(rows[1]), Number(rows[2])] : null;
@@ -75,6 +81,12 @@ export class Heat {
     this.panel.refresh();
   }
 
+  /** What samples are told apart by, in the strip and under the pointer. */
+  private kinds(): { activity: Activity; word: string; title: string }[] {
+    return this.of === null ? ACTIVITIES.map((activity) => ({ activity, word: activity, title: ACTIVITY_TITLES[activity] }))
+      : [{ activity: "user", word: "this selection", title: "what is asked for" }, { activity: "idle", word: "the rest", title: `everything else of ${this.of}` }];
+  }
+
   private choose(): void {
     const focused = this.choices.contains(document.activeElement) ? document.activeElement?.textContent : null;
     const pressed = (label: string, title: string, on: boolean, change: Record<string, string | null>): HTMLElement => {
@@ -84,7 +96,7 @@ export class Heat {
     };
     const zoom = this.rows && this.data ? [pressed(`nodes ${this.rows[0] + 1} to ${Math.min(this.rows[1] + 1, this.data.names.length)} \u00d7`, "show all nodes", true, { rows: null })] : [];
     this.choices.replaceChildren(
-      ...Object.keys(MEASURES).map((one) => pressed(one, `colour by the share of samples that are ${one}`, one === this.measure, { show: one === "busy" ? null : one })),
+      ...(this.of === null ? Object.keys(MEASURES) : []).map((one) => pressed(one, `colour by the share of samples that are ${one}`, one === this.measure, { show: one === "busy" ? null : one })),
       h("span", { class: "dim" }, "order"),
       pressed("name", "nodes by name", this.order === "name", { order: null, rows: null }),
       pressed("value", "silent nodes first, then by what the colour shows", this.order === "value", { order: "value", rows: null }),
@@ -109,9 +121,10 @@ export class Heat {
     if (!data || !this.width || this.panel.body.hidden) return;
     const order = this.ordered(data);
     const shown = this.rows ? order.slice(this.rows[0], this.rows[1] + 1) : order;
-    const most = ROOM / 3;
-    this.bands = bands(shown, most);
-    this.height = Math.max(3, Math.min(18, Math.floor(ROOM / Math.max(1, this.bands.length))));
+    const silence = (row: number): boolean => this.hatches && data.cell([row], data.columns.length - 1).silent > 0;
+    const silent = shown.filter(silence).length;
+    this.bands = bands(shown, ROOM / 3, this.order === "value" ? silent : 0);
+    this.height = Math.max(3, Math.min(15, Math.floor(ROOM / Math.max(1, this.bands.length))));
     const tall = STRIP + 6 + this.bands.length * this.height + AXIS;
     const scale = devicePixelRatio || 1;
     canvas.width = Math.round(this.width * scale);
@@ -123,8 +136,7 @@ export class Heat {
     pen.scale(scale, scale);
     pen.clearRect(0, 0, this.width, tall);
     this.paint(pen, data, shown);
-    const size = this.bands[0]?.length ?? 1;
-    const silent = this.hatches ? shown.filter((row) => data.cell([row], data.columns.length - 1).silent > 0).length : 0;
+    const size = Math.max(1, ...this.bands.map((rows) => rows.length));
     this.panel.note.textContent = `${count(shown.length)} node${shown.length === 1 ? "" : "s"}${size > 1 ? `, ${size} to a row` : ""}${silent ? `, ${count(silent)} silent now` : ""}; ` +
       `a column is ${this.columnText(data.width)}; ${span(data.columns[0]!.begin, data.columns.at(-1)!.end)}`;
     canvas.setAttribute("aria-label", `${this.title}: ${this.panel.note.textContent}. The same figures are in the table.`);
@@ -142,7 +154,7 @@ export class Heat {
     const colour = (activity: Activity): string => style.getPropertyValue(`--${activity === "user" ? "computation" : activity}`).trim();
     const lost = hatch(pen, colours.dim);
     const columns = data.columns.length;
-    const wide = (this.width - GUTTER) / columns;
+    const wide = (this.width - GUTTER - MARKS) / columns;
     const x = (column: number): number => Math.round(GUTTER + column * wide);
     pen.font = "11px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
     pen.textBaseline = "middle";
@@ -176,7 +188,7 @@ export class Heat {
         const part = measured(cell, this.measure);
         const box = [x(column), x(column + 1) - x(column) - (wide > 5 ? 1 : 0)] as const;
         if (part !== null) {
-          pen.fillStyle = sequential(part, colours.dark);
+          pen.fillStyle = shade(part, colours.dark);
           pen.fillRect(box[0], y, box[1], this.height - gap);
         }
         if (this.hatches && cell.silent) {
@@ -188,6 +200,16 @@ export class Heat {
           pen.fillRect(box[0], y, box[1], tall);
         }
       }
+    });
+    pen.fillStyle = colour("waiting");
+    this.bands.forEach((rows, band) => {
+      if (!this.hatches || !data.cell(rows, columns - 1).silent) return;
+      const y = top + (band + 0.5) * this.height;
+      pen.beginPath();
+      pen.moveTo(this.width - MARKS + 3, y);
+      pen.lineTo(this.width - 2, y - 4);
+      pen.lineTo(this.width - 2, y + 4);
+      pen.fill();
     });
     pen.fillStyle = colours.dim;
     const every = Math.max(1, Math.ceil(13 / this.height));
@@ -202,7 +224,7 @@ export class Heat {
     pen.strokeStyle = colours.line;
     pen.beginPath();
     for (const { at, text } of moments(begin, end, Math.max(2, (this.width - GUTTER) / 90))) {
-      const place = GUTTER + ((at - begin) / (end - begin)) * (this.width - GUTTER);
+      const place = GUTTER + ((at - begin) / (end - begin)) * (this.width - GUTTER - MARKS);
       pen.moveTo(Math.round(place) + 0.5, bottom);
       pen.lineTo(Math.round(place) + 0.5, bottom + 4);
       const half = pen.measureText(text).width / 2;
@@ -221,10 +243,10 @@ export class Heat {
   /** What colours mean, with their range. */
   private explain(): void {
     this.legend.replaceChildren(
-      h("span", { class: "scale" }, "0 %", h("i", { class: "ramp", "aria-hidden": "true" }), `100 % ${this.measure === "busy" ? "busy (user and kernel)" : this.measure}`),
-      ...(this.hatches ? [h("span", {}, h("i", { class: "swatch lost" }), "silent")] : []),
+      h("span", { class: "scale" }, "0 %", h("i", { class: "ramp", "aria-hidden": "true" }), `100 % ${this.of ?? (this.measure === "busy" ? "busy (user and kernel)" : this.measure)}`),
+      ...(this.hatches ? [h("span", {}, h("i", { class: "swatch lost" }), "silent"), h("span", {}, h("i", { class: "silentmark", "aria-hidden": "true" }, "\u25c2"), "silent now")] : []),
       h("span", {}, "strip:"),
-      ...ACTIVITIES.map((activity) => h("span", { title: ACTIVITY_TITLES[activity] }, h("i", { class: `swatch ${activity}` }), activity)),
+      ...this.kinds().map(({ activity, word, title }) => h("span", { title }, h("i", { class: `swatch ${activity}` }), word)),
     );
   }
 
@@ -233,7 +255,7 @@ export class Heat {
     const columns = this.data?.columns.length ?? 1;
     return [
       Math.floor((event.clientY - box.top - STRIP - 6) / this.height),
-      Math.floor(((event.clientX - box.left - GUTTER) / Math.max(1, this.width - GUTTER)) * columns),
+      Math.floor(((event.clientX - box.left - GUTTER) / Math.max(1, this.width - GUTTER - MARKS)) * columns),
     ];
   }
 
@@ -251,7 +273,7 @@ export class Heat {
     const names = rows.length === 1 ? plain(data.names[rows[0]!]!, 60) : band < 0 ? "all nodes shown" : `${plain(data.names[rows[0]!]!, 40)} \u2026 ${plain(data.names[rows.at(-1)!]!, 40)} (${rows.length} nodes)`;
     showTip(x, y, [
       names, span(when.begin, when.end),
-      ...(cell.all ? ACTIVITIES.map((activity, at) => `${activity} ${percent(cell.counts[at]! / cell.all)}`) : [this.hatches && cell.silent ? "silent: no samples came" : "no samples"]),
+      ...(cell.all ? this.kinds().map(({ activity, word }) => `${word} ${percent(cell.counts[ACTIVITIES.indexOf(activity)]! / cell.all)}`) : [this.hatches && cell.silent ? "silent: no samples came" : "no samples"]),
       ...(cell.all && this.hatches && cell.silent ? [`${cell.silent} silent`] : []),
       ...(cell.all ? [`${count(cell.all)} samples`] : []),
     ]);
@@ -264,7 +286,7 @@ export class Heat {
     if (rows.length === 1) {
       location.hash = to("node", this.data.names[rows[0]!]!);
     } else {
-      const begin = (this.rows?.[0] ?? 0) + band * (this.bands[0]?.length ?? 1);
+      const begin = (this.rows?.[0] ?? 0) + this.bands.slice(0, band).reduce((sum, one) => sum + one.length, 0);
       go({ rows: `${begin}-${begin + rows.length - 1}` });
     }
   }
@@ -279,7 +301,7 @@ export class Heat {
       this.cursor = [Math.min(this.bands.length - 1, Math.max(0, band + (this.cursor ? move[0] : 0))), Math.min(columns - 1, Math.max(0, column + move[1]))];
       const box = this.canvas.getBoundingClientRect();
       this.draw();
-      this.tell(...this.cursor, box.left + GUTTER + (this.cursor[1] / columns) * (this.width - GUTTER), box.top + STRIP + 6 + this.cursor[0] * this.height);
+      this.tell(...this.cursor, box.left + GUTTER + (this.cursor[1] / columns) * (this.width - GUTTER - MARKS), box.top + STRIP + 6 + this.cursor[0] * this.height);
     } else if (event.key === "Enter" && this.cursor) {
       this.open(this.cursor[0]);
     } else {

@@ -42,7 +42,7 @@ export class JobPage implements Page {
     this.element.append(this.says.element,
       h("div", { class: "two" }, h("div", {}, library ?? "", phase ?? ""), h("div", {}, functions ?? "", executable ?? "")),
       this.heat.panel.element, this.spreads.panel.element,
-      h("div", { class: "two" }, h("div", {}, this.byLibrary.panel.element, this.byPhase.panel.element), this.roofline.panel.element));
+      this.byLibrary.panel.element, h("div", { class: "two" }, this.byPhase.panel.element, this.roofline.panel.element));
   }
 
   live(route: Route): boolean {

@@ -1,7 +1,7 @@
 // Machine now: nodes over time, what is idle, and who has the most.
 
 import { h, plain } from "../report/dom";
-import { percent } from "../report/units";
+import { count, percent } from "../report/units";
 import type { Finding, Gap, NodeSeen, Series, Usage } from "./answers";
 import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
@@ -20,11 +20,11 @@ import { core, part, to } from "./show";
 const FIGURES = 400_000;
 
 /** Nodes over time for some filters: as many columns as nodes allow. */
-export async function nodeSeries(route: Route, filters: Questions, nodes: number, signal: AbortSignal): Promise<Series | Refused> {
+export async function nodeSeries(route: Route, filters: Questions, nodes: number, signal: AbortSignal, by = "node,activity"): Promise<Series | Refused> {
   const times = asked(route);
   const keys = Math.max(1, nodes) * 4;
   const columns = Math.max(12, Math.min(96, Math.floor(FIGURES / keys)));
-  return tried(get<Series>("series", { ...times, ...filters, by: "node,activity", step: `${step(times, columns)}s`, limit: Math.min(100_000, keys + 4) }, signal));
+  return tried(get<Series>("series", { ...times, ...filters, by, step: `${step(times, columns)}s`, limit: Math.min(100_000, keys + 4) }, signal));
 }
 
 /** Nodes that were heard of in the time or in the week before it: what is longer silent was taken away. */
@@ -76,7 +76,9 @@ export class MachinePage implements Page {
     this.executables.set(executables);
     this.libraries.set(libraries);
     this.says.set(this.sentences(route, { activities, jobs, executables, libraries }, data, found instanceof Refused ? [] : found.findings));
-    this.frame.title([node === null ? "machine" : `node ${plain(node, 80)}`], node === null ? "machine" : `node ${node}`);
+    const title = node === null ? (isLive(route) ? "machine now" : "machine") : `node ${plain(node, 80)}`;
+    const cores = nodes.reduce((sum, one) => sum + one.cores, 0);
+    this.frame.title([title, ...(nodes.length > 1 ? [`${count(nodes.length)} nodes`] : []), ...(cores ? [`${count(cores)} cores`] : [])], title);
     this.frame.gaps([...(activities instanceof Refused ? empty : activities).gaps, ...(found instanceof Refused ? [] : found.gaps ?? [])]);
   }
 

@@ -31,7 +31,7 @@ export class OfPage implements Page {
   private readonly parts: Parts;
 
   constructor(private readonly frame: Frame, route: Route) {
-    this.heat = new Heat("nodes", "nodes over time", false);
+    this.heat = new Heat("nodes", "nodes over time", false, frame.me.operator ? "of the node's time" : "of your time on the node");
     this.parts = new Parts(filters(route).filter(([, value]) => !/[*?]/.test(value)).map(([dimension]) => dimension));
     const elements = this.parts.elements;
     this.element.append(this.chips, this.says.element, h("div", { class: "two" },
@@ -47,14 +47,18 @@ export class OfPage implements Page {
     const activities = tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal));
     const whole = this.parts.load(question, signal);
     const nodes = await tried(get<{ nodes: NodeSeen[] }>("nodes", {}, signal));
-    const series = await nodeSeries(route, Object.fromEntries(chosen), nodes instanceof Refused ? 1 : nodes.nodes.length, signal);
+    const many = nodes instanceof Refused ? 1 : nodes.nodes.length;
+    const node = route.params.get("node");
+    const series = await Promise.all([nodeSeries(route, Object.fromEntries(chosen), many, signal, "node"), nodeSeries(route, { node }, many, signal, "node")]);
     const [usage] = await Promise.all([activities, whole]);
     if (signal.aborted) return;
     const shown = chosen.map(([kind, value]) => `${kind} ${plain(value, 200)}`).join(", ") || "everything";
-    this.frame.title(chosen.length === 1 && ["library", "executable"].includes(chosen[0]![0]) ? [chosen[0]![0], file(chosen[0]![1])] : [shown], shown);
+    this.frame.title(chosen.length === 1 && ["library", "executable"].includes(chosen[0]![0]) ? [`${chosen[0]![0]} `, file(chosen[0]![1])] : [shown], shown);
     this.chips.hidden = chosen.length < 2;
     this.chips.replaceChildren(...chosen.map(([kind, value]) => button(`${kind} ${plain(value, 80)} \u00d7`, "take this filter back", () => go({ [kind]: null }))));
-    this.heat.set(series instanceof Refused ? null : NodeTimes.of(series, [], length(asked(route)) * 1e9), [], route, [], false);
+    const [within, all] = series;
+    const data = within instanceof Refused || all instanceof Refused ? null : NodeTimes.part(within, all, length(asked(route)) * 1e9);
+    this.heat.set(data, [], route, [], false);
     this.says.activities(usage, "time of this selection");
     this.says.set(this.sentences(chosen, usage));
     this.frame.gaps(usage instanceof Refused ? [] : usage.gaps);

@@ -27,7 +27,7 @@ const RULES: Rule[] = [
   [lib("petsc\\w*|slepc\\w*"), "PETSc", "Argonne", "mathematics"],
   [lib("trilinos\\w*|kokkos\\w*|tpetra\\w*|epetra\\w*|belos\\w*"), "Trilinos and Kokkos", "Sandia", "mathematics"],
   [lib("hypre\\w*|sundials\\w*|superlu\\w*|mumps\\w*|[dszc]mumps\\w*"), "sparse solvers", "several", "mathematics"],
-  [lib("m|mvec"), "GNU C library, mathematics", "GNU", "mathematics"],
+  [lib("m|mvec"), "GNU libm", "GNU", "mathematics"],
   [lib("svml|imf|intlc|irng"), "Intel compiler runtime", "Intel", "compiler runtime"],
   // Graphics processors.
   [lib("cuda\\w*|cublas\\w*|cudnn\\w*|cufft\\w*|cusolver\\w*|cusparse\\w*|curand\\w*|nccl\\w*|nvidia-\\w+|nvrtc\\w*"), "CUDA", "NVIDIA", "graphics processors"],

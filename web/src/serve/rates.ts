@@ -4,10 +4,9 @@ import { h, plain } from "../report/dom";
 import { Panel, saver } from "../report/panel";
 import type { Column } from "../report/table";
 import { Table } from "../report/table";
-import { count } from "../report/units";
 import type { Dimension, Key, RateRow, Rates } from "./answers";
 import { Refused } from "./api";
-import { absence, value } from "./show";
+import { absence, core, exactCore, value } from "./show";
 import { rate } from "./spreads";
 
 export interface Rated { key: Key; seconds: number; samples: number; by: Map<string, RateRow> }
@@ -52,7 +51,7 @@ export class RateTable {
         sort: 1,
         columns: [
           { head: dimension, text: true, value: (row) => row.key, show: (row) => value(dimension, row.key) },
-          { head: "seconds", short: "observed", title: "time of cores between the samples that counters were read at", value: (row) => row.seconds, show: (row) => `${count(Math.round(row.seconds))} s` },
+          { head: "seconds", short: "observed", title: "time of cores between the samples that counters were read at", value: (row) => row.seconds, show: (row) => h("span", { title: exactCore(row.seconds) }, core(row.seconds)) },
           ...counters.map((one): Column<Rated> => ({
             head: `${one.counter} (${one.unit}/s)`, short: plain(one.counter, 40), title: `${plain(one.counter, 100)} per second of a core`,
             value: (row) => row.by.get(one.counter)?.rate ?? null,

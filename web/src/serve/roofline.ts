@@ -14,6 +14,9 @@ interface Mark { name: string; intensity: number; speed: number; traffic: number
 const WORK = /^(flops|fp[-_]?(ops|operations)|float(ing)?[-_]point[-_]operations)$/i;
 const TRAFFIC = /^(mem(ory)?|dram)[-_](bytes|traffic|bandwidth)$/i;
 
+/** A power of ten, without digits that say nothing. */
+const round = (power: number): string => si(10 ** power, "").replace(/\.0+(?=\D|$)/, "");
+
 export class Roofline {
   readonly panel = new Panel("roofline", "roofline");
   private marks: Mark[] = [];
@@ -72,17 +75,17 @@ export class Roofline {
     const grid = [
       ...ticks(x0, x1, x1 - x0).filter(Number.isInteger).flatMap((at) => [
         s("line", { class: "grid", x1: x(10 ** at), x2: x(10 ** at), y1: 8, y2: tall - bottom }),
-        s("text", { x: x(10 ** at), y: tall - bottom + 14, "text-anchor": "middle" }, si(10 ** at, "")),
+        s("text", { x: x(10 ** at), y: tall - bottom + 14, "text-anchor": "middle" }, round(at)),
       ]),
       ...ticks(y0, y1, y1 - y0).filter(Number.isInteger).flatMap((at) => [
         s("line", { class: "grid", x1: left, x2: wide - 12, y1: y(10 ** at), y2: y(10 ** at) }),
-        s("text", { x: left - 6, y: y(10 ** at) + 4, "text-anchor": "end" }, si(10 ** at, "")),
+        s("text", { x: left - 6, y: y(10 ** at) + 4, "text-anchor": "end" }, round(at)),
       ]),
     ];
     const svg = s("svg", { width: wide, height: tall, role: "img", "aria-label": "flop per second over flop per byte, both logarithmic; the same figures are in the table" },
       ...grid,
       s("text", { x: (left + wide) / 2, y: tall - 4, "text-anchor": "middle" }, "flop/B, logarithmic"),
-      s("text", { x: 4, y: 14 }, "flop/s"),
+      s("text", { x: left + 6, y: 18 }, "flop/s of a core, logarithmic"),
       s("path", { d: roof, class: "roof" }),
       ...marks.map((one) => {
         const base = plain(one.name.split("/").pop() ?? one.name, 30);

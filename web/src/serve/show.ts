@@ -7,7 +7,8 @@ import { DIMENSIONS, proportion } from "./answers";
 import type { Change } from "./route";
 import { link, read, times } from "./route";
 
-const digits = (value: number): string => (value >= 99.95 ? count(Math.round(value)) : value.toFixed(value >= 9.995 ? 1 : 2));
+const grouped = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u2009");
+const digits = (value: number): string => (value >= 99.95 ? grouped(value) : value.toFixed(value >= 9.995 ? 1 : 2));
 
 /** Core seconds for people: hours as soon as there is one. */
 export function core(seconds: number): string {
@@ -27,6 +28,12 @@ export function part(hits: number, n: number): string {
   if (!share) return "nothing";
   const half = Math.max(share.high - share.share, share.share - share.low) * 100;
   return half < 0.05 ? percent(share.share) : `${(share.share * 100).toFixed(half >= 1 ? 0 : 1)} \u00b1 ${half.toFixed(half >= 1 ? 0 : 1)} %`;
+}
+
+/** A share and its ends with as many digits as tell the ends apart. */
+export function fine(part: number, share: Share): string {
+  const half = ((share.high - share.low) / 2) * 100;
+  return `${(part * 100).toFixed(half > 0 ? Math.min(4, Math.max(1, Math.ceil(-Math.log10(half)))) : 1)} %`;
 }
 
 const two = (value: number): string => String(value).padStart(2, "0");
@@ -91,7 +98,7 @@ export function value(kind: string, key: Key): HTMLElement {
 export function whisker(share: Share | null, top: number, className = ""): HTMLElement {
   if (!share || !(top > 0)) return h("span", { class: "dim" }, "-");
   const place = (part: number): string => `${Math.min(100, (part / top) * 100).toFixed(2)}%`;
-  const bar = h("i", { class: `bar ${className}` });
+  const bar = h("i", { class: `amount ${className}` });
   bar.style.width = place(share.share);
   const line = h("i", { class: "interval" });
   line.style.left = place(share.low);

@@ -15,7 +15,7 @@ import type { Route } from "./route";
 import { asked, drift, go, link } from "./route";
 import type { Said } from "./says";
 import { Says, sum } from "./says";
-import { core, exactCore, part, span, value, whisker } from "./show";
+import { core, exactCore, fine, part, span, value, whisker } from "./show";
 
 const OF = ["library", "executable"] as const;
 const WHAT = ["package", "vendor", "use", "file"] as const;
@@ -121,8 +121,8 @@ export class SoftwarePage implements Page {
       { head: "core seconds", short: "core time", value: (row) => row.seconds, show: (row) => h("span", { title: exactCore(row.seconds) }, core(row.seconds)) },
       { head: "share of all", short: "of all", title: "share of all samples, those of idle cores included", value: (row) => row.share?.share ?? null,
         show: (row) => h("span", { class: "sharecell" }, whisker(row.share, this.top), h("b", {}, row.share ? percent(row.share.share) : "-")) },
-      { head: "low", short: "95 % from", value: (row) => row.share?.low ?? null, show: (row) => (row.share ? percent(row.share.low) : "-") },
-      { head: "high", short: "to", value: (row) => row.share?.high ?? null, show: (row) => (row.share ? percent(row.share.high) : "-") },
+      { head: "low", short: "95 % from", value: (row) => row.share?.low ?? null, show: (row) => (row.share ? fine(row.share.low, row.share) : "-") },
+      { head: "high", short: "to", value: (row) => row.share?.high ?? null, show: (row) => (row.share ? fine(row.share.high, row.share) : "-") },
       { head: "share of used", short: "of used", title: "share of the samples of cores that did something", value: (row) => row.used, show: (row) => (row.used === null ? "-" : percent(row.used)) },
       { head: "samples", value: (row) => row.samples, show: (row) => count(row.samples) },
     ];

@@ -55,7 +55,7 @@ export class Spreads {
 
   private draw(): void {
     if (!this.width) return;
-    const wide = Math.max(120, this.width - 470);
+    const wide = Math.max(120, this.width > 900 ? this.width - 662 : this.width - 10);
     this.rows.replaceChildren(...this.all.map((one) => {
       const q = one.quantiles;
       const top = Math.max(q[10]!, 0) || 1;
@@ -63,7 +63,7 @@ export class Spreads {
       const box = (from: number, to: number, className: string, y: number): SVGElement =>
         s("rect", { class: className, x: x(q[from]!), width: Math.max(1, x(q[to]!) - x(q[from]!)), y, height: TALL - 2 * y });
       const late = behind(one);
-      const says = late === null ? "" : late < 0.05 ? "alike" : `the least does ${percent(late)} less than the middle`;
+      const says = late === null ? "" : late < 0.05 ? "alike" : `the least: ${percent(late)} below the middle`;
       return h("div", { class: "spread", title: `${plain(one.counter, 100)}: ${q.map((value, at) => `${at * 10} %: ${rate(value, one)}`).join(", ")}` },
         h("b", {}, h("bdi", {}, plain(one.counter, 60)), h("small", {}, ` ${count(one.cores)} readings`)),
         s("svg", { width: wide, height: TALL, role: "img", "aria-label": `from ${rate(q[0]!, one)} over median ${rate(q[5]!, one)} to ${rate(q[10]!, one)}` },
