@@ -100,7 +100,8 @@ class Fault extends Error { constructor(status, message) { super(message); this.
 
 /** Answers of the site for somebody. */
 function answers(all, me, path, query) {
-  const seen = me.operator ? all.rows : all.rows.filter((row) => row.user === me.uid);
+  let seen = me.operator ? all.rows : all.rows.filter((row) => row.user === me.uid);
+  if (/core/.test(query.get("by") ?? "")) seen = seen.filter((row) => row.job === query.get("job")).flatMap((row) => Array.from({ length: all.cores }, (_, core) => ({ ...row, core, samples: row.samples / all.cores * (row.activity === "waiting" ? 1 : 0.5 + core / all.cores) })));
   const from = query.has("last") ? Date.now() * 1e6 - seconds(query.get("last")) * 1e9 : query.has("from") ? instant(query.get("from")) : 0;
   const to = query.has("to") ? instant(query.get("to")) : Infinity;
   const timed = seen.filter((row) => row.begin + all.width > from && row.begin < to);

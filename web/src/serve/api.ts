@@ -46,12 +46,15 @@ export async function post<T>(path: string, body: unknown): Promise<T> {
   return (await answer(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })) as T;
 }
 
-/** An answer or why there is none: one panel without its figures does not take the others away. */
+/**
+ * An answer or why there is none: one panel without its figures does not take the others away. A server that is away
+ * or has no room is no answer to anything: then the page keeps what it has.
+ */
 export async function tried<T>(asking: Promise<T>): Promise<T | Refused> {
   try {
     return await asking;
   } catch (error) {
-    if (error instanceof Refused && error.status !== 401) return error;
+    if (error instanceof Refused && ![0, 401, 502, 503, 504].includes(error.status)) return error;
     throw error;
   }
 }

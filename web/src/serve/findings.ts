@@ -26,7 +26,7 @@ function figures(values: unknown): string {
 
 export class FindingsPage implements Page {
   readonly element = h("div", { class: "sheet" });
-  private readonly panel = new Panel("findings", "findings of the rules");
+  private readonly panel = new Panel("rules", "findings of the rules");
   private readonly find = h("input", { type: "search", placeholder: "rule, job, user, node or words", "aria-label": "filter findings", maxlength: 200 });
   private readonly list = h("ol", { class: "ruled" });
   private all: Finding[] = [];

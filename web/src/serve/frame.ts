@@ -29,6 +29,7 @@ export class Around {
   private readonly from = h("input", { type: "datetime-local", "aria-label": "from", required: true });
   private readonly to = h("input", { type: "datetime-local", "aria-label": "to", required: true });
   private readonly between: HTMLFormElement;
+  private timed = "";
   private route: Route = { page: "machine", params: new URLSearchParams() };
 
   constructor(me: Me, doing: Doing) {
@@ -72,6 +73,10 @@ export class Around {
       if (one.under.includes(route.page)) one.link.setAttribute("aria-current", "page");
       else one.link.removeAttribute("aria-current");
     }
+    // What somebody is choosing stays while the page asks again.
+    const key = JSON.stringify([route.page, carried]);
+    if (key === this.timed) return;
+    this.timed = key;
     const [from, to] = [route.params.get("from"), route.params.get("to")];
     const last = route.params.get("last");
     const options: [string, string][] = [...(route.page === "job" ? [["", "whole job"] as [string, string]] : []), ...LASTS];
@@ -102,6 +107,7 @@ export class Around {
   /** When the figures are of, or why there are no newer ones. */
   says(text: string, bad: boolean): void {
     if (this.state.textContent !== text) this.state.textContent = text;
+    this.state.title = `times are those of ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
     this.state.classList.toggle("bad", bad);
   }
 }

@@ -2,7 +2,7 @@
 
 import { h, plain } from "../report/dom";
 import { count, percent } from "../report/units";
-import type { Gap, Job, NodeSeen, Rates, Usage } from "./answers";
+import type { Gap, Job, NodeSeen, Rates, Spread, Usage } from "./answers";
 import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import { Heat } from "./heat";
@@ -17,7 +17,7 @@ import { asked, length, link } from "./route";
 import type { Said } from "./says";
 import { ruled, Says, sum } from "./says";
 import { core, lasting, part, span } from "./show";
-import { behind, Spreads } from "./spreads";
+import { behind, busyCores, Spreads } from "./spreads";
 
 /** How long back a job is looked for when the address has no times. */
 const BACK = "90d";
@@ -73,20 +73,24 @@ export class JobPage implements Page {
     const timedRoute: Route = { page: route.page, params: new URLSearchParams([...route.params].filter(([key]) => !["last", "from", "to"].includes(key)).concat(Object.entries(within))) };
     const question: Questions = { ...within, job: id, user };
     const rates = (by: string): Promise<Rates | Refused> => tried(get<Rates>("rates", { ...question, by, limit: 400 }, signal));
+    const perCore = (job.spreads ?? []).some((one) => one.counter === "busy") ? Promise.resolve(null)
+      : tried(get<Usage>("usage", { ...question, by: "node,core,activity", limit: 50_000 }, signal));
     const asking = [tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal)), this.parts.load(question, signal), rates("library"), rates("phase"),
-      nodeSeries(timedRoute, { job: id, user }, Number(job.nodes) || 1, signal)] as const;
-    const [activities, parts, library, phase, series] = await Promise.all(asking);
+      nodeSeries(timedRoute, { job: id, user }, Number(job.nodes) || 1, signal), perCore] as const;
+    const [activities, parts, library, phase, series, cores] = await Promise.all(asking);
     if (signal.aborted) return;
     this.byLibrary.set(library);
     this.byPhase.set(phase);
     this.roofline.set(library);
     const gaps: Gap[] = [...(job.gaps ?? []), ...(activities instanceof Refused ? [] : activities.gaps)];
-    this.spreads.set(job.spreads ?? [], (job.gaps ?? []).filter((gap) => /counter|spread/.test(gap.detail)));
+    const whole = cores === null || cores instanceof Refused ? null : busyCores(cores);
+    const spreads = [...(whole ? [whole] : []), ...(job.spreads ?? [])];
+    this.spreads.set(job.spreads ?? [], (job.gaps ?? []).filter((gap) => /counter|spread/.test(gap.detail)), whole);
     const nodes: NodeSeen[] = [];
     const data = series instanceof Refused ? null : NodeTimes.of(series, nodes, length(within) * 1e9);
     this.heat.set(data, nodes, route, series instanceof Refused ? [{ kind: "missing", detail: series.message, count: 0 }] : series.gaps, false);
     this.says.activities(activities, "time of the job");
-    this.says.set(this.sentences(job, activities, parts));
+    this.says.set(this.sentences(job, spreads, activities, parts));
     this.frame.gaps(gaps);
   }
 
@@ -95,7 +99,7 @@ export class JobPage implements Page {
       `${span(job.first_ns, job.last_ns)}, ${lasting(job.last_ns - job.first_ns)}`, `${core(job.core_seconds)} of cores`];
   }
 
-  private sentences(job: Job, activities: Usage | Refused, parts: Map<string, Usage | Refused>): Said[] {
+  private sentences(job: Job, spreads: Spread[], activities: Usage | Refused, parts: Map<string, Usage | Refused>): Said[] {
     const said: Said[] = (job.findings ?? []).slice(0, 5).map((finding) => ruled(finding, "cores"));
     const n = activities instanceof Refused ? 0 : activities.matched_samples;
     if (!n) return said.length ? said : [{ text: "The job has no samples in this time.", to: "nodes" }];
@@ -112,7 +116,7 @@ export class JobPage implements Page {
     const [library, named, phase] = [top("by-library", "library"), top("by-function", "function"), top("by-phase", "phase")];
     if (library) said.push({ text: `Most of its time is in \`${plain(library.name.split("/").pop() ?? library.name, 60)}\` (${library.share})${named ? `, of functions in \`${plain(named.name, 80)}\` (${named.share})` : ""}.`, to: "by-library" });
     if (phase) said.push({ text: `Phase \`${plain(phase.name, 80)}\` has ${phase.share}.`, to: "by-phase" });
-    const uneven = (job.spreads ?? []).filter((one) => one.quantiles.length === 11 && (behind(one) ?? 0) >= 0.25).sort((a, b) => Number(b.counter === "busy") - Number(a.counter === "busy"))[0];
+    const uneven = spreads.filter((one) => one.quantiles.length === 11 && (behind(one) ?? 0) >= 0.25).sort((a, b) => Number(b.counter === "busy") - Number(a.counter === "busy"))[0];
     if (uneven) said.push({ text: `Its cores are not alike: the least does ${percent(behind(uneven)!)} less than the middle one in \`${plain(uneven.counter, 60)}\`.`, to: "cores", bad: true });
     return said;
   }

@@ -74,6 +74,7 @@ function inside(me: Me): void {
     try {
       await current.update(route, signal);
       if (signal.aborted) return;
+      around.main.dataset["shown"] = location.hash;
       around.says(`as of ${new Date().toLocaleTimeString("en-GB")}${current.live(route) ? ", asked again every 30 s" : ""}`, false);
     } catch (error) {
       if (signal.aborted || (error instanceof Refused && error.status === 401)) return;

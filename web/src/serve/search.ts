@@ -4,13 +4,15 @@ import { h, name, plain } from "../report/dom";
 import type { Hit } from "./answers";
 import { get, Refused, tried } from "./api";
 import type { Frame, Page } from "./page";
-import type { Route } from "./route";
-import { link, read, times } from "./route";
-import { asked } from "./route";
+import type { Asked, Route } from "./route";
+import { asked, link, read, times } from "./route";
 import { file, to } from "./show";
 
 const KINDS = ["job", "node", "user", "executable", "library", "phase", "function"];
 const PLURAL: Record<string, string> = { job: "jobs", node: "nodes", user: "users", executable: "executables", library: "libraries", phase: "phases", function: "functions" };
+
+/** The times of the address, where it has some; else the server's own, which are long. */
+const within = (route: Route): Partial<Asked> => (Object.values(times(route)).some((one) => one !== null) ? asked(route) : {});
 
 function groups(hits: Hit[], most: number): HTMLElement[] {
   return KINDS.flatMap((kind) => {
@@ -33,7 +35,7 @@ export function search(): HTMLElement {
     const { signal } = asking;
     const text = input.value.trim();
     if (!text) return close();
-    const answer = await tried(get<{ hits: Hit[] }>("search", { q: text, ...asked(read(location.hash)) }, signal));
+    const answer = await tried(get<{ hits: Hit[] }>("search", { q: text, ...within(read(location.hash)) }, signal));
     if (signal.aborted) return;
     const found = answer instanceof Refused ? [] : groups(answer.hits, 5);
     list.replaceChildren(...(found.length ? found : [h("li", { class: "dim" }, answer instanceof Refused ? plain(answer.message, 200) : "nothing is called so")]));
@@ -82,7 +84,7 @@ export class SearchPage implements Page {
 
   async update(route: Route, signal: AbortSignal): Promise<void> {
     const text = route.params.get("q") ?? "";
-    const answer = text ? await tried(get<{ hits: Hit[] }>("search", { q: text, ...asked(route) }, signal)) : { hits: [] };
+    const answer = text ? await tried(get<{ hits: Hit[] }>("search", { q: text, ...within(route) }, signal)) : { hits: [] };
     if (signal.aborted) return;
     this.frame.title(["what is called ", h("code", {}, name(text, 100))], `search ${text}`);
     this.frame.gaps([]);

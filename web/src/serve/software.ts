@@ -55,7 +55,7 @@ export class SoftwarePage implements Page {
     if (signal.aborted) return;
     this.usage = usage;
     this.used = sum(activities, ["user", "kernel"]);
-    this.frame.title(["software of the machine"], "software");
+    this.frame.title([this.frame.me.operator ? "software of the machine" : "software of your jobs"], "software");
     this.says.activities(activities, this.frame.me.operator ? "time of the machine" : "time of your jobs");
     this.frame.gaps(usage instanceof Refused ? [] : usage.gaps);
     this.show();
@@ -120,7 +120,7 @@ export class SoftwarePage implements Page {
       ...(what === "file" ? [] : [{ head: "files", value: (row: Row) => row.files }]),
       { head: "core seconds", short: "core time", value: (row) => row.seconds, show: (row) => h("span", { title: exactCore(row.seconds) }, core(row.seconds)) },
       { head: "share of all", short: "of all", title: "share of all samples, those of idle cores included", value: (row) => row.share?.share ?? null,
-        show: (row) => h("span", { class: "sharecell" }, whisker(row.share, this.top), h("b", {}, row.share ? percent(row.share.share) : "-")) },
+        show: (row) => h("span", { class: "sharecell" }, whisker(row.share, this.top), h("b", {}, row.share ? fine(row.share.share, row.share) : "-")) },
       { head: "low", short: "95 % from", value: (row) => row.share?.low ?? null, show: (row) => (row.share ? fine(row.share.low, row.share) : "-") },
       { head: "high", short: "to", value: (row) => row.share?.high ?? null, show: (row) => (row.share ? fine(row.share.high, row.share) : "-") },
       { head: "share of used", short: "of used", title: "share of the samples of cores that did something", value: (row) => row.used, show: (row) => (row.used === null ? "-" : percent(row.used)) },

@@ -3,7 +3,7 @@
 import { h, plain, s } from "../report/dom";
 import { Panel, watchWidth } from "../report/panel";
 import { count, percent, si } from "../report/units";
-import type { Gap, Spread } from "./answers";
+import type { Gap, Spread, Usage } from "./answers";
 import { absence } from "./show";
 
 /** A rate per second and core; a share where the counter is one. */
@@ -11,6 +11,22 @@ export const rate = (value: number, spread: { counter: string; unit: string }): 
   spread.counter === "busy" ? percent(value) : si(value, `${spread.unit || "1"}/s`);
 
 const TALL = 26;
+
+/** Shares of each core's samples that were not idle, over the whole time, as a spread; null where cores are not kept. */
+export function busyCores(usage: Usage): Spread | null {
+  const cores = new Map<string, { busy: number; all: number }>();
+  for (const row of usage.rows) {
+    if (row.core === null || row.core === undefined) continue;
+    const key = `${row.node}\n${row.core}`;
+    const one = cores.get(key) ?? { busy: 0, all: 0 };
+    one.all += row.samples;
+    if (row.activity === "user" || row.activity === "kernel") one.busy += row.samples;
+    cores.set(key, one);
+  }
+  const shares = [...cores.values()].filter((one) => one.all > 0).map((one) => one.busy / one.all).sort((a, b) => a - b);
+  if (!shares.length) return null;
+  return { counter: "busy", unit: "1", cores: shares.length, quantiles: Array.from({ length: 11 }, (_, at) => shares[Math.round((at / 10) * (shares.length - 1))]!) };
+}
 
 /** How far the least core is below the middle one; null where the middle is nothing. */
 export function behind(spread: Spread): number | null {
@@ -21,6 +37,7 @@ export function behind(spread: Spread): number | null {
 export class Spreads {
   readonly panel = new Panel("cores", "cores");
   private all: Spread[] = [];
+  private whole = false;
   private width = 0;
   private readonly rows = h("div", { class: "spreads" });
 
@@ -41,14 +58,18 @@ export class Spreads {
     watchWidth(this.panel.body, (width) => { this.width = width; this.draw(); });
   }
 
-  set(all: Spread[], gaps: Gap[]): void {
-    this.all = all.filter((one) => one.quantiles.length === 11);
+  /** `whole`: of each core over the whole time, where the server keeps no spreads of intervals. */
+  set(all: Spread[], gaps: Gap[], whole: Spread | null): void {
+    const own = all.some((one) => one.counter === "busy") ? null : whole;
+    this.all = [...(own ? [own] : []), ...all].filter((one) => one.quantiles.length === 11);
     if (!this.all.length) {
       this.panel.note.textContent = "";
       return this.panel.empty(absence(gaps, "No counter was read for this job, so that nothing can be said of how alike its cores were."));
     }
     if (this.rows.parentElement !== this.panel.body) this.panel.body.replaceChildren(this.rows);
-    this.panel.note.textContent = "rate of each core in each interval: least to most, a tenth to nine tenths, and the median";
+    this.whole = own !== null;
+    const busy = own ? "busy is the share of each core over the whole time; " : "";
+    this.panel.note.textContent = `${busy}${all.length ? "rate of each core in each interval: " : ""}least to most, a tenth to nine tenths, and the median`;
     this.draw();
     this.panel.refresh();
   }
@@ -65,7 +86,7 @@ export class Spreads {
       const late = behind(one);
       const says = late === null ? "" : late < 0.05 ? "alike" : `the least: ${percent(late)} below the middle`;
       return h("div", { class: "spread", title: `${plain(one.counter, 100)}: ${q.map((value, at) => `${at * 10} %: ${rate(value, one)}`).join(", ")}` },
-        h("b", {}, h("bdi", {}, plain(one.counter, 60)), h("small", {}, ` ${count(one.cores)} readings`)),
+        h("b", {}, h("bdi", {}, plain(one.counter, 60)), h("small", {}, ` ${count(one.cores)} ${one.counter === "busy" && this.whole ? "cores" : "readings"}`)),
         s("svg", { width: wide, height: TALL, role: "img", "aria-label": `from ${rate(q[0]!, one)} over median ${rate(q[5]!, one)} to ${rate(q[10]!, one)}` },
           s("line", { x1: 0, x2: wide, y1: TALL - 0.5, y2: TALL - 0.5, class: "grid" }),
           box(0, 10, "outer", 9), box(1, 9, "middle", 6), box(3, 7, "inner", 6),
