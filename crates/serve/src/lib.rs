@@ -1,3 +1,27 @@
 //! The server: takes batches of agents, and answers browsers, scripts and Grafana.
 //!
 //! Owns HTTP: routes, who asks, what that one may see, pages. It refuses to compute anything that a store or a rule does not give.
+//! docs/server.md is its contract.
+//!
+//! ```text
+//! agents --- batches ---> ingest (one thread) ---> store
+//! browsers, scripts, Grafana --- question + Visible of who asks ---> state (few readers) ---> answer as JSON
+//! ```
+
+pub mod access;
+mod answer;
+mod heard;
+mod ingest;
+mod log;
+mod pages;
+mod prometheus;
+mod question;
+mod refusal;
+mod routes;
+mod server;
+mod state;
+#[cfg(test)]
+mod testing;
+
+pub use server::{Options, ServeError, serve};
+pub use state::{Findings, Functions, NoFindings};

@@ -1,0 +1,129 @@
+//! How often somebody may be wrong about a password.
+//!
+//! Owns counts by name and by address over a window of time, in bounded tables. An attempt counts before its password is checked, so that many
+//! at once are no way around, and is taken back when it was right. Tokens and sessions are not limited: nobody guesses 256 bits.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+const WINDOW: Duration = Duration::from_mins(5);
+const MOST_OF_NAME: usize = 10;
+const MOST_OF_ADDRESS: usize = 30;
+/// Most names and addresses that are remembered; the ones that were quiet for longest are forgotten.
+const MOST: usize = 8192;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Name(String),
+    Address(IpAddr),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Limits(HashMap<Key, Vec<Instant>>);
+
+fn keys(name: &str, address: IpAddr) -> [(Key, usize); 2] {
+    let address = match address.to_canonical() {
+        // Whoever has one address of version 6 has the other 2^64 of its network too.
+        IpAddr::V6(long) => {
+            IpAddr::V6((u128::from(long) & !u128::from(u64::MAX)).into())
+        }
+        short @ IpAddr::V4(_) => short,
+    };
+    let short: String = name.chars().take(255).collect();
+    [(Key::Name(short), MOST_OF_NAME), (Key::Address(address), MOST_OF_ADDRESS)]
+}
+
+impl Limits {
+    /// Counts an attempt, or says how long to wait.
+    pub(super) fn attempt(
+        &mut self,
+        name: &str,
+        address: IpAddr,
+        now: Instant,
+    ) -> Result<(), Duration> {
+        let keys = keys(name, address);
+        for (key, most) in &keys {
+            let Some(times) = self.0.get_mut(key) else { continue };
+            times.retain(|time| now.duration_since(*time) < WINDOW);
+            if let Some(first) = times.first().filter(|_| times.len() >= *most) {
+                return Err(WINDOW.saturating_sub(now.duration_since(*first)));
+            }
+        }
+        for (key, _) in keys {
+            if self.0.len() >= MOST && !self.0.contains_key(&key) {
+                self.forget(now);
+            }
+            self.0.entry(key).or_default().push(now);
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, now: Instant) {
+        let fresh = |times: &Vec<Instant>| {
+            times.last().is_some_and(|last| now.duration_since(*last) < WINDOW)
+        };
+        self.0.retain(|_, times| fresh(times));
+        if self.0.len() >= MOST {
+            let quiet = self.0.iter().min_by_key(|(_, times)| times.last().copied());
+            if let Some(key) = quiet.map(|(key, _)| key.clone()) {
+                self.0.remove(&key);
+            }
+        }
+    }
+
+    /// The attempt was right: it does not count.
+    pub(super) fn right(&mut self, name: &str, address: IpAddr) {
+        for (key, _) in keys(name, address) {
+            if let Some(times) = self.0.get_mut(&key) {
+                times.pop();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    #[test]
+    fn names_and_addresses_have_their_bounds() {
+        let mut limits = Limits::default();
+        let now = Instant::now();
+        let address = |n| IpAddr::V4(Ipv4Addr::new(10, 0, 0, n));
+        for n in 0..MOST_OF_NAME {
+            limits.attempt("anna", address(n as u8), now).unwrap();
+        }
+        let wait = limits.attempt("anna", address(99), now).unwrap_err();
+        assert_eq!(wait, WINDOW);
+        limits.attempt("berta", address(99), now).unwrap();
+        limits.attempt("anna", address(99), now + WINDOW).unwrap();
+        for n in 0..100 {
+            let here = limits.attempt(&n.to_string(), address(100), now);
+            assert_eq!(here.is_ok(), n < MOST_OF_ADDRESS, "{n}");
+        }
+    }
+
+    #[test]
+    fn who_is_right_may_go_on() {
+        let mut limits = Limits::default();
+        let (now, here) = (Instant::now(), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        for _ in 0..1000 {
+            limits.attempt("anna", here, now).unwrap();
+            limits.right("anna", here);
+        }
+    }
+
+    #[test]
+    fn tables_do_not_grow() {
+        let mut limits = Limits::default();
+        let now = Instant::now();
+        for n in 0..3 * MOST as u128 {
+            let address = IpAddr::V6(Ipv6Addr::from((n << 64) + 7));
+            let _ = limits.attempt(&n.to_string(), address, now);
+        }
+        assert!(limits.0.len() <= MOST);
+    }
+}

@@ -1,0 +1,84 @@
+//! When each node was heard of.
+//!
+//! Owns who counts as silent: a node that sent nothing for more than three of its own intervals. After a day it counts as gone.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use talea_model::Nanos;
+use talea_model::shares::Batch;
+use talea_store::NodeSeen;
+
+/// Where nothing is known of a node's interval.
+const USUAL: Duration = Duration::from_mins(1);
+const GONE: Duration = Duration::from_hours(24);
+
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    at: Instant,
+    interval: Duration,
+}
+
+/// Nodes by name. Names are those of tokens, which bounds their number.
+#[derive(Debug, Default)]
+pub(crate) struct Heard(Mutex<HashMap<String, Last>>);
+
+impl Heard {
+    /// Those that the store heard of not long before `now`.
+    pub(crate) fn before(nodes: &[NodeSeen], now: Nanos, clock: Instant) -> Self {
+        let recent = nodes.iter().filter_map(|node| {
+            let ago = Duration::from_nanos((now - node.last).0);
+            let at = clock.checked_sub(ago)?;
+            (ago < GONE).then(|| (node.name.clone(), Last { at, interval: USUAL }))
+        });
+        Self(Mutex::new(recent.collect()))
+    }
+
+    pub(crate) fn note(&self, batch: &Batch, clock: Instant) {
+        let interval = Duration::from_nanos((batch.end - batch.begin).0).max(Duration::from_secs(1));
+        let last = Last { at: clock, interval };
+        let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match nodes.get_mut(&batch.id.node) {
+            Some(known) => *known = last,
+            None => drop(nodes.insert(batch.id.node.clone(), last)),
+        }
+    }
+
+    /// How many there are, and how many of them are silent.
+    pub(crate) fn count(&self, clock: Instant) -> (usize, usize) {
+        let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.retain(|_, last| clock.duration_since(last.at) < GONE);
+        let silent = |last: &&Last| clock.duration_since(last.at) > last.interval * 3;
+        (nodes.len(), nodes.values().filter(silent).count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_model::shares::Sampler;
+
+    use super::*;
+    use crate::testing::batch;
+
+    #[test]
+    fn who_is_silent() {
+        let begin = Instant::now() + GONE * 2;
+        let seen = |name: &str, last| NodeSeen {
+            name: name.to_owned(),
+            first: Nanos(0),
+            last: Nanos(last),
+            cores: 1,
+            sampler: Sampler::Bpf,
+        };
+        let day = GONE.as_nanos() as u64;
+        let heard = Heard::before(&[seen("old", 0), seen("n2", day * 2 - 1)], Nanos(day * 2), begin);
+        assert_eq!(heard.count(begin), (1, 0));
+        // Batches of tests are of ten seconds.
+        heard.note(&batch("n1", 0, &[]), begin);
+        assert_eq!(heard.count(begin + Duration::from_secs(29)), (2, 0));
+        assert_eq!(heard.count(begin + Duration::from_secs(31)), (2, 1));
+        assert_eq!(heard.count(begin + Duration::from_secs(200)), (2, 2));
+        assert_eq!(heard.count(begin + GONE * 2), (0, 0));
+    }
+}

@@ -1,0 +1,177 @@
+//! Batches of agents.
+//!
+//! Owns the framing (a 32-bit little-endian length and the wire form, one after the other), its bounds, and that a node's token puts
+//! batches of this node alone. Nothing of a request is stored when anything of it is refused.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use serde_json::{Value, json};
+use talea_model::shares::Batch;
+use talea_store::wire;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::access::Node;
+use crate::ingest;
+use crate::refusal::Refusal;
+use crate::state::{Counts, Shared};
+
+/// Longest body, in bytes.
+const LONGEST: usize = 16 << 20;
+/// Most batches of a body.
+const MOST_BATCHES: usize = 4096;
+/// Most rows of all of them.
+const MOST_ROWS: usize = 1 << 20;
+/// How long a body may take to come.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What bodies that are coming may take together, in pieces of 64 KiB: 256 MiB.
+const PIECES: usize = 4096;
+const PIECE: usize = 64 << 10;
+/// Bodies that are unpacked at a time: each may become much more than it was.
+const UNPACKED_AT_ONCE: usize = 2;
+
+/// What bounds the memory of bodies.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pieces: Arc<Semaphore>,
+    unpacking: Arc<Semaphore>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            pieces: Arc::new(Semaphore::new(PIECES)),
+            unpacking: Arc::new(Semaphore::new(UNPACKED_AT_ONCE)),
+        }
+    }
+}
+
+impl Room {
+    async fn take(&self, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, Refusal> {
+        let length = headers.get(header::CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        let length = length.unwrap_or(LONGEST);
+        if length > LONGEST {
+            return Err(too_long());
+        }
+        let pieces = (length / PIECE + 1) as u32;
+        let taken = Arc::clone(&self.pieces).acquire_many_owned(pieces);
+        let taken = tokio::time::timeout(PATIENCE / 6, taken).await;
+        let busy = |_| Refusal::busy("too many bodies at a time");
+        taken.map_err(busy)?.map_err(|_| Refusal::bug())
+    }
+}
+
+fn too_long() -> Refusal {
+    Refusal::too_long(format!("expected a body of at most {LONGEST} bytes"))
+}
+
+pub(super) async fn put(
+    State(state): State<Shared>,
+    Node(node): Node,
+    request: Request,
+) -> Result<Json<Value>, Refusal> {
+    let answer = taken(&state, node, request).await;
+    if let Err(refusal) = &answer {
+        let counts = &state.counts;
+        let count = match refusal.status {
+            StatusCode::SERVICE_UNAVAILABLE => &counts.later,
+            _ => &counts.refused,
+        };
+        Counts::add(count, 1);
+    }
+    answer
+}
+
+async fn taken(state: &Shared, node: String, request: Request) -> Result<Json<Value>, Refusal> {
+    let (parts, body) = request.into_parts();
+    let _room = state.room.take(&parts.headers).await?;
+    let bytes = whole(body).await?;
+    Counts::add(&state.counts.bytes, bytes.len() as u64);
+    let one = Arc::clone(&state.room.unpacking).acquire_owned().await;
+    let one = one.map_err(|_| Refusal::bug())?;
+    let batches = tokio::task::spawn_blocking(move || {
+        let batches = unpacked(&bytes, &node);
+        drop(one);
+        batches
+    });
+    let batches = batches.await.map_err(|_| Refusal::bug())??;
+    for batch in &batches {
+        Counts::add(&state.counts.rows, batch.shares.len() as u64);
+        state.heard.note(batch, Instant::now());
+    }
+    let taken = state.ingest.put(batches).await?;
+    Ok(Json(json!({ "new": taken.new, "already": taken.already })))
+}
+
+async fn whole(body: Body) -> Result<Bytes, Refusal> {
+    let all = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await;
+    let all = all.map_err(|_| {
+        Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
+    })?;
+    // A body without a length that was too long, and one that broke off, are told apart by nobody who still listens.
+    all.map_err(|_| too_long())
+}
+
+/// Batches of a body, each of which a store takes.
+fn unpacked(bytes: &[u8], node: &str) -> Result<Vec<Batch>, Refusal> {
+    let (mut rest, mut batches, mut rows) = (bytes, Vec::new(), 0);
+    while !rest.is_empty() {
+        let at = batches.len();
+        let refused = |why: String| Refusal::question(format!("batch {at} of the body: {why}"));
+        let Some((length, behind)) = rest.split_first_chunk() else {
+            return Err(refused("expected a length of 4 bytes".to_owned()));
+        };
+        let length = u32::from_le_bytes(*length) as usize;
+        let Some((packed, behind)) = behind.split_at_checked(length) else {
+            let left = behind.len();
+            return Err(refused(format!("expected {length} bytes, found {left}")));
+        };
+        rest = behind;
+        let batch = wire::decode(packed).map_err(|error| refused(error.to_string()))?;
+        talea_store::check(&batch).map_err(|error| refused(error.to_string()))?;
+        if batch.id.node != node {
+            return Err(Refusal::role("a node's token puts batches of this node alone"));
+        }
+        rows += ingest::rows(&batch);
+        batches.push(batch);
+        if batches.len() > MOST_BATCHES || rows > MOST_ROWS {
+            return Err(Refusal::too_long(format!(
+                "expected at most {MOST_BATCHES} batches and {MOST_ROWS} rows in a body"
+            )));
+        }
+    }
+    Ok(batches)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{batch, framed};
+
+    #[test]
+    fn bodies() {
+        let two = framed(&[batch("n1", 0, &[]), batch("n1", 1, &[])]);
+        assert_eq!(unpacked(&two, "n1").unwrap().len(), 2);
+        assert_eq!(unpacked(&[], "n1").unwrap(), []);
+        assert_eq!(unpacked(&two, "n2").unwrap_err().status, StatusCode::FORBIDDEN);
+        for cut in 1..two.len() {
+            // A cut exactly between two is a whole body.
+            let found = unpacked(&two[..cut], "n1");
+            assert!(found.is_err() || found.unwrap().len() == 1, "{cut}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_do_harm(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = unpacked(&bytes, "n1");
+        }
+    }
+}

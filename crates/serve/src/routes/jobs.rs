@@ -1,0 +1,52 @@
+//! Which jobs there are, and one of them.
+//!
+//! Owns that a job of somebody else and one that there is not are the same answer.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::{Value, json};
+use talea_store::{JobSeen, Text};
+
+use super::findings;
+use crate::access::Person;
+use crate::answer;
+use crate::question::{FILTERS, Parameters, TIME, now};
+use crate::refusal::Refusal;
+use crate::state::Shared;
+
+pub(super) async fn jobs(
+    State(state): State<Shared>,
+    person: Person,
+    parameters: Parameters,
+) -> Result<Json<Value>, Refusal> {
+    parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
+    let question = parameters.question(person.visible(), now())?;
+    let jobs = state.ask(move |store| store.jobs(&question)).await?;
+    let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(answer::job(job))).collect();
+    Ok(Json(json!({ "jobs": jobs })))
+}
+
+pub(super) async fn job(
+    State(state): State<Shared>,
+    person: Person,
+    Path(id): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Value>, Refusal> {
+    parameters.only(&[&TIME, &["user"]])?;
+    let mut question = parameters.question(person.visible(), now())?;
+    question.job = Some(Text::Is(id));
+    // Schedulers count anew at times: of several owners the one with most samples is shown, unless `user` says which.
+    question.limit = 1;
+    let found = state.ask(move |store| store.jobs(&question)).await?;
+    let job: JobSeen = found.into_iter().next().ok_or_else(Refusal::missing)?;
+    let mut object = answer::job(&job);
+    let (visible, id) = (person.visible(), job.job.id.clone());
+    let (found, gaps) =
+        findings::of(&state, visible, (job.first, job.last), move |finding| {
+            finding["job"] == json!(id)
+        })
+        .await?;
+    object.insert("findings".to_owned(), json!(found));
+    object.insert("gaps".to_owned(), json!(gaps));
+    Ok(Json(Value::Object(object)))
+}

@@ -1,0 +1,87 @@
+//! Logging in and out, and who one is.
+//!
+//! Owns the cookie: `HttpOnly`, `SameSite=Strict`, `Secure` with TLS.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::access::{COOKIE, LASTS, Person, address};
+use crate::refusal::Refusal;
+use crate::state::{Shared, State as Server};
+
+/// Longest body.
+const LONGEST: usize = 8 << 10;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Deserialize)]
+struct Login {
+    user: String,
+    password: String,
+}
+
+pub(super) async fn log_in(
+    State(state): State<Shared>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let bytes = small(body).await?;
+    let login: Login = serde_json::from_slice(&bytes)
+        .map_err(|_| Refusal::question("expected {\"user\": NAME, \"password\": PASSWORD}"))?;
+    let user = state.access.password(&login.user, &login.password, address(&parts)).await?;
+    let (secret, person) = state.access.log_in(&user)?;
+    let mut response = Json(about(&person)).into_response();
+    set_cookie(&state, &mut response, &secret, LASTS)?;
+    Ok(response)
+}
+
+pub(super) async fn log_out(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    state.access.log_out(&headers);
+    let mut response = Json(json!({})).into_response();
+    set_cookie(&state, &mut response, "", Duration::ZERO)?;
+    Ok(response)
+}
+
+pub(super) async fn me(person: Person) -> Json<Value> {
+    let mut value = about(&person);
+    value["version"] = json!(env!("CARGO_PKG_VERSION"));
+    Json(value)
+}
+
+fn about(person: &Person) -> Value {
+    json!({ "name": person.name, "uid": person.uid, "operator": person.operator })
+}
+
+fn set_cookie(
+    state: &Server,
+    response: &mut Response,
+    secret: &str,
+    lasts: Duration,
+) -> Result<(), Refusal> {
+    let secure = if state.is_secure { "; Secure" } else { "" };
+    let text = format!(
+        "{COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}{secure}",
+        lasts.as_secs()
+    );
+    let value = HeaderValue::try_from(text).map_err(|_| Refusal::bug())?;
+    response.headers_mut().insert(header::SET_COOKIE, value);
+    Ok(())
+}
+
+/// A short body, which comes soon.
+pub(crate) async fn small(body: Body) -> Result<axum::body::Bytes, Refusal> {
+    let all = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await;
+    let all = all.map_err(|_| Refusal::question("the body did not come in time"))?;
+    all.map_err(|_| {
+        Refusal::too_long(format!("expected a whole body of at most {LONGEST} bytes"))
+    })
+}

@@ -1,0 +1,53 @@
+//! The server's own numbers, as Prometheus reads them.
+//!
+//! Owns their names. Anyone may read them: none tells of a job, a user or the name of a node.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use std::time::Instant;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+
+use crate::state::Shared;
+
+pub(super) async fn metrics(State(state): State<Shared>) -> impl IntoResponse {
+    let counts = &state.counts;
+    let count = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
+    let seconds = |nanos: &AtomicU64| count(nanos) / 1e9;
+    let (nodes, silent) = state.heard.count(Instant::now());
+    let (users, tokens) = state.access.count();
+    let all = [
+        ("batches_total", "counter", "batches that count", count(&counts.batches)),
+        ("batches_again_total", "counter", "batches that counted already", count(&counts.already)),
+        ("rows_total", "counter", "rows of batches that came", count(&counts.rows)),
+        ("bytes_total", "counter", "bytes of batches that came", count(&counts.bytes)),
+        ("refused_total", "counter", "requests with batches that were refused", count(&counts.refused)),
+        ("later_total", "counter", "requests with batches that must come again", count(&counts.later)),
+        ("commits_total", "counter", "steps of writing", count(&counts.commits)),
+        ("commit_seconds_total", "counter", "time of these steps", seconds(&counts.commit_nanos)),
+        ("questions_total", "counter", "questions to the store", count(&counts.questions)),
+        ("question_seconds_total", "counter", "time of these questions", seconds(&counts.question_nanos)),
+        ("uptime_seconds", "gauge", "time since the start", state.started.elapsed().as_secs_f64()),
+        ("nodes", "gauge", "nodes that sent since the start", nodes as f64),
+        ("nodes_silent", "gauge", "nodes that sent nothing for more than three of their intervals", silent as f64),
+        ("users", "gauge", "users that may log in", users as f64),
+        ("tokens", "gauge", "tokens that are known", tokens as f64),
+    ];
+    let mut text = String::new();
+    for (name, kind, help, value) in all {
+        let _ = write!(
+            text,
+            "# HELP talea_serve_{name} {help}\n# TYPE talea_serve_{name} {kind}\ntalea_serve_{name} {value}\n"
+        );
+    }
+    if let Some(bytes) = state.store_bytes() {
+        let _ = write!(
+            text,
+            "# HELP talea_serve_store_bytes size of the store's files\n# TYPE talea_serve_store_bytes gauge\ntalea_serve_store_bytes {bytes}\n"
+        );
+    }
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+}

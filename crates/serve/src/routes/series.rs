@@ -1,0 +1,38 @@
+//! The same as usage over time.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::Value;
+
+use crate::access::Person;
+use crate::answer;
+use crate::question::{FILTERS, Parameters, TIME, now};
+use crate::refusal::Refusal;
+use crate::state::Shared;
+
+/// Keys where nobody says how many.
+const KEYS: usize = 20;
+
+pub(super) async fn series(
+    State(state): State<Shared>,
+    person: Person,
+    parameters: Parameters,
+) -> Result<Json<Value>, Refusal> {
+    parameters.only(&[&TIME, &FILTERS, &["by", "limit", "step"]])?;
+    let now = now();
+    let mut question = parameters.question(person.visible(), now)?;
+    if parameters.get("limit").is_none() {
+        question.limit = KEYS;
+    }
+    let step = parameters.step()?;
+    if parameters.get("to").is_none() {
+        // All of the step that is not over yet.
+        question.to = now + step;
+    }
+    let series = state.ask(move |store| store.series(&question, step)).await?;
+    let functions = Arc::clone(&state.functions);
+    let shown = state.work(move |_| Ok(answer::series(&series, &*functions)));
+    Ok(Json(shown.await?))
+}

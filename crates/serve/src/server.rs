@@ -1,0 +1,234 @@
+//! The server itself: opening what it needs, listening, and ending well.
+//!
+//! Owns the order of these: files of users and the store before the port, so that a wrong one is said at once; at a signal first no new connections, then what is
+//! under way, then what waits for the store.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use hyper_util::rt::TokioTimer;
+use talea_model::{Bytes, Nanos};
+use talea_store::address::{self, Access as Mode, Address};
+use talea_store::{StoreError, Visible, sqlite};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::access::{Access, AccessError};
+use crate::heard::Heard;
+use crate::ingest::Ingest;
+use crate::state::{Counts, Findings, Functions, Readers, Shared, State};
+use crate::{log, question, routes};
+
+/// How long headers may take to come.
+const HEADERS: Duration = Duration::from_secs(10);
+/// How long requests that are under way have when the server ends.
+const GRACE: Duration = Duration::from_secs(10);
+/// Threads of requests; the store has its own.
+const THREADS: usize = 2;
+
+/// What a server is to be.
+pub struct Options {
+    /// Address of the store.
+    pub store: String,
+    /// Length of the finest slices of a store that is made now.
+    pub slice: Nanos,
+    /// Most bytes of the store, if it is a file.
+    pub most: Option<Bytes>,
+    /// Where it listens; port 0 for any that is free.
+    pub listen: SocketAddr,
+    /// Folder of `users` and `tokens`.
+    pub config: PathBuf,
+    /// Certificates and key in PEM; without them there is no TLS.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// What rules find.
+    pub findings: Arc<dyn Findings>,
+    /// How functions get names.
+    pub functions: Arc<dyn Functions>,
+    /// Called with the address once it listens.
+    pub ready: Box<dyn FnOnce(SocketAddr) + Send>,
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The files of users or tokens cannot be used.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The address is not free, or not this machine's.
+    #[error("cannot listen: {source}: `{address}`")]
+    Listen {
+        /// What the system says.
+        source: std::io::Error,
+        /// Where.
+        address: SocketAddr,
+    },
+    /// Certificates or key cannot be used.
+    #[error("TLS: {source}, expected certificates and one key in PEM: `{path}`")]
+    Tls {
+        /// What is wrong.
+        source: std::io::Error,
+        /// The file of certificates.
+        path: PathBuf,
+    },
+    /// Threads, signals or connections.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+}
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// What is missing at the begin. Later ones are lines on standard error.
+pub fn serve(options: Options) -> Result<(), ServeError> {
+    let access = Access::open(&options.config)?;
+    let (users, tokens) = access.count();
+    let counts = Arc::new(Counts::default());
+    let kept = sqlite::Options {
+        slice: options.slice,
+        most: options.most,
+        ..sqlite::Options::default()
+    };
+    let files = match address::parse(&options.store)? {
+        Address::Sqlite(path) => of_sqlite(path),
+        #[allow(unreachable_patterns)]
+        _ => Vec::new(),
+    };
+    let writer = address::open(&options.store, Mode::Write, &kept)?;
+    let nodes = writer.nodes(Visible::All)?;
+    let (ingest, thread) = Ingest::start(writer, Arc::clone(&counts))?;
+    let named = options.store.clone();
+    let open = move || address::open(&named, Mode::Read, &kept);
+    let state = Arc::new(State {
+        access,
+        readers: Readers::new(Box::new(open)),
+        ingest,
+        room: routes::Room::default(),
+        heard: Heard::before(&nodes, question::now(), Instant::now()),
+        counts,
+        findings: options.findings,
+        functions: options.functions,
+        store: options.store.clone(),
+        files,
+        is_secure: options.tls.is_some(),
+        started: Instant::now(),
+    });
+    let address = options.listen;
+    let failed = |source| ServeError::Listen { source, address };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    log::line(
+        "listens",
+        &[
+            ("address", &address.to_string()),
+            ("tls", if options.tls.is_some() { "yes" } else { "no" }),
+            ("store", &options.store),
+            ("users", &users.to_string()),
+            ("tokens", &tokens.to_string()),
+        ],
+    );
+    if options.tls.is_none() && !address.ip().is_loopback() {
+        log::line("passwords and tokens can be read on the way: there is no TLS", &[]);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .max_blocking_threads(32)
+        .enable_all()
+        .build()?;
+    let ready = options.ready;
+    let served = runtime.block_on(async {
+        let work = listen(listener, options.tls, Arc::clone(&state));
+        let announced = async { ready(address) };
+        tokio::join!(work, announced).0
+    });
+    // Questions that still run are not waited for: they change nothing.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    state.ingest.close();
+    drop(state);
+    if thread.join().is_err() {
+        log::line("the writer ended by a bug", &[]);
+    }
+    log::line("ended", &[]);
+    served
+}
+
+fn of_sqlite(path: PathBuf) -> Vec<PathBuf> {
+    let beside = |end: &str| {
+        let mut name = path.clone().into_os_string();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    vec![beside("-wal"), path.clone()]
+}
+
+async fn listen(
+    listener: TcpListener,
+    tls: Option<(PathBuf, PathBuf)>,
+    state: Shared,
+) -> Result<(), ServeError> {
+    let handle = Handle::new();
+    let app = routes::router(state).into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(until_told(handle.clone())?);
+    let Some((certificates, key)) = tls else {
+        tokio::spawn(without_tls()?);
+        let mut server = axum_server::from_tcp(listener)?.handle(handle);
+        server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
+        server.http_builder().http2().timer(TokioTimer::new());
+        return Ok(server.serve(app).await?);
+    };
+    // Only the first of a process counts, and all are the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let failed = |source| ServeError::Tls { source, path: certificates.clone() };
+    let config = RustlsConfig::from_pem_file(&certificates, &key).await.map_err(failed)?;
+    tokio::spawn(reloaded(config.clone(), certificates.clone(), key)?);
+    let mut server = axum_server::from_tcp_rustls(listener, config)?.handle(handle);
+    server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
+    server.http_builder().http2().timer(TokioTimer::new());
+    Ok(server.serve(app).await?)
+}
+
+fn until_told(
+    handle: Handle<SocketAddr>,
+) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => (),
+            _ = interrupt.recv() => (),
+        }
+        log::line("ends", &[]);
+        handle.graceful_shutdown(Some(GRACE));
+    })
+}
+
+/// SIGHUP asks to read files again. Users and tokens are looked at anyway.
+fn without_tls() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+    let mut asked = signal(SignalKind::hangup())?;
+    Ok(async move { while asked.recv().await.is_some() {} })
+}
+
+fn reloaded(
+    config: RustlsConfig,
+    certificates: PathBuf,
+    key: PathBuf,
+) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+    let mut asked = signal(SignalKind::hangup())?;
+    Ok(async move {
+        while asked.recv().await.is_some() {
+            match config.reload_from_pem_file(&certificates, &key).await {
+                Ok(()) => log::line("certificates were read again", &[]),
+                Err(error) => log::line(
+                    "certificates cannot be read, those from before hold",
+                    &[("error", &error.to_string())],
+                ),
+            }
+        }
+    })
+}

@@ -1,0 +1,165 @@
+//! What every route has: the store's readers, the writer, who may ask, and counts.
+//!
+//! Owns how many questions are asked of the store at a time. The store blocks: it is asked on threads of its own, each with a handle of its own, and who
+//! waits too long is told to come back.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use talea_model::{Gap, Gaps, Module, Nanos};
+use talea_store::{Store, StoreError, Visible};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::access::Access;
+use crate::heard::Heard;
+use crate::ingest::Ingest;
+use crate::refusal::Refusal;
+use crate::routes::Room;
+
+/// Questions at a time.
+const READERS: usize = 4;
+/// How long a question waits for the ones before.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What rules found, for one who may see it.
+pub trait Findings: Send + Sync {
+    /// The findings of a time, as a list of the objects of docs/server.md. Called on a thread that may block.
+    fn findings(&self, visible: Visible, from: Nanos, to: Nanos) -> (Vec<serde_json::Value>, Gaps);
+}
+
+/// Names functions by files and addresses. Called on a thread that may block.
+pub trait Functions: Send + Sync {
+    /// The function at an address, or in parentheses why there is none.
+    fn name(&self, module: Option<&Module>, address: Option<u64>) -> String;
+}
+
+/// No rules.
+#[derive(Debug)]
+pub struct NoFindings;
+
+impl Findings for NoFindings {
+    fn findings(&self, _: Visible, _: Nanos, _: Nanos) -> (Vec<serde_json::Value>, Gaps) {
+        let mut gaps = Gaps::default();
+        let detail = "no rules are loaded".to_owned();
+        gaps.note(Gap { kind: talea_model::GapKind::Unsupported, rank: None, detail, count: 0 });
+        (Vec::new(), gaps)
+    }
+}
+
+/// What the server did, for `/metrics`.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) batches: AtomicU64,
+    pub(crate) already: AtomicU64,
+    pub(crate) rows: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    /// Requests with batches that were refused for ever.
+    pub(crate) refused: AtomicU64,
+    /// Requests with batches that must come again.
+    pub(crate) later: AtomicU64,
+    pub(crate) questions: AtomicU64,
+    pub(crate) question_nanos: AtomicU64,
+    pub(crate) commits: AtomicU64,
+    pub(crate) commit_nanos: AtomicU64,
+}
+
+impl Counts {
+    pub(crate) fn add(count: &AtomicU64, more: u64) {
+        count.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
+type Open = Box<dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync>;
+
+/// Handles that only read.
+pub(crate) struct Readers {
+    open: Open,
+    idle: Mutex<Vec<Box<dyn Store>>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(crate) fn new(open: Open) -> Self {
+        Self { open, idle: Mutex::default(), permits: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let waited = tokio::time::timeout(PATIENCE, Arc::clone(&self.permits).acquire_owned());
+        let busy = || Refusal::busy("too many questions at a time");
+        waited.await.map_err(|_| busy())?.map_err(|_| Refusal::bug())
+    }
+
+    fn take(&self) -> Result<Box<dyn Store>, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.map_or_else(|| (self.open)(), Ok)
+    }
+
+    fn give_back(&self, store: Box<dyn Store>) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(store);
+    }
+}
+
+/// What every route has.
+pub(crate) struct State {
+    pub(crate) access: Access,
+    pub(crate) readers: Readers,
+    pub(crate) ingest: Ingest,
+    pub(crate) room: Room,
+    pub(crate) heard: Heard,
+    pub(crate) counts: Arc<Counts>,
+    pub(crate) findings: Arc<dyn Findings>,
+    pub(crate) functions: Arc<dyn Functions>,
+    /// The store as it was named.
+    pub(crate) store: String,
+    /// Its files, where it has any.
+    pub(crate) files: Vec<PathBuf>,
+    /// Cookies are for TLS alone.
+    pub(crate) is_secure: bool,
+    pub(crate) started: Instant,
+}
+
+/// Shared by all requests.
+pub(crate) type Shared = Arc<State>;
+
+impl State {
+    /// Bytes of the store's files.
+    pub(crate) fn store_bytes(&self) -> Option<u64> {
+        let bytes = self.files.iter().filter_map(|file| Some(file.metadata().ok()?.len()));
+        bytes.reduce(|sum, bytes| sum + bytes)
+    }
+
+    /// Asks the store.
+    pub(crate) async fn ask<T: Send + 'static>(
+        self: &Arc<Self>,
+        question: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.work(move |state| {
+            let store = state.readers.take()?;
+            let answer = question(&*store);
+            state.readers.give_back(store);
+            Ok(answer?)
+        })
+        .await
+    }
+
+    /// Does what may block, as one of few at a time.
+    pub(crate) async fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let permit = self.readers.permit().await?;
+        let state = Arc::clone(self);
+        // The permit is the thread's: who goes away does not make room before the store is done.
+        let done = tokio::task::spawn_blocking(move || {
+            let begin = Instant::now();
+            let done = work(&state);
+            Counts::add(&state.counts.questions, 1);
+            Counts::add(&state.counts.question_nanos, begin.elapsed().as_nanos() as u64);
+            drop(permit);
+            done
+        });
+        done.await.map_err(|_| Refusal::bug())?
+    }
+}
