@@ -4,17 +4,20 @@ import { h, name, plain } from "../report/dom";
 import { Panel, saver } from "../report/panel";
 import type { Column } from "../report/table";
 import { Table } from "../report/table";
-import { count } from "../report/units";
+import { count, percent } from "../report/units";
 import type { Gap, JobSeen } from "./answers";
 import { get, Refused, tried } from "./api";
 import type { Frame, Page } from "./page";
 import { isLive } from "./page";
 import type { Route } from "./route";
 import { asked, drift, link } from "./route";
+import type { Said } from "./says";
+import { Says } from "./says";
 import { core, exactCore, lasting, moment, value } from "./show";
 
 export class JobsPage implements Page {
   readonly element = h("div", { class: "sheet" });
+  private readonly says = new Says();
   private readonly panel = new Panel("jobs", "jobs");
   private readonly find = h("input", { type: "search", placeholder: "job or user", "aria-label": "filter by job or user", maxlength: 200 });
   private readonly table: Table<JobSeen>;
@@ -42,7 +45,7 @@ export class JobsPage implements Page {
     this.find.addEventListener("input", () => { drift({ q: this.find.value }); this.show([]); });
     this.panel.tools.append(saver("jobs", () => this.table.csv()));
     this.panel.body.append(h("div", { class: "bar" }, this.find), this.table.element);
-    this.element.append(this.panel.element);
+    this.element.append(this.says.element, this.panel.element);
   }
 
   live = isLive;
@@ -56,7 +59,20 @@ export class JobsPage implements Page {
     if (document.activeElement !== this.find) this.find.value = route.params.get("q") ?? "";
     const gaps = answer instanceof Refused ? [{ kind: "missing", detail: answer.message, count: 0 }] : answer.gaps ?? [];
     this.frame.gaps(gaps);
+    this.says.set(this.sentences());
     this.show(gaps);
+  }
+
+  private sentences(): Said[] {
+    const total = this.jobs.reduce((sum, job) => sum + job.core_seconds, 0);
+    const first = this.jobs.reduce<JobSeen | null>((most, job) => (most && most.core_seconds >= job.core_seconds ? most : job), null);
+    if (!first || !(total > 0)) return [];
+    const runs = this.jobs.filter((job) => this.state(job) === "running").length;
+    const named = plain(first.job, 60).replace(/`/g, "'");
+    return [
+      { text: `${count(this.jobs.length)} job${this.jobs.length === 1 ? "" : "s"} had ${core(total)} of cores; ${count(runs)} ${runs === 1 ? "runs" : "run"} now.`, to: "jobs" },
+      { text: `The largest, \`${named}\`, has ${percent(first.core_seconds / total)} of that.`, to: link("job", { id: first.job, user: first.user }) },
+    ];
   }
 
   /** Schedulers count anew at times: the owner tells jobs of one number apart. */

@@ -32,6 +32,7 @@ export class RateTable {
 
   constructor(id: string, title: string, private readonly dimension: Dimension) {
     this.panel = new Panel(id, title);
+    this.panel.element.classList.add("rates");
     this.panel.tools.append(saver(title, () => this.table?.csv() ?? ""));
   }
 
