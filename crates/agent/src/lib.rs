@@ -10,6 +10,7 @@ pub mod modules;
 mod node;
 pub mod phases;
 pub mod processes;
+pub mod send;
 pub mod slots;
 pub mod tally;
 

@@ -22,6 +22,8 @@ mod server;
 mod state;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use server::{Options, ServeError, serve};
 pub use state::{Findings, Functions, NoFindings};

@@ -4,6 +4,7 @@
 //! that is made here has [`Visible`] from who asks: there is no other way to make one.
 
 use axum::extract::{FromRequestParts, Query};
+use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use talea_model::Nanos;
@@ -36,16 +37,25 @@ impl FromRequestParts<Shared> for Parameters {
     }
 }
 
+/// Names and values of an address.
+pub(crate) fn pairs(parts: &Parts) -> Result<Vec<(String, String)>, Refusal> {
+    if parts.uri.query().is_some_and(|query| query.len() > LONGEST) {
+        return Err(Refusal::question(format!(
+            "question of more than {LONGEST} bytes, expected a shorter one"
+        )));
+    }
+    let pairs = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+    pairs.map(|pairs| pairs.0).map_err(|_| Refusal::question("expected name=value&name=value"))
+}
+
+/// The kind of a body that has names and values too.
+pub(crate) fn form() -> HeaderValue {
+    HeaderValue::from_static("application/x-www-form-urlencoded")
+}
+
 impl Parameters {
     fn parse(parts: &Parts) -> Result<Self, Refusal> {
-        if parts.uri.query().is_some_and(|query| query.len() > LONGEST) {
-            return Err(Refusal::question(format!(
-                "question of more than {LONGEST} bytes, expected a shorter one"
-            )));
-        }
-        let pairs = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
-        let pairs = pairs.map_err(|_| Refusal::question("expected name=value&name=value"))?;
-        Ok(Self(pairs.0))
+        pairs(parts).map(Self)
     }
 
     /// Of pairs that came another way.

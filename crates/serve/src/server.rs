@@ -14,6 +14,7 @@ use hyper_util::rt::TokioTimer;
 use talea_model::{Bytes, Nanos};
 use talea_store::address::{self, Access as Mode, Address};
 use talea_store::{StoreError, Visible, sqlite};
+use tokio::sync::oneshot;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::access::{Access, AccessError};
@@ -86,6 +87,16 @@ pub enum ServeError {
 /// # Errors
 /// What is missing at the begin. Later ones are lines on standard error.
 pub fn serve(options: Options) -> Result<(), ServeError> {
+    // Nobody sends: a signal ends it.
+    let (_end, told) = oneshot::channel();
+    serve_until(options, told)
+}
+
+/// Serves until it is told to end, or a signal comes.
+pub(crate) fn serve_until(
+    options: Options,
+    told: oneshot::Receiver<()>,
+) -> Result<(), ServeError> {
     let access = Access::open(&options.config)?;
     let (users, tokens) = access.count();
     let counts = Arc::new(Counts::default());
@@ -139,11 +150,13 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .max_blocking_threads(32)
+        // The tree of a query nests as deep as its text is long, and is taken apart as deep.
+        .thread_stack_size(8 << 20)
         .enable_all()
         .build()?;
     let ready = options.ready;
     let served = runtime.block_on(async {
-        let work = listen(listener, options.tls, Arc::clone(&state));
+        let work = listen(listener, options.tls, Arc::clone(&state), told);
         let announced = async { ready(address) };
         tokio::join!(work, announced).0
     });
@@ -171,10 +184,11 @@ async fn listen(
     listener: TcpListener,
     tls: Option<(PathBuf, PathBuf)>,
     state: Shared,
+    told: oneshot::Receiver<()>,
 ) -> Result<(), ServeError> {
     let handle = Handle::new();
     let app = routes::router(state).into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(until_told(handle.clone())?);
+    tokio::spawn(until_told(handle.clone(), told)?);
     let Some((certificates, key)) = tls else {
         tokio::spawn(without_tls()?);
         let mut server = axum_server::from_tcp(listener)?.handle(handle);
@@ -195,6 +209,7 @@ async fn listen(
 
 fn until_told(
     handle: Handle<SocketAddr>,
+    told: oneshot::Receiver<()>,
 ) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -202,6 +217,7 @@ fn until_told(
         tokio::select! {
             _ = terminate.recv() => (),
             _ = interrupt.recv() => (),
+            Ok(()) = told => (),
         }
         log::line("ends", &[]);
         handle.graceful_shutdown(Some(GRACE));

@@ -12,6 +12,7 @@ mod cluster;
 mod convert;
 mod fold;
 mod metrics;
+mod serve;
 mod show;
 mod task;
 mod topo;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use talea_model::{Bytes, Nanos, Rank};
 
+pub(crate) use serve::Serve;
 pub(crate) use task::Task;
 pub(crate) use topo::Scenario;
 
@@ -55,6 +57,7 @@ Examples:
   talea topo                              this node's caches and cores with live values on them
   talea agent --store sqlite:t.db         sample every core of this node, all the time
   talea usage --store sqlite:t.db         what its cores were used for
+  talea serve --store sqlite:t.db         the same for many nodes, on pages
   talea doctor                            what works on this machine, and how to get the rest
 
 Exit codes: 0 done; 2 wrong use or bad input; 3 the machine lacks something; 70 a bug in talea.
@@ -80,6 +83,7 @@ enum Command {
     Topo(Box<topo::TopoArgs>),
     Agent(always::AgentArgs),
     Usage(always::UsageArgs),
+    Serve(Box<serve::ServeArgs>),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -60,6 +60,8 @@ fn perform(task: Task) -> ExitCode {
         },
         Task::Agent(options) => code(always::agent(&options)),
         Task::Usage(options) => code(always::usage(&options)),
+        Task::Serve(cli::Serve::Serve(options)) => code(always::serve(&options)),
+        Task::Serve(cli::Serve::Change(config, change)) => code(always::change(&config, &change)),
         Task::Doctor { json } => match doctor::doctor(json) {
             Ok(exit) => exit.into(),
             Err(error) => exit::report(&error).into(),

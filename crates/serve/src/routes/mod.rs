@@ -14,6 +14,7 @@ mod series;
 mod usage;
 
 pub(crate) use batches::Room;
+pub(crate) use login::small;
 
 use axum::Router;
 use axum::extract::Request;

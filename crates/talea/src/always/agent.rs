@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use talea_agent::send::{self, Sender};
 use talea_agent::slots::Slots;
 use talea_agent::{Agent, Budget, Delivery, Progress};
 use talea_model::shares::Sampler as How;
@@ -38,6 +39,21 @@ pub(crate) struct Options {
     pub(crate) spool: Option<PathBuf>,
     /// Most bytes there.
     pub(crate) most: Bytes,
+    /// This node's token for a server.
+    pub(crate) token: Option<PathBuf>,
+    /// Who vouches for the server.
+    pub(crate) authorities: Option<PathBuf>,
+}
+
+/// Where batches wait for a server unless somebody says where.
+const SPOOL: &str = "/var/lib/talea/spool";
+
+/// Where batches go.
+enum Target {
+    /// A store of this process.
+    Store(Box<dyn Store>),
+    /// A server.
+    Server(Sender),
 }
 
 /// How samples are taken.
@@ -61,19 +77,26 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
     }
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
-    let mut store = address::open(&options.store, Access::Write, &kept)?;
-    let address::Address::Sqlite(file) = address::parse(&options.store)?;
+    let is_server = ["http://", "https://"].iter().any(|scheme| options.store.starts_with(scheme));
+    let (mut target, spool) = if is_server {
+        let token = options.token.clone().ok_or(AlwaysError::NoToken)?;
+        let authorities = options.authorities.clone();
+        let server = send::Server { address: options.store.clone(), token, authorities };
+        (Target::Server(Sender::new(&server)?), PathBuf::from(SPOOL))
+    } else {
+        let store = address::open(&options.store, Access::Write, &kept)?;
+        let address::Address::Sqlite(file) = address::parse(&options.store)?;
+        let mut beside = file.into_os_string();
+        beside.push(".spool");
+        (Target::Store(store), beside.into())
+    };
     let mut gaps = Gaps::default();
     let sampler = opened(options, &mut gaps)?;
     let (how, cores) = (sampler.name(), sampler.cores().len());
     for gap in &gaps {
         say(&format!("gap: {}", gap.detail));
     }
-    let spool = options.spool.clone().unwrap_or_else(|| {
-        let mut name = file.into_os_string();
-        name.push(".spool");
-        name.into()
-    });
+    let spool = options.spool.clone().unwrap_or(spool);
     let node = options.node.clone().unwrap_or_else(host);
     let period = period(options);
     let mut agent = Agent::new(
@@ -99,10 +122,10 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
     let stopped =
         || stop.load(Ordering::Relaxed) || over.is_some_and(|over| begin.elapsed() >= over);
     let mut refusal = String::new();
-    let mut deliver = |batch: &_| match store.put(batch) {
+    let mut put = |store: &mut dyn Store, batch: &_| match store.put(batch) {
         Ok(_) => {
             // The agent never ends by itself: what gets old is seen to as it goes on.
-            let refused = retain(&mut *store).err().map_or_else(String::new, |e| e.to_string());
+            let refused = retain(store).err().map_or_else(String::new, |e| e.to_string());
             if refused != refusal && !refused.is_empty() {
                 say(&format!("old times stay as fine as they are: {refused}"));
             }
@@ -111,6 +134,10 @@ pub(crate) fn agent(options: &Options) -> Result<(), AlwaysError> {
         }
         Err(error @ StoreError::Batch { .. }) => Delivery::Refused(error.to_string()),
         Err(error) => Delivery::Later(error.to_string()),
+    };
+    let mut deliver = |batch: &_| match &mut target {
+        Target::Store(store) => put(&mut **store, batch),
+        Target::Server(sender) => sender.send(batch),
     };
     let mut last: Option<Progress> = None;
     let mut samples = 0;

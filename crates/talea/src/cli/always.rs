@@ -24,6 +24,7 @@ library and where in it, in which phase, in the kernel, or idle. Samples are cou
 Examples:
   talea agent --store sqlite:/var/lib/talea/node.db        until it is stopped (Ctrl-C, SIGTERM)
   talea agent --store sqlite:t.db --rate 10Hz --for 60s    ten times a second, for a minute
+  talea agent --store https://server:8090 --token-file /etc/talea/token     to a server
 
 Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and
 CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kernel.perf_event_paranoid
@@ -33,9 +34,15 @@ better one, is said at the begin and kept with the samples.
 Batches wait in a spool (STORE.spool) until the store has them: nothing is lost when it is away, up to
 --spool-size. A batch counts once, however often it is sent.")]
 pub(super) struct AgentArgs {
-    /// Where batches go: sqlite:PATH
+    /// Where batches go: sqlite:PATH, or a server's http://HOST:PORT or https://HOST:PORT
     #[arg(long, value_name = "STORE")]
     store: String,
+    /// File with this node's token for the server
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+    /// Certificates (PEM) of who vouches for the server [default: the web's authorities]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    ca: Option<PathBuf>,
     /// Samples of each core: 1Hz, 100Hz
     #[arg(long, value_name = "RATE", value_parser = values::rate, default_value = "1Hz")]
     rate: f64,
@@ -51,7 +58,7 @@ pub(super) struct AgentArgs {
     /// Name of this node [default: the host's name]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// Folder where batches wait for the store [default: STORE.spool]
+    /// Folder where batches wait for the store [default: STORE.spool; for a server /var/lib/talea/spool]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     spool: Option<PathBuf>,
     /// Most bytes of that folder; the oldest batches go first, which is counted
@@ -87,6 +94,8 @@ impl From<AgentArgs> for AgentOptions {
             node: args.node,
             spool: args.spool,
             most: args.spool_size,
+            token: args.token_file,
+            authorities: args.ca,
         }
     }
 }

@@ -38,6 +38,8 @@ pub(crate) enum Task {
     Agent(always::AgentOptions),
     /// `talea usage`
     Usage(always::UsageOptions),
+    /// `talea serve`
+    Serve(super::Serve),
     /// `talea doctor`
     Doctor {
         /// JSON instead of text.
@@ -78,6 +80,7 @@ impl From<Command> for Task {
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Agent(args) => Self::Agent(args.into()),
             Command::Usage(args) => Self::Usage(args.into()),
+            Command::Serve(args) => Self::Serve((*args).into()),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
             Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),

@@ -1,0 +1,270 @@
+//! Sends batches to a server over HTTP.
+//!
+//! Owns the request (docs/server.md: a length and the wire form) and what its answer means for the batch: taken, refused for ever, or to come again. It refuses to
+//! wait: a server that does not answer soon is asked again with the next batch, and the spool keeps what it did not take.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use talea_model::shares::Batch;
+use talea_store::wire;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+
+use crate::node::Delivery;
+
+/// How long one request may take. Sampling goes on in the kernel meanwhile; hits are collected afterwards.
+const PATIENCE: Duration = Duration::from_secs(15);
+const CONNECT: Duration = Duration::from_secs(5);
+/// Longest file of a token or of certificates.
+const LONGEST: u64 = 1 << 20;
+/// Most of an answer that is read.
+const ANSWER: u64 = 4 << 10;
+
+/// Why there is nobody to send to.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// A file cannot be read.
+    #[error("{source}: `{path}`")]
+    File {
+        /// What the system said.
+        source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file has something else in it.
+    #[error("expected {expected}: `{path}`")]
+    Content {
+        /// What should be in it.
+        expected: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The address is not one.
+    #[error("server `{address}`: expected http://HOST:PORT or https://HOST:PORT")]
+    Address {
+        /// As it was given.
+        address: String,
+    },
+}
+
+/// Where to send.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// `http://HOST:PORT` or `https://HOST:PORT`, perhaps with a folder behind.
+    pub address: String,
+    /// File with this node's token.
+    pub token: PathBuf,
+    /// Certificates in PEM of who vouches for the server; those of the web's authorities if absent.
+    pub authorities: Option<PathBuf>,
+}
+
+/// A way to a server. Connections are kept between batches.
+#[derive(Debug)]
+pub struct Sender {
+    agent: ureq::Agent,
+    url: String,
+    authorization: String,
+}
+
+impl Sender {
+    /// Reads token and certificates; does not yet ask the server for anything.
+    ///
+    /// # Errors
+    /// Files that cannot be read or have something else in them, and an address that is none.
+    pub fn new(server: &Server) -> Result<Self, SendError> {
+        let refused = || SendError::Address { address: server.address.clone() };
+        let address = server.address.trim_end_matches('/');
+        let host = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
+        let host = host.ok_or_else(refused)?;
+        // A password in an address would be in every log.
+        if host.is_empty() || host.contains(['?', '#', '@']) || host.starts_with('/') {
+            return Err(refused());
+        }
+        let url = format!("{address}/api/v1/batches");
+        url.parse::<ureq::http::Uri>().map_err(|_| refused())?;
+        let token = read(&server.token)?;
+        let token = token.trim();
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let expected = "a token, as `talea serve token add` prints it";
+            return Err(SendError::Content { expected, path: server.token.clone() });
+        }
+        let mut tls = TlsConfig::builder();
+        if let Some(path) = &server.authorities {
+            let text = read(path)?;
+            let all: Vec<Certificate<'static>> = parse_pem(text.as_bytes())
+                .filter_map(|item| match item {
+                    Ok(PemItem::Certificate(certificate)) => Some(certificate),
+                    _ => None,
+                })
+                .collect();
+            if all.is_empty() {
+                let expected = "certificates in PEM";
+                return Err(SendError::Content { expected, path: path.clone() });
+            }
+            tls = tls.root_certs(RootCerts::new_with_certs(&all));
+        }
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .timeout_connect(Some(CONNECT))
+            .http_status_as_error(false)
+            // A token goes to this server and no other.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .user_agent(concat!("talea-agent/", env!("CARGO_PKG_VERSION")))
+            .tls_config(tls.build())
+            .build();
+        Ok(Self { agent: config.into(), url, authorization: format!("Bearer {token}") })
+    }
+
+    /// Offers one batch.
+    pub fn send(&self, batch: &Batch) -> Delivery {
+        let wire = match wire::encode(batch) {
+            Ok(wire) => wire,
+            Err(error) => return Delivery::Refused(error.to_string()),
+        };
+        let Ok(length) = u32::try_from(wire.len()) else {
+            return Delivery::Refused(format!("batch of {} bytes", wire.len()));
+        };
+        let body = [&length.to_le_bytes()[..], &wire].concat();
+        let request = self.agent.post(&self.url).header("Authorization", &self.authorization);
+        let mut answer = match request.content_type("application/octet-stream").send(&body[..]) {
+            Ok(answer) => answer,
+            Err(error) => return Delivery::Later(format!("the server cannot be reached: {error}")),
+        };
+        let status = answer.status().as_u16();
+        let text = answer.body_mut().with_config().limit(ANSWER).lossy_utf8(true).read_to_string();
+        meaning(status, text.as_deref().unwrap_or_default())
+    }
+}
+
+/// What an answer means for the batch.
+fn meaning(status: u16, text: &str) -> Delivery {
+    let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
+    let why = format!("the server answered {status}: {said}");
+    match status {
+        // Somebody else's page would be 200 too: ours says how many were new.
+        200 if text.contains("\"new\"") => Delivery::Taken,
+        // Of these the same batch would be told the same for ever.
+        400 | 413 => Delivery::Refused(why),
+        // Wrong tokens and servers that are not there are mended by people, while batches wait.
+        _ => Delivery::Later(why),
+    }
+}
+
+fn read(path: &Path) -> Result<String, SendError> {
+    let failed = |source| SendError::File { source, path: path.to_owned() };
+    let file = fs::File::open(path).map_err(failed)?;
+    let mut text = String::new();
+    io::Read::read_to_string(&mut io::Read::take(file, LONGEST), &mut text).map_err(failed)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use talea_model::shares::{BatchId, Sampler};
+    use talea_model::{Gaps, Nanos};
+
+    use super::*;
+
+    fn batch() -> Batch {
+        Batch {
+            id: BatchId { node: "n1".to_owned(), started: 1, number: 0 },
+            begin: Nanos(1),
+            end: Nanos(2),
+            period: Nanos(1),
+            cores: 1,
+            sampler: Sampler::Bpf,
+            jobs: Vec::new(),
+            modules: Vec::new(),
+            phases: Vec::new(),
+            shares: Vec::new(),
+            counters: Vec::new(),
+            rates: Vec::new(),
+            spreads: Vec::new(),
+            gaps: Gaps::default(),
+        }
+    }
+
+    fn server(address: &str, folder: &Path) -> Server {
+        let token = folder.join("token");
+        fs::write(&token, "secret\n").unwrap();
+        Server { address: address.to_owned(), token, authorities: None }
+    }
+
+    /// What becomes of a batch when this comes back.
+    fn answered(answer: &'static [u8]) -> Delivery {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/talea/", listener.local_addr().unwrap());
+        let fake = std::thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            let mut seen = Vec::new();
+            let mut piece = [0; 4096];
+            let head = |seen: &[u8]| seen.windows(4).position(|w| w == b"\r\n\r\n");
+            while head(&seen).is_none_or(|at| seen.len() < at + 8) {
+                let read = connection.read(&mut piece).unwrap();
+                seen.extend_from_slice(&piece[..read]);
+            }
+            connection.write_all(answer).unwrap();
+            String::from_utf8_lossy(&seen).into_owned()
+        });
+        let sender = Sender::new(&server(&address, folder.path())).unwrap();
+        let delivery = sender.send(&batch());
+        let seen = fake.join().unwrap();
+        assert!(seen.starts_with("POST /talea/api/v1/batches HTTP/1.1\r\n"), "{seen}");
+        assert!(seen.to_lowercase().contains("authorization: bearer secret\r\n"), "{seen}");
+        delivery
+    }
+
+    #[test]
+    fn answers_and_what_they_mean() {
+        let taken = answered(b"HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\n{\"new\":1,\"already\":0}  ");
+        assert_eq!(taken, Delivery::Taken);
+        let later: [&[u8]; 6] = [
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+            b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n",
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+            b"HTTP/1.1 503 Later\r\nRetry-After: 5\r\nContent-Length: 3\r\n\r\n\xff\xfe\x00",
+            b"garbage\r\n\r\n",
+            b"",
+        ];
+        for answer in later {
+            let delivery = answered(answer);
+            assert!(matches!(delivery, Delivery::Later(_)), "{delivery:?}");
+        }
+        let refused = answered(b"HTTP/1.1 400 No\r\nContent-Length: 4\r\n\r\nn\x1bo\n");
+        let Delivery::Refused(why) = refused else { panic!("{refused:?}") };
+        assert_eq!(why, "the server answered 400: no");
+    }
+
+    #[test]
+    fn nobody_listens() {
+        let folder = tempfile::tempdir().unwrap();
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let sender = Sender::new(&server(&format!("http://{free}"), folder.path())).unwrap();
+        assert!(matches!(sender.send(&batch()), Delivery::Later(_)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for address in ["", "ftp://x", "http://", "http://a@b", "http:///x", "https://a b", "http://a?b"] {
+            let found = Sender::new(&server(address, folder.path()));
+            assert!(matches!(found, Err(SendError::Address { .. })), "{address}");
+        }
+        let good = server("https://localhost:1", folder.path());
+        assert!(Sender::new(&good).is_ok());
+        let authorities = Some(good.token.clone());
+        let found = Sender::new(&Server { authorities, ..good.clone() });
+        assert!(matches!(found, Err(SendError::Content { .. })));
+        fs::write(&good.token, " \n").unwrap();
+        assert!(matches!(Sender::new(&good), Err(SendError::Content { .. })));
+        fs::remove_file(&good.token).unwrap();
+        assert!(matches!(Sender::new(&good), Err(SendError::File { .. })));
+    }
+}

@@ -1,0 +1,184 @@
+//! A real server on a free port, and what comes back over HTTP.
+
+mod hostile;
+mod ingest;
+mod killed;
+mod login;
+mod prometheus;
+mod visible;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::Value;
+use talea_model::shares::Batch;
+use talea_model::{Bytes, Gaps, Module, Nanos};
+use talea_store::Visible;
+use tokio::sync::oneshot;
+
+use crate::access::{Kind, Role, add_token, add_user};
+use crate::server::serve_until;
+use crate::testing::framed;
+use crate::{Findings, Functions, Options};
+
+pub(crate) const PASSWORD: &str = "long enough";
+
+/// Names that say what they are of.
+struct Named;
+
+impl Functions for Named {
+    fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
+        format!("{:?} {address:?}", module.map(|module| &module.path))
+    }
+}
+
+/// One finding of each of two users.
+struct Found;
+
+impl Findings for Found {
+    fn findings(&self, visible: Visible, _: Nanos, _: Nanos) -> (Vec<Value>, Gaps) {
+        let all = [(1, "alpha-1"), (2, "bravo-1")];
+        let of = |user| visible == Visible::All || visible == Visible::User(user);
+        let own = all.into_iter().filter(|(user, _)| of(*user));
+        let finding = |(user, job)| serde_json::json!({ "job": job, "user": user, "node": null });
+        (own.map(finding).collect(), Gaps::default())
+    }
+}
+
+/// A server that runs.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    pub(crate) folder: tempfile::TempDir,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    agent: ureq::Agent,
+}
+
+/// What came back.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Came {
+    pub(crate) status: u16,
+    pub(crate) text: String,
+    pub(crate) cookie: Option<String>,
+    pub(crate) retry: Option<String>,
+}
+
+impl Came {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", self.text);
+        serde_json::from_str(&self.text).unwrap()
+    }
+}
+
+/// What is sent with a request.
+pub(crate) type Head<'a> = &'a [(&'a str, &'a str)];
+
+pub(crate) fn options(folder: &Path, ready: Box<dyn FnOnce(SocketAddr) + Send>) -> Options {
+    Options {
+        store: format!("sqlite:{}", folder.join("t.db").display()),
+        slice: Nanos(0),
+        most: None,
+        listen: "127.0.0.1:0".parse().unwrap(),
+        config: folder.join("config"),
+        tls: None,
+        findings: Arc::new(Found),
+        functions: Arc::new(Named),
+        ready,
+    }
+}
+
+impl Served {
+    pub(crate) fn new() -> Self {
+        Self::bounded(None)
+    }
+
+    /// With a store of so many bytes at most.
+    pub(crate) fn bounded(most: Option<Bytes>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (ready, listens) = channel();
+        let (end, told) = oneshot::channel();
+        let mut options =
+            options(folder.path(), Box::new(move |address| ready.send(address).unwrap()));
+        options.most = most;
+        std::fs::create_dir(&options.config).unwrap();
+        let thread = std::thread::spawn(move || serve_until(options, told).unwrap());
+        let address = listens.recv_timeout(Duration::from_mins(1)).unwrap();
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_mins(1)))
+            .build()
+            .into();
+        Self { address, folder, end: Some(end), thread: Some(thread), agent }
+    }
+
+    fn config(&self) -> std::path::PathBuf {
+        self.folder.path().join("config")
+    }
+
+    /// The value of `Authorization` for a new token, once the server knows it.
+    pub(crate) fn token(&self, kind: Kind, name: &str) -> String {
+        let token = add_token(&self.config(), kind, name).unwrap();
+        let bearer = format!("Bearer {token}");
+        let (path, known) = match kind {
+            Kind::Node => ("/api/v1/me", 403),
+            Kind::User => ("/api/v1/me", 200),
+        };
+        for _ in 0..600 {
+            if self.get(path, &[("Authorization", &bearer)]).status == known {
+                return bearer;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the server does not read its tokens again");
+    }
+
+    pub(crate) fn user(&self, name: &str, uid: u32, role: Role) -> String {
+        add_user(&self.config(), name, uid, role, PASSWORD).unwrap();
+        self.token(Kind::User, name)
+    }
+
+    pub(crate) fn get(&self, path: &str, head: Head<'_>) -> Came {
+        let mut request = self.agent.get(format!("http://{}{path}", self.address));
+        for (name, value) in head {
+            request = request.header(*name, *value);
+        }
+        came(request.call().unwrap())
+    }
+
+    pub(crate) fn post(&self, path: &str, head: Head<'_>, body: &[u8]) -> Came {
+        let mut request = self.agent.post(format!("http://{}{path}", self.address));
+        for (name, value) in head {
+            request = request.header(*name, *value);
+        }
+        came(request.send(body).unwrap())
+    }
+
+    pub(crate) fn put(&self, bearer: &str, batches: &[Batch]) -> Came {
+        self.post("/api/v1/batches", &[("Authorization", bearer)], &framed(batches))
+    }
+}
+
+fn came(mut answer: ureq::http::Response<ureq::Body>) -> Came {
+    let head = |name: &str| {
+        answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned())
+    };
+    let (cookie, retry) = (head("set-cookie"), head("retry-after"));
+    let text = answer.body_mut().with_config().limit(64 << 20).read_to_string().unwrap();
+    Came { status: answer.status().as_u16(), text, cookie, retry }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.end.take().map(|end| end.send(())));
+        if let Some(thread) = self.thread.take() {
+            // A panic of the server is one of the test.
+            let ended = thread.join();
+            assert!(ended.is_ok() || std::thread::panicking(), "the server panicked");
+        }
+    }
+}

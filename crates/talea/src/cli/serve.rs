@@ -1,0 +1,167 @@
+//! The command line of `talea serve`.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use talea_model::{Bytes, Nanos};
+use talea_serve::access::{Kind, Role};
+
+use super::values;
+use crate::always::{ServeChange, ServeOptions};
+
+/// Serve many nodes: take batches of their agents, answer browsers, scripts and Grafana
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(long_about = "\
+Serve many nodes: take batches of their agents, answer browsers, scripts and Grafana.
+
+Users see their own jobs and processes, operators everything. Both log in with a password, or with a token; each node sends with a token of its own.")]
+#[command(after_long_help = "\
+Examples:
+  talea serve user add anna --uid 1000                  asks for a password
+  talea serve user add root --uid 0 --operator          sees everything
+  talea serve token add node n001 > n001.token          for the agent of node n001
+  talea serve --store sqlite:/var/lib/talea/site.db --listen 0.0.0.0:8090 \\
+              --tls-cert cert.pem --tls-key key.pem
+  talea agent --store https://server:8090 --token-file /etc/talea/token     on each node
+
+Without TLS passwords and tokens can be read on the way: then listen on 127.0.0.1 only, or behind a
+proxy that has it. SIGHUP reads the certificates again; users and tokens are read again when their
+files change. SIGTERM and SIGINT end it after what is under way. docs/server.md has the routes.")]
+pub(super) struct ServeArgs {
+    /// Where batches are kept: sqlite:PATH
+    #[arg(long, value_name = "STORE", required = true)]
+    store: Option<String>,
+    /// Address and port to listen on; port 0 for any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// Certificates in PEM, the server's own first
+    #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]
+    tls_cert: Option<PathBuf>,
+    /// Its key in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
+    tls_key: Option<PathBuf>,
+    /// Length of the finest slices of a store that is made now; 0s keeps that of each batch
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1min")]
+    slice: Nanos,
+    /// Most bytes of the store; agents keep what has no room [default: as much as there is]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    most: Option<Bytes>,
+    /// Folder of the files users and tokens
+    #[arg(long, value_name = "DIR", global = true, default_value = "/etc/talea")]
+    #[arg(value_hint = ValueHint::DirPath)]
+    config: PathBuf,
+    #[command(subcommand)]
+    change: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Who may log in
+    #[command(subcommand)]
+    User(Users),
+    /// Secrets of nodes and scripts
+    #[command(subcommand)]
+    Token(Tokens),
+}
+
+#[derive(Debug, Subcommand)]
+enum Users {
+    /// Add somebody, or change uid, role and password; the password is asked for, or read from standard input
+    Add {
+        /// What they log in as
+        name: String,
+        /// Whose jobs they see, as nodes number users
+        #[arg(long)]
+        uid: u32,
+        /// Sees everything
+        #[arg(long)]
+        operator: bool,
+    },
+    /// Take somebody away, with all their tokens
+    Remove {
+        /// Who
+        name: String,
+    },
+    /// Name, uid and role of all
+    List,
+}
+
+#[derive(Debug, Subcommand)]
+enum Tokens {
+    /// Make a token and print it, once
+    Add {
+        /// What it is good for
+        kind: Good,
+        /// The node's name, or the user's
+        name: String,
+    },
+    /// Take all tokens of a name away
+    Remove {
+        /// What they are good for
+        kind: Good,
+        /// The node's name, or the user's
+        name: String,
+    },
+    /// Kind, name and the begin of the hash of all
+    List,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Good {
+    /// Sends batches of one node
+    Node,
+    /// Asks as a user
+    User,
+}
+
+impl From<Good> for Kind {
+    fn from(good: Good) -> Self {
+        match good {
+            Good::Node => Self::Node,
+            Good::User => Self::User,
+        }
+    }
+}
+
+/// What `talea serve` is to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Serve {
+    Serve(ServeOptions),
+    Change(PathBuf, ServeChange),
+}
+
+impl From<ServeArgs> for Serve {
+    fn from(args: ServeArgs) -> Self {
+        let change = match args.change {
+            None => {
+                return Self::Serve(ServeOptions {
+                    store: args.store.unwrap_or_default(),
+                    slice: args.slice,
+                    most: args.most,
+                    listen: args.listen,
+                    config: args.config,
+                    tls: args.tls_cert.zip(args.tls_key),
+                });
+            }
+            Some(What::User(Users::Add { name, uid, operator })) => {
+                let role = if operator { Role::Operator } else { Role::User };
+                ServeChange::AddUser { name, uid, role }
+            }
+            Some(What::User(Users::Remove { name })) => ServeChange::RemoveUser { name },
+            Some(What::User(Users::List)) => ServeChange::ListUsers,
+            Some(What::Token(Tokens::Add { kind, name })) => {
+                ServeChange::AddToken { kind: kind.into(), name }
+            }
+            Some(What::Token(Tokens::Remove { kind, name })) => {
+                ServeChange::RemoveToken { kind: kind.into(), name }
+            }
+            Some(What::Token(Tokens::List)) => ServeChange::ListTokens,
+        };
+        Self::Change(args.config, change)
+    }
+}
