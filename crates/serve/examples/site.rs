@@ -3,6 +3,9 @@
 //! `site FOLDER` fills a store in an empty folder, prints the address on standard output and serves until it is ended. `root` (operator), `ada` (1001)
 //! and `ben` (1002) have the password `correct horse`. What is in the store depends on nothing but the time, which ends now.
 
+// An example tells on standard output where it listens.
+#![allow(clippy::print_stdout)]
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
