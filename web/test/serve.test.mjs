@@ -171,12 +171,21 @@ test("asked again, figures change in place", async () => {
     new ResizeObserver(() => { window.least = Math.min(window.least, document.querySelector("main").offsetHeight); }).observe(document.querySelector("main"));
   });
   const tall = await page.evaluate(() => document.querySelector("main").offsetHeight);
-  await page.evaluate(() => [...document.querySelectorAll(".masthead button")].find((one) => one.textContent === "refresh").click());
-  await settled(page);
+  const again = async () => {
+    await page.evaluate(() => { delete document.querySelector("main").dataset.shown; [...document.querySelectorAll(".masthead button")].find((one) => one.textContent === "refresh").click(); });
+    await settled(page);
+  };
+  await again();
   assert.equal(await page.locator("#nodes canvas").getAttribute("data-mark"), "same");
   assert.equal(await page.evaluate(() => scrollY), before);
   assert.equal(await page.evaluate(() => document.activeElement?.dataset.key), "head0");
   assert.ok((await page.evaluate(() => window.least)) >= tall - 1);
+  for (const place of ["#libraries tbody a >> nth=2", ".findings li a >> nth=1"]) {
+    await page.locator(place).focus();
+    const text = await page.evaluate(() => document.activeElement.textContent);
+    await again();
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), text, "the focus stays");
+  }
   assert.deepEqual(faults, []);
   await done();
 });

@@ -75,9 +75,10 @@ export class Table<Row> {
 
   private draw(): void {
     const { columns, label, first, choose, chosen, faded } = this.options;
-    const focused = this.element.contains(document.activeElement)
-      ? (document.activeElement as HTMLElement).dataset["key"]
-      : undefined;
+    // What has the focus keeps it: by its name, else by its place.
+    const inside = this.element.contains(document.activeElement);
+    const focused = inside ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
+    const place = inside && !focused ? [...this.element.querySelectorAll("a, button")].indexOf(document.activeElement!) : -1;
     const head = h(
       "tr",
       {},
@@ -143,6 +144,7 @@ export class Table<Row> {
         ) || "",
     );
     if (focused) this.element.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
+    else if (place >= 0) this.element.querySelectorAll<HTMLElement>("a, button")[place]?.focus();
   }
 
   private key(event: KeyboardEvent, row: Row): void {

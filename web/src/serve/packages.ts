@@ -34,8 +34,11 @@ const RULES: Rule[] = [
   [lib("amdhip\\w*|hsa-runtime\\w*|roc\\w+|hipblas\\w*|rccl\\w*|miopen\\w*"), "ROCm", "AMD", "graphics processors"],
   [lib("sycl\\w*|ze_\\w+|opencl\\w*|level_zero\\w*"), "oneAPI and OpenCL", "Intel and Khronos", "graphics processors"],
   // Messages.
+  // Versions of the library's interface tell Open MPI (20, 40) from MPICH and its relatives (12), whatever folder they lie in.
+  [/\/libmpi(_\w+)?\.so\.[24]0[^/]*$|\/open-?mpi[^]*\/libmpi[^/]*$/i, "Open MPI", "Open MPI project", "messages"],
   [/\/(intel|impi|oneapi)[^]*\/libmpi[^/]*\.so/i, "Intel MPI", "Intel", "messages"],
   [/\/libmpi_(cray|gnu|intel|nvidia|amd)[^/]*\.so|\/cray[^]*\/libmpi/i, "Cray MPICH", "HPE", "messages"],
+  [/\/libmpi(fort|cxx)?\.so\.12[^/]*$/, "MPICH", "Argonne", "messages"],
   [lib("mpich\\w*|mpicxx|mpifort"), "MPICH", "Argonne", "messages"],
   [lib("mpi|mpi_\\w+|open-pal|open-rte|ompi\\w*|mca_\\w+|pmix"), "Open MPI", "Open MPI project", "messages"],
   [/\/openmpi[^/]*\/.*mca_[^/]*\.so/i, "Open MPI", "Open MPI project", "messages"],

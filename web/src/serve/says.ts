@@ -21,6 +21,7 @@ export class Says {
   }
 
   set(all: Said[]): void {
+    const place = [...this.list.children].findIndex((one) => one.contains(document.activeElement));
     this.list.replaceChildren(...all.map((one) => {
       const content = [...sentence(one.text), one.hint ? h("small", {}, ...sentence(one.hint, false)) : null];
       const target = one.to.startsWith("#/") ? h("a", { href: one.to }, ...content)
@@ -31,6 +32,7 @@ export class Says {
         } }, ...content);
       return h("li", { class: one.bad ? "warns" : "" }, target);
     }));
+    if (place >= 0) (this.list.children[place]?.firstElementChild as HTMLElement | null)?.focus({ preventScroll: true });
   }
 
   /** Shares of what cores were doing, of an answer told apart by activity. */
