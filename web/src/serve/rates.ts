@@ -39,7 +39,7 @@ export class RateTable {
   set(rates: Rates | Refused): void {
     const { panel, dimension } = this;
     panel.note.textContent = "";
-    if (rates instanceof Refused) return panel.empty(plain(rates.message, 300));
+    if (rates instanceof Refused) return panel.empty(rates.status === 404 ? "The server has no counters." : plain(rates.message, 300));
     const rows = together(rates.rows, dimension);
     const counters = [...new Map(rates.rows.map((row) => [row.counter, row])).values()];
     if (!rows.length) return panel.empty(absence(rates.gaps, "No counters were read at samples in this time."));

@@ -39,7 +39,7 @@ export class Roofline {
   set(rates: Rates | Refused): void {
     this.marks = [];
     this.panel.note.textContent = "";
-    if (rates instanceof Refused) return this.panel.empty(plain(rates.message, 300));
+    if (rates instanceof Refused) return this.panel.empty(rates.status === 404 ? "A roofline needs the counters flops and memory-bytes; the server has no counters." : plain(rates.message, 300));
     const names = [...new Set(rates.rows.map((row) => row.counter))];
     const [work, traffic] = [names.find((one) => WORK.test(one)), names.find((one) => TRAFFIC.test(one))];
     const missing = [...(work ? [] : ["flops"]), ...(traffic ? [] : ["memory-bytes"])];
