@@ -24,6 +24,12 @@ const BACK = "90d";
 /** A job that was seen within this is taken to run. */
 const RUNS = 5 * 60e9;
 
+/**
+ * A moment in seconds. Slices mostly begin at whole ones, which are exact; other nanoseconds are rounded here. A slice that is only touched
+ * counts whole, so that a microsecond towards the job's inside keeps those of before and after away.
+ */
+const inside = (nanos: number, way: 1 | -1): string => (nanos % 1e9 === 0 ? String(nanos / 1e9) : (nanos / 1e9 + way * 1e-6).toFixed(6));
+
 export class JobPage implements Page {
   readonly element = h("div", { class: "sheet" });
   private readonly says = new Says();
@@ -67,9 +73,8 @@ export class JobPage implements Page {
     }
     for (const child of this.element.children) (child as HTMLElement).hidden = false;
     this.running = Date.now() * 1e6 - job.last_ns < RUNS;
-    // From begin to end of the job, unless times were chosen. A slice that is only touched counts whole, and nanoseconds are
-    // rounded here: a microsecond less on both sides touches no slice of others.
-    const within: Asked = timed ? looked : { from: (job.first_ns / 1e9 + 1e-6).toFixed(6), to: (job.last_ns / 1e9 - 1e-6).toFixed(6) };
+    // From begin to end of the job, unless times were chosen.
+    const within: Asked = timed ? looked : { from: inside(job.first_ns, 1), to: inside(job.last_ns, -1) };
     const timedRoute: Route = { page: route.page, params: new URLSearchParams([...route.params].filter(([key]) => !["last", "from", "to"].includes(key)).concat(Object.entries(within))) };
     const question: Questions = { ...within, job: id, user };
     const rates = (by: string): Promise<Rates | Refused> => tried(get<Rates>("rates", { ...question, by, limit: 400 }, signal));
