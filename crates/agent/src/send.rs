@@ -223,7 +223,8 @@ mod tests {
 
     #[test]
     fn answers_and_what_they_mean() {
-        let taken = answered(b"HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\n{\"new\":1,\"already\":0}  ");
+        let taken =
+            answered(b"HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\n{\"new\":1,\"already\":0}  ");
         assert_eq!(taken, Delivery::Taken);
         let later: [&[u8]; 6] = [
             b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -253,7 +254,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_at_once() {
         let folder = tempfile::tempdir().unwrap();
-        for address in ["", "ftp://x", "http://", "http://a@b", "http:///x", "https://a b", "http://a?b"] {
+        for address in
+            ["", "ftp://x", "http://", "http://a@b", "http:///x", "https://a b", "http://a?b"]
+        {
             let found = Sender::new(&server(address, folder.path()));
             assert!(matches!(found, Err(SendError::Address { .. })), "{address}");
         }

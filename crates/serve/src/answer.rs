@@ -5,9 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use talea_store::{
-    Answer, Dimension, JobSeen, NodeSeen, Proportion, Series, Value as Key,
-};
+use talea_store::{Answer, Dimension, JobSeen, NodeSeen, Proportion, Series, Value as Key};
 
 use crate::state::Functions;
 

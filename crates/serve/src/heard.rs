@@ -36,7 +36,8 @@ impl Heard {
     }
 
     pub(crate) fn note(&self, batch: &Batch, clock: Instant) {
-        let interval = Duration::from_nanos((batch.end - batch.begin).0).max(Duration::from_secs(1));
+        let interval =
+            Duration::from_nanos((batch.end - batch.begin).0).max(Duration::from_secs(1));
         let last = Last { at: clock, interval };
         let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match nodes.get_mut(&batch.id.node) {
@@ -72,7 +73,8 @@ mod tests {
             sampler: Sampler::Bpf,
         };
         let day = GONE.as_nanos() as u64;
-        let heard = Heard::before(&[seen("old", 0), seen("n2", day * 2 - 1)], Nanos(day * 2), begin);
+        let heard =
+            Heard::before(&[seen("old", 0), seen("n2", day * 2 - 1)], Nanos(day * 2), begin);
         assert_eq!(heard.count(begin), (1, 0));
         // Batches of tests are of ten seconds.
         heard.note(&batch("n1", 0, &[]), begin);

@@ -68,7 +68,8 @@ impl Ingest {
         let waiting = Arc::new(AtomicUsize::new(0));
         let rows = Arc::clone(&waiting);
         let thread = std::thread::Builder::new().name("writer".to_owned());
-        let thread = thread.spawn(move || Writer { store, counts, rows: waiting }.run(&requests))?;
+        let thread =
+            thread.spawn(move || Writer { store, counts, rows: waiting }.run(&requests))?;
         Ok((Self { queue: Mutex::new(Some(queue)), rows }, thread))
     }
 

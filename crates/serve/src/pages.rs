@@ -48,9 +48,10 @@ pub(crate) async fn asset(
 /// Sent once for each version: browsers ask whether theirs is still the same.
 fn shown(headers: &HeaderMap, kind: &'static str, bytes: &'static [u8]) -> Response {
     let tag = format!("\"{:016x}\"", fingerprint(bytes));
-    let same = headers.get_all(header::IF_NONE_MATCH).iter().any(|seen| {
-        seen.to_str().is_ok_and(|seen| seen.split(',').any(|seen| seen.trim() == tag))
-    });
+    let same = headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .any(|seen| seen.to_str().is_ok_and(|seen| seen.split(',').any(|seen| seen.trim() == tag)));
     let mut response = if same {
         StatusCode::NOT_MODIFIED.into_response()
     } else {

@@ -14,8 +14,8 @@ use hyper_util::rt::TokioTimer;
 use talea_model::{Bytes, Nanos};
 use talea_store::address::{self, Access as Mode, Address};
 use talea_store::{StoreError, Visible, sqlite};
-use tokio::sync::oneshot;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::access::{Access, AccessError};
 use crate::heard::Heard;
@@ -93,18 +93,12 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
 }
 
 /// Serves until it is told to end, or a signal comes.
-pub(crate) fn serve_until(
-    options: Options,
-    told: oneshot::Receiver<()>,
-) -> Result<(), ServeError> {
+pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Result<(), ServeError> {
     let access = Access::open(&options.config)?;
     let (users, tokens) = access.count();
     let counts = Arc::new(Counts::default());
-    let kept = sqlite::Options {
-        slice: options.slice,
-        most: options.most,
-        ..sqlite::Options::default()
-    };
+    let kept =
+        sqlite::Options { slice: options.slice, most: options.most, ..sqlite::Options::default() };
     let files = match address::parse(&options.store)? {
         Address::Sqlite(path) => of_sqlite(path),
         #[allow(unreachable_patterns)]

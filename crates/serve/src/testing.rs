@@ -1,6 +1,6 @@
 //! What tests stand on: batches with names of whose they are.
 
-use talea_model::shares::{Activity, Batch, BatchId, Job, Sampler, Share};
+use talea_model::shares::{Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share, Spread};
 use talea_model::{Gaps, Module, Nanos};
 use talea_store::wire;
 
@@ -40,9 +40,23 @@ pub(crate) fn batch(node: &str, number: u64, jobs: &[(&str, u32, &str)]) -> Batc
         modules: modules.collect(),
         phases: jobs.iter().map(|(_, _, name)| format!("phase of {name}")).collect(),
         shares: jobs.iter().enumerate().map(|(at, (_, user, _))| share(at, *user)).collect(),
-        counters: Vec::new(),
-        rates: Vec::new(),
-        spreads: Vec::new(),
+        counters: vec![Counter { name: "page-faults".to_owned(), unit: "1".to_owned() }],
+        rates: (0..jobs.len())
+            .map(|at| Rate {
+                counter: 0,
+                job: Some(at as u32),
+                user: Some(jobs[at].1),
+                executable: Some(at as u32 * 2),
+                library: Some(at as u32 * 2 + 1),
+                phase: Some(at as u32),
+                samples: 8,
+                nanos: 8 * SECOND,
+                count: 4000 + at as u64,
+            })
+            .collect(),
+        spreads: (0..jobs.len())
+            .map(|at| Spread { counter: 0, job: at as u32, cores: vec![(at as i16, 2)] })
+            .collect(),
         gaps: Gaps::default(),
     }
 }

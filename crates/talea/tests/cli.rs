@@ -24,6 +24,7 @@ mod cli {
     mod real;
     mod record;
     mod sample;
+    mod serve;
     mod show;
     mod slurm;
     mod special;

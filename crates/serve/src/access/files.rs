@@ -73,11 +73,9 @@ pub(super) fn change<T>(
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     let private = |options: &mut OpenOptions, path: &Path| options.mode(0o600).open(path);
     // Held until the end: commands that change the same files wait for each other.
-    let lock = private(
-        OpenOptions::new().create(true).write(true).truncate(false),
-        &folder.join(".lock"),
-    )
-    .map_err(failed)?;
+    let lock =
+        private(OpenOptions::new().create(true).write(true).truncate(false), &folder.join(".lock"))
+            .map_err(failed)?;
     lock.lock().map_err(failed)?;
     let (text, value) = change(read(&path)?.unwrap_or_default())?;
     let beside = folder.join(format!(".{name}.new"));

@@ -25,9 +25,7 @@ pub(super) struct Limits(HashMap<Key, Vec<Instant>>);
 fn keys(name: &str, address: IpAddr) -> [(Key, usize); 2] {
     let address = match address.to_canonical() {
         // Whoever has one address of version 6 has the other 2^64 of its network too.
-        IpAddr::V6(long) => {
-            IpAddr::V6((u128::from(long) & !u128::from(u64::MAX)).into())
-        }
+        IpAddr::V6(long) => IpAddr::V6((u128::from(long) & !u128::from(u64::MAX)).into()),
         short @ IpAddr::V4(_) => short,
     };
     let short: String = name.chars().take(255).collect();

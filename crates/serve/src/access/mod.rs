@@ -30,7 +30,10 @@ use crate::state::Shared;
 
 pub use files::AccessError;
 pub(crate) use sessions::LASTS;
-pub use tokens::{Kind, Token, add as add_token, list as list_tokens, remove as remove_tokens};
+pub use tokens::{
+    Kind, Token, add as add_token, add_all as add_tokens, list as list_tokens,
+    remove as remove_tokens,
+};
 pub use users::{Role, User, add as add_user, list as list_users, remove as remove_user};
 
 /// The cookie's name.
@@ -279,7 +282,8 @@ pub(crate) fn address(parts: &Parts) -> IpAddr {
 
 /// A browser tells where a request comes from: pages of others must not make it change anything, even where it sends what it knows of us.
 pub(crate) fn is_of_another_site(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
+    let text =
+        |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
     if let Some(site) = text("sec-fetch-site") {
         return !matches!(site, "same-origin" | "none");
     }

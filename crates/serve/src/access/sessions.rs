@@ -38,8 +38,7 @@ impl Sessions {
             self.remove_oldest(|_| true);
         }
         let secret = random()?;
-        let session =
-            Session { name: user.name.clone(), password: user.hash.clone(), begun: now };
+        let session = Session { name: user.name.clone(), password: user.hash.clone(), begun: now };
         self.0.insert(hash(&secret), session);
         Ok(secret)
     }
@@ -70,8 +69,7 @@ mod tests {
 
     #[test]
     fn sessions_end() {
-        let user =
-            User { name: "a".to_owned(), uid: 1, role: Role::User, hash: "h".to_owned() };
+        let user = User { name: "a".to_owned(), uid: 1, role: Role::User, hash: "h".to_owned() };
         let mut sessions = Sessions::default();
         let begin = Instant::now();
         let first = sessions.begin(&user, begin).unwrap();

@@ -75,11 +75,8 @@ impl Tokens {
 pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Token>, AccessError> {
     let mut tokens = Vec::new();
     for (at, line) in files::lines(text) {
-        let refused = |why: &str| AccessError::Line {
-            line: at,
-            why: why.to_owned(),
-            path: path.to_owned(),
-        };
+        let refused =
+            |why: &str| AccessError::Line { line: at, why: why.to_owned(), path: path.to_owned() };
         let mut fields = line.split(':');
         let (Some(kind), Some(name), Some(hash), None) =
             (fields.next(), fields.next(), fields.next(), fields.next())
@@ -109,17 +106,34 @@ fn text(tokens: &[Token]) -> String {
 /// # Errors
 /// A name that cannot be taken, a user that there is not, a file that cannot be written or that others may read.
 pub fn add(folder: &Path, kind: Kind, name: &str) -> Result<String, AccessError> {
-    files::name(name)?;
-    if kind == Kind::User && super::users::list(folder)?.iter().all(|user| user.name != name) {
-        return Err(AccessError::Refused(format!("there is no user {name:?}")));
+    let mut secrets = add_all(folder, kind, &[name.to_owned()])?;
+    secrets.pop().ok_or_else(|| AccessError::Refused("no token was made".to_owned()))
+}
+
+/// The same for many names as one step, in their order.
+///
+/// # Errors
+/// As [`add`]; none is made then.
+pub fn add_all(folder: &Path, kind: Kind, names: &[String]) -> Result<Vec<String>, AccessError> {
+    let users = if kind == Kind::User { super::users::list(folder)? } else { Vec::new() };
+    for name in names {
+        files::name(name)?;
+        if kind == Kind::User && users.iter().all(|user| user.name != *name) {
+            return Err(AccessError::Refused(format!("there is no user {name:?}")));
+        }
     }
-    let secret = random()?;
+    let secrets = names.iter().map(|_| random()).collect::<Result<Vec<_>, _>>()?;
     files::change(folder, FILE, |before| {
         let mut tokens = parse(&before, &folder.join(FILE))?;
-        tokens.push(Token { kind, name: name.to_owned(), hash: hash(&secret) });
+        let new = names.iter().zip(&secrets);
+        tokens.extend(new.map(|(name, secret)| Token {
+            kind,
+            name: name.clone(),
+            hash: hash(secret),
+        }));
         Ok((text(&tokens), ()))
     })?;
-    Ok(secret)
+    Ok(secrets)
 }
 
 /// Takes all tokens of a name away; gives how many there were.

@@ -53,11 +53,8 @@ pub struct User {
 pub(super) fn parse(text: &str, path: &Path) -> Result<BTreeMap<String, User>, AccessError> {
     let mut users = BTreeMap::new();
     for (at, line) in files::lines(text) {
-        let refused = |why: &str| AccessError::Line {
-            line: at,
-            why: why.to_owned(),
-            path: path.to_owned(),
-        };
+        let refused =
+            |why: &str| AccessError::Line { line: at, why: why.to_owned(), path: path.to_owned() };
         let mut fields = line.splitn(4, ':');
         let (Some(name), Some(uid), Some(role), Some(hash)) =
             (fields.next(), fields.next(), fields.next(), fields.next())
@@ -81,9 +78,8 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<BTreeMap<String, User>, A
 }
 
 fn text(users: &BTreeMap<String, User>) -> String {
-    let line = |user: &User| {
-        format!("{}:{}:{}:{}\n", user.name, user.uid, user.role.word(), user.hash)
-    };
+    let line =
+        |user: &User| format!("{}:{}:{}:{}\n", user.name, user.uid, user.role.word(), user.hash);
     users.values().map(line).collect()
 }
 

@@ -135,9 +135,7 @@ pub(crate) async fn query(State(state): State<Shared>, person: Person, asked: As
             json!({ "resultType": "scalar", "result": point(time, value) })
         }
         Some((_, Values::Vector(rows))) => {
-            let row = |(labels, value): (Labels, f64)| {
-                json!({ "metric": labels, "value": point(time, value) })
-            };
+            let row = |(labels, value): (Labels, f64)| json!({ "metric": labels, "value": point(time, value) });
             let rows: Vec<Value> = rows.into_iter().map(row).collect();
             json!({ "resultType": "vector", "result": rows })
         }
@@ -161,7 +159,9 @@ pub(crate) async fn query_range(
         return Err(Error::data("`end` is before `start`"));
     }
     if (end - begin).0 / step.0 >= MOST_TIMES {
-        return Err(Error::data(format!("expected at most {MOST_TIMES} times, take a longer step")));
+        return Err(Error::data(format!(
+            "expected at most {MOST_TIMES} times, take a longer step"
+        )));
     }
     let times = Times { begin, end, step: Some(step) };
     let (values, gaps) = evaluated(&state, query, times).await?;

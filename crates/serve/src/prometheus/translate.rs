@@ -48,9 +48,21 @@ pub(super) enum Unit {
 
 /// Metrics: names, what they count, and labels of their series, in the order of names.
 pub(super) const METRICS: [(&str, Unit, &[&str]); 4] = [
-    ("talea_core_samples", Unit::Samples, &["activity", "core", "executable", "job", "library", "node", "phase", "user"]),
-    ("talea_core_seconds", Unit::CoreSeconds, &["activity", "executable", "job", "library", "node", "phase", "user"]),
-    ("talea_samples", Unit::Samples, &["activity", "executable", "job", "library", "node", "phase", "user"]),
+    (
+        "talea_core_samples",
+        Unit::Samples,
+        &["activity", "core", "executable", "job", "library", "node", "phase", "user"],
+    ),
+    (
+        "talea_core_seconds",
+        Unit::CoreSeconds,
+        &["activity", "executable", "job", "library", "node", "phase", "user"],
+    ),
+    (
+        "talea_samples",
+        Unit::Samples,
+        &["activity", "executable", "job", "library", "node", "phase", "user"],
+    ),
     ("talea_work_samples", Unit::Samples, &["job", "node", "user"]),
 ];
 
@@ -111,10 +123,22 @@ pub(super) enum Node {
     Number(f64),
     /// Place of the leaf.
     Leaf(usize),
-    Fold { fold: Fold, grouping: Grouping, of: Box<Node> },
-    Both { operation: Operation, matching: Grouping, left: Box<Node>, right: Box<Node> },
+    Fold {
+        fold: Fold,
+        grouping: Grouping,
+        of: Box<Node>,
+    },
+    Both {
+        operation: Operation,
+        matching: Grouping,
+        left: Box<Node>,
+        right: Box<Node>,
+    },
     Scalar(Box<Node>),
-    Sorted { of: Box<Node>, falls: bool },
+    Sorted {
+        of: Box<Node>,
+        falls: bool,
+    },
 }
 
 /// A query with its leaves.
@@ -322,11 +346,7 @@ fn over_time_of(call: &Call) -> Option<&MatrixSelector> {
     }
 }
 
-fn leaf(
-    selector: &MatrixSelector,
-    grouping: &Grouping,
-    visible: Visible,
-) -> Result<Leaf, String> {
+fn leaf(selector: &MatrixSelector, grouping: &Grouping, visible: Visible) -> Result<Leaf, String> {
     let vector = &selector.vs;
     let known = || METRICS.map(|metric| metric.0).join(", ");
     let named = vector.matchers.find_matchers("__name__");
@@ -433,7 +453,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_says_what_is() {
-        let said: Vec<String> = [
+        let all: Vec<String> = [
             "talea_samples",
             "talea_samples[5m]",
             "up",
@@ -454,7 +474,7 @@ mod tests {
         ]
         .map(said)
         .to_vec();
-        insta::assert_snapshot!(said.join("\n"));
+        insta::assert_snapshot!(all.join("\n"));
         assert!(said(&format!("{}1", "-".repeat(5000))).contains("bytes"));
         assert!(said(&format!("{}1{}", "(".repeat(100), ")".repeat(100))).contains("levels"));
         assert!(said(&vec!["1"; 2000].join("+")).contains("levels"));

@@ -110,9 +110,8 @@ async fn taken(state: &Shared, node: String, request: Request) -> Result<Json<Va
 
 async fn whole(body: Body) -> Result<Bytes, Refusal> {
     let all = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await;
-    let all = all.map_err(|_| {
-        Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
-    })?;
+    let all = all
+        .map_err(|_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))?;
     // A body without a length that was too long, and one that broke off, are told apart by nobody who still listens.
     all.map_err(|_| too_long())
 }

@@ -5,9 +5,9 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
-use talea_store::{JobSeen, Text};
+use talea_store::{JobSeen, Question, Text};
 
-use super::findings;
+use super::{findings, rates};
 use crate::access::Person;
 use crate::answer;
 use crate::question::{FILTERS, Parameters, TIME, now};
@@ -37,16 +37,24 @@ pub(super) async fn job(
     question.job = Some(Text::Is(id));
     // Schedulers count anew at times: of several owners the one with most samples is shown, unless `user` says which.
     question.limit = 1;
-    let found = state.ask(move |store| store.jobs(&question)).await?;
+    let asked = question.clone();
+    let found = state.ask(move |store| store.jobs(&asked)).await?;
     let job: JobSeen = found.into_iter().next().ok_or_else(Refusal::missing)?;
     let mut object = answer::job(&job);
     let (visible, id) = (person.visible(), job.job.id.clone());
-    let (found, gaps) =
-        findings::of(&state, visible, (job.first, job.last), move |finding| {
-            finding["job"] == json!(id)
-        })
-        .await?;
+    let (found, gaps) = findings::of(&state, visible, (job.first, job.last), move |finding| {
+        finding["job"] == json!(id)
+    })
+    .await?;
     object.insert("findings".to_owned(), json!(found));
+    let of_job = Question {
+        job: Some(Text::Is(job.job.id.clone())),
+        user: job.job.user,
+        ..Question::of(visible, question.from, question.to)
+    };
+    let spreads = state.ask(move |store| store.spreads(&of_job)).await?;
+    let spreads: Vec<Value> = spreads.iter().map(rates::spread).collect();
+    object.insert("spreads".to_owned(), json!(spreads));
     object.insert("gaps".to_owned(), json!(gaps));
     Ok(Json(Value::Object(object)))
 }

@@ -81,7 +81,5 @@ fn set_cookie(
 pub(crate) async fn small(body: Body) -> Result<axum::body::Bytes, Refusal> {
     let all = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await;
     let all = all.map_err(|_| Refusal::question("the body did not come in time"))?;
-    all.map_err(|_| {
-        Refusal::too_long(format!("expected a whole body of at most {LONGEST} bytes"))
-    })
+    all.map_err(|_| Refusal::too_long(format!("expected a whole body of at most {LONGEST} bytes")))
 }

@@ -9,6 +9,7 @@ mod jobs;
 mod login;
 mod metrics;
 mod nodes;
+mod rates;
 mod search;
 mod series;
 mod usage;
@@ -43,6 +44,8 @@ pub(crate) enum Audience {
 /// A line of the table.
 pub(crate) struct Route {
     pub(crate) path: &'static str,
+    /// For the test that walks over all of them, and for who reads.
+    #[cfg_attr(not(test), expect(dead_code))]
     pub(crate) audience: Audience,
     handler: MethodRouter<Shared>,
 }
@@ -58,16 +61,13 @@ pub(crate) fn all() -> Vec<Route> {
         route("/api/v1/me", Person, get(login::me)),
         route("/api/v1/usage", Person, get(usage::usage)),
         route("/api/v1/series", Person, get(series::series)),
+        route("/api/v1/rates", Person, get(rates::rates)),
         route("/api/v1/nodes", Person, get(nodes::nodes)),
         route("/api/v1/jobs", Person, get(jobs::jobs)),
         route("/api/v1/jobs/{id}", Person, get(jobs::job)),
         route("/api/v1/findings", Person, get(findings::findings)),
         route("/api/v1/search", Person, get(search::search)),
-        route(
-            "/prometheus/api/v1/query",
-            Person,
-            get(prometheus::query).post(prometheus::query),
-        ),
+        route("/prometheus/api/v1/query", Person, get(prometheus::query).post(prometheus::query)),
         route(
             "/prometheus/api/v1/query_range",
             Person,

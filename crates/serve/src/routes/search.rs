@@ -21,13 +21,8 @@ const LAST: Nanos = Nanos(30 * 86_400_000_000_000);
 /// Longest text.
 const LONGEST: usize = 200;
 
-const KINDS: [Dimension; 5] = [
-    Dimension::Job,
-    Dimension::Node,
-    Dimension::Executable,
-    Dimension::Library,
-    Dimension::Phase,
-];
+const KINDS: [Dimension; 5] =
+    [Dimension::Job, Dimension::Node, Dimension::Executable, Dimension::Library, Dimension::Phase];
 
 pub(super) async fn search(
     State(state): State<Shared>,

@@ -32,9 +32,6 @@ pub(super) async fn usage(
 }
 
 /// The answer to one question.
-pub(super) async fn of(
-    state: &Shared,
-    question: Question,
-) -> Result<talea_store::Answer, Refusal> {
+pub(super) async fn of(state: &Shared, question: Question) -> Result<talea_store::Answer, Refusal> {
     state.ask(move |store| store.usage(&question)).await
 }

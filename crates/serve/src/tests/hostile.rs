@@ -1,7 +1,7 @@
 //! Names and questions that mean harm.
 
-use super::visible::encoded;
 use super::Served;
+use super::visible::encoded;
 use crate::access::{Kind, Role};
 use crate::testing::batch;
 
@@ -34,10 +34,7 @@ fn names_come_back_as_they_are() {
         assert_eq!(job["job"], name);
         let one = served.get(&format!("/api/v1/usage?job={}", encoded(name)), head).json();
         assert_eq!(one["matched_samples"], 10, "{name}");
-        let hits = served.get(
-            &format!("/api/v1/search?q={}&from=0", encoded(name)),
-            head,
-        );
+        let hits = served.get(&format!("/api/v1/search?q={}&from=0", encoded(name)), head);
         assert!(hits.json()["hits"].as_array().is_some_and(|hits| !hits.is_empty()), "{name}");
     }
 }
@@ -49,7 +46,10 @@ fn questions_that_cannot_be_meant_name_what_can() {
     let head = &[("Authorization", root.as_str())];
     let came = served.get("/api/v1/usage?colour=red", head);
     assert_eq!(came.status, 400);
-    assert!(came.text.contains("unknown parameter") && came.text.contains("executable"), "{came:?}");
+    assert!(
+        came.text.contains("unknown parameter") && came.text.contains("executable"),
+        "{came:?}"
+    );
     for path in [
         "/api/v1/series?step=0s&last=1h",
         "/api/v1/series?last=1h",

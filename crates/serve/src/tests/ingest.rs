@@ -39,9 +39,8 @@ fn a_body_that_is_wrong_anywhere_is_not_stored_at_all() {
     let body = framed(&[good.clone(), good.clone()]);
     let mut longest = good.clone();
     longest.end = talea_model::Nanos(u64::MAX);
-    let send = |body: &[u8]| {
-        served.post("/api/v1/batches", &[("Authorization", &node)], body).status
-    };
+    let send =
+        |body: &[u8]| served.post("/api/v1/batches", &[("Authorization", &node)], body).status;
     assert_eq!(served.put(&node, &[good.clone(), other]).status, 403);
     assert_eq!(served.put(&node, &[good.clone(), longest]).status, 400);
     assert_eq!(send(&body[..body.len() - 1]), 400);
@@ -97,7 +96,8 @@ fn a_store_that_is_full_says_so_and_loses_nothing() {
     let (root, node) = (served.user("root", 0, Role::Operator), served.token(Kind::Node, "n1"));
     let mut taken = 0;
     let full = (0..2000).find_map(|number| {
-        let names: Vec<String> = (0..50).map(|n| format!("{number}-{n}-{}", "x".repeat(100))).collect();
+        let names: Vec<String> =
+            (0..50).map(|n| format!("{number}-{n}-{}", "x".repeat(100))).collect();
         let jobs: Vec<(&str, u32, &str)> =
             names.iter().map(|name| (name.as_str(), 1, name.as_str())).collect();
         let came = served.put(&node, &[batch("n1", number, &jobs)]);

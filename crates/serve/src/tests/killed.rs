@@ -64,7 +64,8 @@ fn killed_at_any_moment() {
         let mut sent = 0;
         loop {
             if sent == kill_after {
-                let mut child = std::mem::replace(&mut server.0, Command::new("true").spawn().unwrap());
+                let mut child =
+                    std::mem::replace(&mut server.0, Command::new("true").spawn().unwrap());
                 std::thread::spawn(move || {
                     let _ = child.kill();
                     let _ = child.wait();

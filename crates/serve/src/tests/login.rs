@@ -18,16 +18,14 @@ fn a_session_from_begin_to_end() {
     let cookie = came.cookie.unwrap();
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
     let cookie = cookie.split(';').next().unwrap().to_owned();
-    let mine = |head| served.get("/api/v1/me", head).status;
+    let mine = |head: super::Head<'_>| served.get("/api/v1/me", head).status;
     assert_eq!(mine(&[("Cookie", &cookie)]), 200);
     assert_eq!(mine(&[("Cookie", &cookie[..cookie.len() - 1])]), 401);
     // What is wrong is not passed over for what is right.
     assert_eq!(mine(&[("Cookie", &cookie), ("Authorization", "Bearer no")]), 401);
-    for (name, site) in [
-        ("Sec-Fetch-Site", "cross-site"),
-        ("Origin", "https://elsewhere"),
-        ("Origin", "null"),
-    ] {
+    for (name, site) in
+        [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://elsewhere"), ("Origin", "null")]
+    {
         let came = served.post("/api/v1/logout", &[("Cookie", &cookie), (name, site)], b"");
         assert_eq!(came.status, 403, "{name}");
         let came = served.post("/api/v1/login", &[(name, site)], &login("anna", PASSWORD));

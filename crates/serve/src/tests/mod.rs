@@ -164,9 +164,8 @@ impl Served {
 }
 
 fn came(mut answer: ureq::http::Response<ureq::Body>) -> Came {
-    let head = |name: &str| {
-        answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned())
-    };
+    let head =
+        |name: &str| answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
     let (cookie, retry) = (head("set-cookie"), head("retry-after"));
     let text = answer.body_mut().with_config().limit(64 << 20).read_to_string().unwrap();
     Came { status: answer.status().as_u16(), text, cookie, retry }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::visible::encoded;
 use super::Served;
+use super::visible::encoded;
 use crate::access::{Kind, Role};
 use crate::testing::batch;
 
@@ -18,18 +18,15 @@ fn filled() -> (Served, String) {
 }
 
 fn asked(served: &Served, root: &str, query: &str) -> Value {
-    let path =
-        format!("/prometheus/api/v1/query?time=1767225780&query={}", encoded(query));
+    let path = format!("/prometheus/api/v1/query?time=1767225780&query={}", encoded(query));
     served.get(&path, &[("Authorization", root)]).json()["data"].clone()
 }
 
 /// Labels and value of each row.
 fn rows(data: &Value) -> Vec<(Value, f64)> {
     let rows = data["result"].as_array().unwrap().iter();
-    rows.map(|row| {
-        (row["metric"].clone(), row["value"][1].as_str().unwrap().parse().unwrap())
-    })
-    .collect()
+    rows.map(|row| (row["metric"].clone(), row["value"][1].as_str().unwrap().parse().unwrap()))
+        .collect()
 }
 
 #[test]
@@ -51,11 +48,15 @@ fn sums_over_all_time_are_those_of_usage() {
         [(json!({"phase": "phase of a"}), 120.0)]
     );
     assert_eq!(
-        ask("sum by (job) (sum_over_time(talea_samples[10m])) / scalar(sum(sum_over_time(talea_samples[10m])))"),
+        ask(
+            "sum by (job) (sum_over_time(talea_samples[10m])) / scalar(sum(sum_over_time(talea_samples[10m])))"
+        ),
         [(json!({"job": "1"}), 0.5), (json!({"job": "2"}), 0.5)]
     );
     assert_eq!(
-        ask("count(sum by (node, core) (sum_over_time(talea_core_samples{activity=\"user\"}[10m])))"),
+        ask(
+            "count(sum by (node, core) (sum_over_time(talea_core_samples{activity=\"user\"}[10m])))"
+        ),
         [(json!({}), 2.0)]
     );
     assert_eq!(ask("sum(sum_over_time(talea_samples{job=\"\"}[10m]))"), []);
@@ -86,7 +87,8 @@ fn steps_of_a_range_have_all_samples_once() {
 fn forms_labels_and_errors() {
     let (served, root) = filled();
     let head = &[("Authorization", root.as_str())];
-    let body = format!("query={}&time=1767225780", encoded("sum(sum_over_time(talea_samples[10m]))"));
+    let body =
+        format!("query={}&time=1767225780", encoded("sum(sum_over_time(talea_samples[10m]))"));
     let came = served.post("/prometheus/api/v1/query", head, body.as_bytes()).json();
     assert_eq!(came["data"]["result"][0]["value"][1], "240");
     let time = "start=1767225600&end=1767225780";

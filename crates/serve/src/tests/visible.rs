@@ -45,6 +45,11 @@ fn requests(path: &str) -> Vec<String> {
             .flat_map(|by| each(path, &format!("&by={by}")))
             .chain(["/api/v1/usage".to_owned()])
             .collect(),
+        "/api/v1/rates" => ["job", "user", "library", "node,phase"]
+            .iter()
+            .flat_map(|by| each(path, &format!("&by={by}")))
+            .filter(|path| !path.contains("core=") && !path.contains("activity="))
+            .collect(),
         "/api/v1/series" => {
             by.iter().flat_map(|by| each(path, &format!("&step=1h&by={by}"))).collect()
         }
@@ -73,7 +78,8 @@ fn requests(path: &str) -> Vec<String> {
             .collect(),
         "/prometheus/api/v1/labels" => vec![path.to_owned()],
         "/prometheus/api/v1/label/{name}/values" => {
-            let names = ["job", "node", "user", "executable", "library", "phase", "core", "__name__"];
+            let names =
+                ["job", "node", "user", "executable", "library", "phase", "core", "__name__"];
             let time = "start=1767225600&end=1767312000";
             let whole = names.map(|name| format!("/prometheus/api/v1/label/{name}/values?{time}"));
             let job = format!(
@@ -83,9 +89,7 @@ fn requests(path: &str) -> Vec<String> {
             whole.into_iter().chain([job]).collect()
         }
         "/prometheus/api/v1/series" => ["talea_samples", "talea_samples{job=~\".*bravo.*\"}"]
-            .map(|text| {
-                format!("{path}?start=1767225600&end=1767312000&match[]={}", encoded(text))
-            })
+            .map(|text| format!("{path}?start=1767225600&end=1767312000&match[]={}", encoded(text)))
             .to_vec(),
         other => panic!("no requests for the route {other}: a new one needs some"),
     }

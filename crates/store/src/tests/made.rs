@@ -1,7 +1,9 @@
 //! Batches and questions for tests: few names, so that they meet; and some that are hostile.
 
 use proptest::prelude::*;
-use talea_model::shares::{Activity, Batch, BatchId, Job, Sampler, Share};
+use talea_model::shares::{
+    Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share, Spread, ZERO, bucket,
+};
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 
 use crate::{Dimension, Question, Text, Visible};
@@ -38,9 +40,23 @@ pub(crate) fn batch(node: &str, started: u64, number: u64) -> Batch {
             .to_vec(),
         phases: Vec::new(),
         shares: vec![share(0, Activity::User, 10), share(1, Activity::Waiting, 10)],
-        counters: Vec::new(),
-        rates: Vec::new(),
-        spreads: Vec::new(),
+        counters: vec![Counter { name: "page-faults".to_owned(), unit: "1".to_owned() }],
+        rates: vec![Rate {
+            counter: 0,
+            job: Some(0),
+            user: Some(1000),
+            executable: Some(0),
+            library: Some(1),
+            phase: None,
+            samples: 9,
+            nanos: 18 * SECOND,
+            count: 90,
+        }],
+        spreads: vec![Spread {
+            counter: 0,
+            job: 0,
+            cores: vec![(ZERO, 1), (bucket(5.0).unwrap(), 1)],
+        }],
         gaps: Gaps::default(),
     }
 }
@@ -82,37 +98,72 @@ fn shares((jobs, modules, phases): &Tables) -> impl Strategy<Value = Vec<Share>>
     prop::collection::vec(share, 0..6)
 }
 
+fn counters() -> impl Strategy<Value = Vec<Counter>> {
+    let counter = (name(), "[1B]").prop_map(|(name, unit)| Counter { name, unit });
+    prop::collection::vec(counter, 1..3)
+}
+
+type Counted = (Vec<Counter>, Vec<Rate>, Vec<Spread>);
+
+/// Rates and spreads, of what shares speak of and of what they do not.
+fn counted((jobs, modules, phases): &Tables) -> impl Strategy<Value = Counted> + use<> {
+    let (jobs, modules, phases) = (jobs.len(), modules.len(), phases.len());
+    counters().prop_flat_map(move |counters| {
+        let index = |length: usize| prop::option::of(0..length as u32);
+        let counter = 0..counters.len() as u32;
+        let key = (index(jobs), prop::option::of(0_u32..3), index(modules), index(modules));
+        let sums = (0_u64..5, 0_u64..1 << 40, prop_oneof![0_u64..100, Just(1 << 50)]);
+        let rate =
+            (counter.clone(), key, index(phases), sums).prop_map(
+                |(counter, (job, user, executable, library), phase, (samples, nanos, count))| {
+                    Rate { counter, job, user, executable, library, phase, samples, nanos, count }
+                },
+            );
+        let bucket = prop_oneof![4 => -3_i16..3, 1 => any::<i16>()];
+        let cores = prop::collection::btree_map(bucket, 0_u32..9, 0..5);
+        let spread = (counter, 0..jobs as u32, cores).prop_map(|(counter, job, cores)| Spread {
+            counter,
+            job,
+            cores: cores.into_iter().collect(),
+        });
+        let rows = (prop::collection::vec(rate, 0..6), prop::collection::vec(spread, 0..4));
+        (Just(counters), rows).prop_map(|(counters, (rates, spreads))| (counters, rates, spreads))
+    })
+}
+
 fn one() -> impl Strategy<Value = Batch> {
     let tables = (jobs(), modules(), prop::collection::vec(name(), 1..3));
-    let rows = tables.prop_flat_map(|tables| (shares(&tables), Just(tables)));
+    let rows = tables.prop_flat_map(|tables| ((shares(&tables), counted(&tables)), Just(tables)));
     let id = ("[mn]", 0_u64..2, 0_u64..8);
     // Five days, in minutes, and now and then something long.
     let time = (0_u64..5 * 1440, prop_oneof![5 => 0_u64..15, 1 => 0_u64..1440], 1_u64..5000);
     let gaps = prop::collection::vec(("[xy]", 0_u64..3), 0..2);
-    (rows, id, time, gaps).prop_map(|((shares, tables), (node, started, number), time, gaps)| {
-        let (begin, length, period) = time;
-        let begin = START + begin * 60 * SECOND + period;
-        let mut noted = Gaps::default();
-        for (detail, count) in gaps {
-            noted.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
-        }
-        Batch {
-            id: BatchId { node, started, number },
-            begin: Nanos(begin),
-            end: Nanos(begin + length * 60 * SECOND),
-            period: Nanos(period * 1_000_003),
-            cores: period as u32,
-            sampler: Sampler::Rings,
-            jobs: tables.0,
-            modules: tables.1,
-            phases: tables.2,
-            shares,
-            counters: Vec::new(),
-            rates: Vec::new(),
-            spreads: Vec::new(),
-            gaps: noted,
-        }
-    })
+    (rows, id, time, gaps).prop_map(
+        |(((shares, counted), tables), (node, started, number), time, gaps)| {
+            let (begin, length, period) = time;
+            let begin = START + begin * 60 * SECOND + period;
+            let mut noted = Gaps::default();
+            for (detail, count) in gaps {
+                noted.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
+            }
+            Batch {
+                id: BatchId { node, started, number },
+                begin: Nanos(begin),
+                end: Nanos(begin + length * 60 * SECOND),
+                period: Nanos(period * 1_000_003),
+                cores: period as u32,
+                sampler: Sampler::Rings,
+                jobs: tables.0,
+                modules: tables.1,
+                phases: tables.2,
+                shares,
+                counters: counted.0,
+                rates: counted.1,
+                spreads: counted.2,
+                gaps: noted,
+            }
+        },
+    )
 }
 
 /// Batches in any order, some with the same id.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use talea_model::shares::{Batch, Job, Share};
+use talea_model::shares::{Batch, Job, Rate, Share};
 use talea_model::{Bytes, Nanos};
 use tempfile::TempDir;
 
@@ -39,6 +39,16 @@ fn whole(visible: Visible) -> Question {
     Question::of(visible, Nanos(0), Nanos(i64::MAX as u64))
 }
 
+/// The question with what rates and spreads are kept without left out.
+fn of_counters(asked: &Question) -> (Question, Question) {
+    use Dimension::{Activity, Core, Function};
+    let by = asked.by.iter().copied();
+    let by = by.filter(|by| !matches!(by, Core | Activity | Function)).collect();
+    let rates = Question { core: None, activity: None, by, ..asked.clone() };
+    let spreads = Question { executable: None, library: None, phase: None, ..rates.clone() };
+    (rates, spreads)
+}
+
 /// Both stores answer the same.
 fn agree(sqlite: &Sqlite, oracle: &Oracle, asked: &Question, step: u64) {
     assert_eq!(sqlite.usage(asked).unwrap(), oracle.usage(asked).unwrap());
@@ -46,6 +56,10 @@ fn agree(sqlite: &Sqlite, oracle: &Oracle, asked: &Question, step: u64) {
     assert_eq!(sqlite.series(asked, step).unwrap(), oracle.series(asked, step).unwrap());
     assert_eq!(sqlite.nodes(asked.visible).unwrap(), oracle.nodes(asked.visible).unwrap());
     assert_eq!(sqlite.jobs(asked).unwrap(), oracle.jobs(asked).unwrap());
+    let (rates, spreads) = of_counters(asked);
+    assert_eq!(sqlite.rates(&rates).unwrap(), oracle.rates(&rates).unwrap());
+    assert_eq!(sqlite.spreads(&spreads).unwrap(), oracle.spreads(&spreads).unwrap());
+    assert_eq!(sqlite.rates(asked).is_err(), oracle.rates(asked).is_err());
 }
 
 proptest! {
@@ -104,6 +118,9 @@ proptest! {
         }
         wild.put_all(&once).unwrap();
         prop_assert_eq!(straight.usage(&asked).unwrap(), wild.usage(&asked).unwrap());
+        let (rates, spreads) = of_counters(&asked);
+        prop_assert_eq!(straight.rates(&rates).unwrap(), wild.rates(&rates).unwrap());
+        prop_assert_eq!(straight.spreads(&spreads).unwrap(), wild.spreads(&spreads).unwrap());
     }
 
     #[test]
@@ -121,7 +138,9 @@ proptest! {
             let asked = Question { by: by.to_vec(), ..whole(Visible::All) };
             let answer = store.usage(&asked).unwrap();
             let totals = answer.totals;
-            (answer.rows, totals.all_samples, totals.all_core_seconds, store.jobs(&asked).unwrap().len())
+            let rates = store.rates(&asked).unwrap().rows;
+            let whole = (totals.all_samples, totals.all_core_seconds, store.jobs(&asked).unwrap().len());
+            (answer.rows, whole, rates, store.spreads(&asked).unwrap())
         };
         let before = sums(&store);
         while store.retain(now, steps).unwrap().more {
@@ -161,6 +180,17 @@ fn users_see_nothing_of_others() {
     }
     let nodes = store.nodes(Visible::User(7)).unwrap();
     assert_eq!(nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["n1"]);
+    // What counters did is seen like samples; that it did more than nothing is nobody's business.
+    assert_eq!(store.rates(&asked).unwrap().rows, []);
+    assert_eq!(store.spreads(&asked).unwrap(), []);
+    let own = Question { visible: Visible::User(1000), ..asked.clone() };
+    assert_eq!(store.rates(&own).unwrap().rows.len(), 2);
+    assert_eq!(store.spreads(&own).unwrap()[0].cores, 4);
+    let others = Question { user: Some(7), ..own };
+    assert_eq!(
+        (store.rates(&others).unwrap().groups, store.spreads(&others).unwrap().len()),
+        (0, 0)
+    );
     // Time of the job's idle cores is its owner's.
     let waiting = Question { by: vec![Dimension::Activity], ..whole(Visible::User(1000)) };
     let samples: Vec<u64> =
@@ -176,6 +206,19 @@ fn sums_of_any_size() {
         much.shares.iter_mut().for_each(|share| share.samples = u64::MAX);
         store.put(&much).unwrap();
     }
+    for number in 4..8 {
+        let mut much = batch(&number.to_string(), 0, number);
+        much.shares.clear();
+        let rate = &mut much.rates[0];
+        (rate.samples, rate.nanos, rate.count) = (u64::MAX, u64::MAX, u64::MAX);
+        much.spreads[0].cores[1].1 = u32::MAX;
+        store.put(&much).unwrap();
+    }
+    let rates = store.rates(&whole(Visible::All)).unwrap();
+    let row = &rates.rows[0];
+    assert_eq!((row.samples, row.nanos, row.count), (u64::MAX, u64::MAX, u64::MAX));
+    let spread = &store.spreads(&whole(Visible::All)).unwrap()[0];
+    assert_eq!(spread.cores, 4 * u64::from(u32::MAX) + 4 + 8);
     let answer = store.usage(&whole(Visible::All)).unwrap();
     // Each row stops at its cap, and sums of rows do not overflow.
     assert_eq!(answer.totals.samples, 1 << 63);
@@ -195,7 +238,13 @@ fn batches_that_make_no_sense_are_refused_whole() {
     index.shares[0].library = Some(2);
     let named = batch(&"n".repeat(5000), 0, 4);
     let counted = batch("n", u64::MAX, 5);
-    for wrong in [late, long, index, named, counted] {
+    let mut counters = batch("n", 0, 6);
+    counters.counters = vec![counters.counters[0].clone(); crate::MOST_COUNTERS + 1];
+    let mut counter = batch("n", 0, 7);
+    counter.rates[0].counter = 1;
+    let mut buckets = batch("n", 0, 8);
+    buckets.spreads[0].cores = vec![(1, 1), (1, 1)];
+    for wrong in [late, long, index, named, counted, counters, counter, buckets] {
         let error = store.put_all(&[batch("n", 0, 0), wrong]).unwrap_err();
         assert!(matches!(error, StoreError::Batch { .. }), "{error}");
     }
@@ -240,7 +289,7 @@ fn files_that_are_none_of_ours() {
     drop(foreign);
     drop(Sqlite::open(&path("newer"), &options).unwrap());
     let newer = rusqlite::Connection::open(path("newer")).unwrap();
-    newer.pragma_update(None, "user_version", 2).unwrap();
+    newer.pragma_update(None, "user_version", 3).unwrap();
     drop(newer);
     let missing = folder.path().join("no/such/folder/t.db");
     assert!(matches!(Sqlite::open(&missing, &options), Err(StoreError::Open { .. })));
@@ -316,10 +365,81 @@ fn what_is_looked_at() {
         Question { library: Some(Text::Like("*libm*".to_owned())), ..whole(Visible::All) },
         Question { node: Some(Text::Is("n".to_owned())), ..whole(Visible::All) },
     ];
+    let of_two = [filters[0].clone(), filters[1].clone()];
     let plans: Vec<String> = names
         .iter()
         .zip(filters)
         .map(|(name, asked)| format!("{name}:\n{}", store.plan(&asked).unwrap().join("\n")))
         .collect();
     insta::assert_snapshot!(plans.join("\n"));
+    let [job, user] = [0, 1].map(|at| &of_two[at]);
+    let plans = [job, user].map(|asked| store.plan_of_rates(asked).unwrap().join("\n"));
+    insta::assert_snapshot!(plans.join("\n\n"), @r"
+    SEARCH a USING PRIMARY KEY (job=?)
+    LIST SUBQUERY 1
+    SCAN json_each VIRTUAL TABLE INDEX 1:
+    SEARCH s USING INTEGER PRIMARY KEY (rowid=?)
+    SEARCH r USING PRIMARY KEY (slice=? AND user=? AND job=?)
+
+    SEARCH a USING COVERING INDEX rate_user (user=?)
+    SEARCH s USING INTEGER PRIMARY KEY (rowid=?)
+    SEARCH r USING PRIMARY KEY (slice=? AND user=? AND job=?)
+    ");
+}
+
+#[test]
+fn files_of_before_become_of_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    std::fs::write(&path, include_bytes!("data/version-1.db")).unwrap();
+    let asked = Question { by: vec![Dimension::Library], ..whole(Visible::All) };
+    // Who only reads it gets what it has.
+    let old = Sqlite::open_to_read(&path, &options(0)).unwrap();
+    let usage = old.usage(&asked).unwrap();
+    assert_eq!((usage.totals.samples, usage.gaps.iter().count()), (60, 1));
+    let rates = old.rates(&asked).unwrap();
+    assert_eq!((rates.rows.len(), rates.groups, rates.time), (0, 0, usage.totals.time));
+    assert!(rates.gaps.iter().any(|gap| gap.detail.contains("a version without rates")));
+    assert_eq!(old.spreads(&asked).unwrap(), []);
+    let mut store = Sqlite::open(&path, &options(0)).unwrap();
+    assert_eq!(store.usage(&asked).unwrap(), usage);
+    // The batches of before are known, and those of now have rates.
+    assert_eq!(store.put(&batch("n", 0, 2)).unwrap(), Put::Already);
+    assert_eq!(store.put(&batch("n", 0, 3)).unwrap(), Put::New);
+    store.retain(Nanos(START + 100 * DAY.0), usize::MAX).unwrap();
+    // Who has had it open to read sees them too.
+    for store in [&store, &old] {
+        let rates = store.rates(&asked).unwrap();
+        assert_eq!((rates.rows[0].rate(), rates.rows.len()), (Some(5.0), 1));
+        assert_eq!(store.spreads(&asked).unwrap()[0].cores, 2);
+        assert_eq!(store.usage(&asked).unwrap().totals.samples, 80);
+    }
+}
+
+#[test]
+fn rates_of_several_counters_stand_together() {
+    let (_folder, mut store) = store(&options(0));
+    let mut made = batch("n", 0, 0);
+    made.counters.push(talea_model::shares::Counter { name: "a".to_owned(), unit: "B".to_owned() });
+    let rate = made.rates[0].clone();
+    let other = Rate { library: Some(0), samples: 20, nanos: 0, ..rate.clone() };
+    made.rates.extend([other, Rate { counter: 1, samples: 1, ..rate }]);
+    store.put(&made).unwrap();
+    let asked = Question { by: vec![Dimension::Library], ..whole(Visible::All) };
+    let rates = store.rates(&asked).unwrap();
+    let rows = |rates: &crate::Rates| -> Vec<String> {
+        let row =
+            |row: &crate::RateRow| format!("{} {:?} {:?}", row.counter.name, row.key, row.rate());
+        rates.rows.iter().map(row).collect()
+    };
+    insta::assert_snapshot!(rows(&rates).join("\n"), @r#"
+    page-faults [Text("/bin/lmp")] None
+    a [Text("/lib/libm.so.6")] Some(5.0)
+    page-faults [Text("/lib/libm.so.6")] Some(5.0)
+    "#);
+    // The limit is of keys, not of rows.
+    let rates = store.rates(&Question { limit: 2, ..asked.clone() }).unwrap();
+    assert_eq!((rates.rows.len(), rates.groups), (3, 2));
+    let rates = store.rates(&Question { limit: 1, ..asked }).unwrap();
+    assert_eq!((rates.rows.len(), rates.groups), (1, 2));
 }

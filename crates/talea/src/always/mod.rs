@@ -33,7 +33,9 @@ pub(crate) enum AlwaysError {
     Agent(#[from] AgentError),
     #[error(transparent)]
     Send(#[from] SendError),
-    #[error("expected --token-file FILE with this node's token: `talea serve token add node NAME` prints it")]
+    #[error(
+        "expected --token-file FILE with this node's token: `talea serve token add node NAME` prints it"
+    )]
     NoToken,
     #[error(transparent)]
     Serve(#[from] ServeError),

@@ -1,0 +1,57 @@
+//! What counters did around samples, and how rates were spread over the cores of jobs.
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Map, Value, json};
+use talea_store::{RateRow, SpreadSeen};
+
+use crate::access::Person;
+use crate::answer;
+use crate::question::{FILTERS, Parameters, TIME, now};
+use crate::refusal::Refusal;
+use crate::state::Shared;
+
+pub(super) async fn rates(
+    State(state): State<Shared>,
+    person: Person,
+    parameters: Parameters,
+) -> Result<Json<Value>, Refusal> {
+    parameters.only(&[&TIME, &FILTERS, &["by", "limit"]])?;
+    let question = parameters.question(person.visible(), now())?;
+    let rates = state.ask(move |store| store.rates(&question)).await?;
+    let functions = &*state.functions;
+    let row = |row: &RateRow| {
+        let words = rates.by.iter().map(|&by| answer::word(by));
+        // Without functions there is nothing here that blocks.
+        let names = row.key.iter().map(|key| answer::name(key, functions));
+        let mut object: Map<String, Value> = words.zip(names).collect();
+        for (key, value) in [
+            ("counter", json!(row.counter.name)),
+            ("unit", json!(row.counter.unit)),
+            ("rate", json!(row.rate())),
+            ("seconds", json!(row.nanos as f64 / 1e9)),
+            ("samples", json!(row.samples)),
+        ] {
+            object.insert(key.to_owned(), value);
+        }
+        Value::Object(object)
+    };
+    let rows: Vec<Value> = rates.rows.iter().map(row).collect();
+    Ok(Json(json!({
+        "begin_ns": rates.time.map(|(begin, _)| begin.0),
+        "end_ns": rates.time.map(|(_, end)| end.0),
+        "by": rates.by,
+        "rows": rows,
+        "gaps": rates.gaps,
+    })))
+}
+
+/// The object of a spread.
+pub(super) fn spread(spread: &SpreadSeen) -> Value {
+    json!({
+        "counter": spread.counter.name,
+        "unit": spread.counter.unit,
+        "cores": spread.cores,
+        "quantiles": spread.quantiles,
+    })
+}

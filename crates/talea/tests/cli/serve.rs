@@ -1,0 +1,220 @@
+//! `talea serve` with real agents: what they sampled is what it answers, also when it was away meanwhile.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use super::bench::{missing, on_path};
+
+struct Site {
+    folder: tempfile::TempDir,
+}
+
+/// A program that ends with its test.
+struct Running {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    fn tell(&mut self, signal: &str) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Site {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn talea(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_talea"));
+        command.args(words).current_dir(self.folder.path()).env("NO_COLOR", "1");
+        command
+    }
+
+    /// What a command prints that must succeed, with this as its input.
+    #[track_caller]
+    fn does(&self, words: &[&str], input: &str) -> String {
+        let mut command = self.talea(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// An operator's token, and a node's in a file.
+    fn filled(&self) -> String {
+        let config = self.path("config");
+        let config = ["--config", &config];
+        let with = |words: &[&'static str]| -> Vec<String> {
+            ["serve"].iter().chain(words).chain(&config).map(|word| (*word).to_owned()).collect()
+        };
+        let words = with(&["user", "add", "root", "--uid", "0", "--operator"]);
+        self.does(&words.iter().map(String::as_str).collect::<Vec<_>>(), "long enough\n");
+        let words = with(&["token", "add", "node", "n1"]);
+        let token = self.does(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
+        std::fs::write(self.path("token"), token).unwrap();
+        let words = with(&["token", "add", "user", "root"]);
+        self.does(&words.iter().map(String::as_str).collect::<Vec<_>>(), "").trim().to_owned()
+    }
+
+    #[track_caller]
+    fn server(&self, listen: &str, more: &[&str]) -> Running {
+        let (config, store) = (self.path("config"), format!("sqlite:{}", self.path("t.db")));
+        let words =
+            ["serve", "--store", &store, "--config", &config, "--listen", listen, "--slice", "0s"];
+        let mut command = self.talea(&[&words[..], more].concat());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        let address = loop {
+            let Some(line) = lines.next() else { panic!("no server: {said:?}") };
+            let line = line.unwrap();
+            if let Some(address) = line.strip_prefix("talea: listening on ") {
+                break address.to_owned();
+            }
+            said.push(line);
+        };
+        std::thread::spawn(move || lines.for_each(drop));
+        Running { child, address }
+    }
+
+    /// An agent for some seconds; what it said, or none where this user may not sample.
+    #[track_caller]
+    fn agent(&self, server: &str, more: &[&str]) -> Option<String> {
+        let (token, spool) = (self.path("token"), self.path("spool"));
+        let words = ["agent", "--store", server, "--token-file", &token, "--spool", &spool];
+        let often = ["--node", "n1", "--rate", "100Hz", "--interval", "300ms"];
+        let output = self.talea(&[&words[..], &often, more].concat()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() == Some(3) {
+            return missing(&format!("cores cannot be sampled: {said}"));
+        }
+        assert!(output.status.success(), "{said}");
+        Some(said)
+    }
+}
+
+fn asked(address: &str, token: &str, path: &str) -> Value {
+    let request = ureq::get(format!("http://{address}{path}"));
+    let request = request.header("Authorization", format!("Bearer {token}"));
+    let text = request.call().unwrap().body_mut().read_to_string().unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// How many samples and batches an agent says it made.
+fn made(said: &str) -> (u64, u64) {
+    let line = said.lines().find(|line| line.contains(" samples in ")).unwrap();
+    let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    (numbers[0], numbers[1])
+}
+
+#[test]
+fn what_an_agent_sampled_is_what_the_server_answers() {
+    let site = Site::new();
+    let token = site.filled();
+    let mut server = site.server("127.0.0.1:0", &[]);
+    let to = format!("http://{}", server.address);
+    let Some(said) = site.agent(&to, &["--for", "2s"]) else { return };
+    let (samples, batches) = made(&said);
+    let answer = asked(&server.address, &token, "/api/v1/usage?by=executable,activity");
+    assert_eq!(answer["samples"], samples, "{said}");
+    let store = format!("sqlite:{}", site.path("t.db"));
+    let words = ["usage", "--store", &store, "--by", "executable,activity", "--limit", "1000"];
+    let shown = site.does(&[&words[..], &["--json"]].concat(), "");
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(answer["rows"], shown["rows"]);
+    assert_eq!(answer["gaps"], shown["gaps"]);
+    assert_eq!(asked(&server.address, &token, "/api/v1/nodes")["nodes"][0]["name"], "n1");
+    let metrics = ureq::get(format!("http://{}/metrics", server.address)).call().unwrap();
+    let mut text = String::new();
+    metrics.into_body().into_reader().read_to_string(&mut text).unwrap();
+    assert!(text.contains(&format!("\ntalea_serve_batches_total {batches}\n")), "{text}");
+    assert_eq!(server.tell("-TERM"), Some(0));
+}
+
+#[test]
+fn a_server_that_is_killed_and_comes_back_misses_nothing() {
+    let site = Site::new();
+    let token = site.filled();
+    let first = site.server("127.0.0.1:0", &[]);
+    let address = first.address.clone();
+    let to = format!("http://{address}");
+    let Some(_) = site.agent(&to, &["--for", "600ms"]) else { return };
+    let before = asked(&address, &token, "/api/v1/usage")["samples"].as_u64().unwrap();
+    drop(first);
+    // Nobody is there: all of it waits in the spool.
+    let Some(said) = site.agent(&to, &["--for", "1s"]) else { return };
+    assert!(said.contains("batches wait: the server cannot be reached"), "{said}");
+    let meanwhile = made(&said).0;
+    let _second = site.server(&address, &[]);
+    let Some(said) = site.agent(&to, &["--for", "600ms"]) else { return };
+    let after = asked(&address, &token, "/api/v1/usage")["samples"].as_u64().unwrap();
+    assert_eq!(after, before + meanwhile + made(&said).0, "{said}");
+}
+
+#[test]
+fn tls_with_an_authority_of_ones_own() {
+    if !on_path("openssl") {
+        return missing("openssl is not installed").unwrap_or(());
+    }
+    let site = Site::new();
+    site.filled();
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=talea"])
+        .args(["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"])
+        .current_dir(site.folder.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let more = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+    let mut server = site.server("127.0.0.1:0", &more);
+    let to = format!("https://{}", server.address);
+    let Some(said) = site.agent(&to, &["--for", "500ms"]) else { return };
+    assert!(said.contains("cannot be reached"), "nobody vouches for it: {said}");
+    let Some(said) = site.agent(&to, &["--for", "500ms", "--ca", "cert.pem"]) else { return };
+    assert!(!said.contains("cannot be reached"), "{said}");
+    assert_eq!(server.tell("-INT"), Some(0));
+}
+
+#[test]
+fn what_is_wrong_is_said_at_once() {
+    let site = Site::new();
+    site.filled();
+    let config = site.path("config");
+    let said = |words: &[&str]| {
+        let output = site.talea(words).stdin(Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let add = ["serve", "--config", &config, "user", "add", "anna", "--uid", "1000"];
+    assert_eq!(said(&[&add[..], &["password"]].concat()).0, Some(2), "no password in words");
+    assert_eq!(said(&add).0, Some(2), "an empty password");
+    let (code, text) = said(&["serve", "--config", &config, "user", "remove", "nobody"]);
+    assert_eq!(code, Some(2), "{text}");
+    let (code, text) = said(&["agent", "--store", "http://127.0.0.1:1"]);
+    assert!(code == Some(2) && text.contains("--token-file"), "{text}");
+    let (code, text) =
+        said(&["serve", "--store", "sqlite:no/such/folder/t.db", "--config", &config]);
+    assert!(code == Some(2) && text.contains("no/such/folder"), "{text}");
+    let users = format!("{config}/users");
+    assert!(Command::new("chmod").args(["644", &users]).status().unwrap().success());
+    let (code, text) = said(&["serve", "--store", "sqlite:t.db", "--config", &config]);
+    assert!(code == Some(2) && text.contains("600"), "{text}");
+}
