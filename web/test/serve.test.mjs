@@ -15,6 +15,9 @@ before(async () => {
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
   sites.small = await serve(site());
   sites.hostile = await serve(site({ hostile: true, nodes: 10 }));
+  const many = site({ nodes: 1, cores: 1, hours: 1, silent: [] });
+  many.rows = Array.from({ length: 130 }, (_, at) => ({ ...many.rows[0], job: `j${at}`, user: 1001, activity: "user" }));
+  sites.many = await serve(many);
   sites.large = await serve(site({ nodes: 1200, cores: 8, hours: 1, silent: [100, 900] }));
 });
 after(async () => {
@@ -286,6 +289,17 @@ test("a silent node is said and hatched; thousands of nodes are bands that open"
   await page.waitForFunction(() => /rows=100-109/.test(location.hash));
   await settled(page);
   assert.match(await page.locator("#nodes .note").textContent(), /^10 nodes, 1 silent now/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("on paper tables are whole, without what one clicks", async () => {
+  const { page, faults, done } = await visit("#/jobs?last=1h", { name: "many" });
+  assert.equal(await page.locator("#jobs tbody tr").count(), 100);
+  await page.pdf();
+  assert.equal(await page.locator("#jobs tbody tr").count(), 130);
+  await page.emulateMedia({ media: "print" });
+  for (const part of [".masthead nav", ".search", ".tools >> nth=0", ".bar"]) assert.equal(await page.locator(part).isVisible(), false, part);
   assert.deepEqual(faults, []);
   await done();
 });

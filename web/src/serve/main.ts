@@ -115,5 +115,7 @@ function begin(): void {
   });
 }
 
+// On paper tables are whole.
+addEventListener("beforeprint", () => { for (const more of document.querySelectorAll<HTMLElement>("main .more")) more.click(); });
 onStranger(() => { if (!app.querySelector(".login")) outside(); });
 begin();
