@@ -193,6 +193,24 @@ test("asked again, figures change in place", async () => {
   await done();
 });
 
+test("pages of what is now ask again by themselves, those of the past do not", async () => {
+  const { page, faults, done } = await visit(PAGES.jobs);
+  const asks = () => page.waitForRequest(/api\/v1\/jobs\?/, { timeout: 5000 });
+  await page.clock.install();
+  await page.reload();
+  await settled(page);
+  for (let time = 0; time < 2; time++) await Promise.all([asks(), page.clock.fastForward(31_000)]);
+  await page.goto(`${sites.small.url}/#/jobs?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z`);
+  await settled(page);
+  let asked = 0;
+  page.on("request", () => asked++);
+  await page.clock.fastForward(90_000);
+  await page.evaluate(() => fetch("assets/app.css"));
+  assert.equal(asked, 1, "only what the test asked for");
+  assert.deepEqual(faults, []);
+  await done();
+});
+
 test("what is being chosen stays while the page asks again", async () => {
   const { page, faults, done } = await visit(PAGES.jobs);
   await page.locator(".times select").selectOption("between");
