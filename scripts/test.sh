@@ -64,7 +64,7 @@ web() (
     fi
     # The server that the pages are tried against, with the features of the tests, so that nothing is built twice.
     (cd .. && cargo build --workspace --release --features talea/parquet --example site)
-    TALEA_SITE=$(cd "${CARGO_TARGET_DIR:-../target}" && pwd)/release/examples/site npm run --silent test
+    TALEA_SITE=$(cd .. && cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/examples/site npm run --silent test
 )
 
 # Doc tests are not nextest's business; without nextest, cargo runs everything.
