@@ -1,4 +1,4 @@
-//! What many agents cost a server: `cargo run --release -p talea-serve --example load [-- AGENTS SECONDS]`.
+//! What many agents cost a server: `cargo run --release -p talea-serve --example load [-- AGENTS SECONDS DAYS]`.
 //!
 //! Owns a thousand agents that push a batch every ten seconds, spread evenly, and the time from when each was due to its answer; then the time of the questions of a job's
 //! page over thirty days. Server and agents share this machine, so that the figures are upper bounds.
@@ -24,8 +24,7 @@ const EVERY: Duration = Duration::from_secs(10);
 const CLIENTS: usize = 24;
 const CORES: u32 = 48;
 const SECOND: u64 = 1_000_000_000;
-const PAGE_NODES: u64 = 16;
-const PAGE_DAYS: u64 = 30;
+const PAGE_NODES: u64 = 4;
 
 struct Unnamed;
 
@@ -79,10 +78,10 @@ fn framed(batch: &Batch) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok([&(wire.len() as u32).to_le_bytes()[..], &wire].concat())
 }
 
-/// Thirty days of one job on some nodes, in slices of ten minutes.
-fn fill(path: &Path) -> Result<(), Box<dyn Error>> {
+/// Some days of one job on some nodes, in slices of ten minutes.
+fn fill(path: &Path, days: u64) -> Result<(), Box<dyn Error>> {
     let mut store = Sqlite::open(path, &Kept::default())?;
-    let (slices, length) = (PAGE_DAYS * 144, 600 * SECOND);
+    let (slices, length) = (days * 144, 600 * SECOND);
     let begin = now() / length * length - slices * length;
     for slice in 0..slices {
         let all: Vec<Batch> = (0..PAGE_NODES)
@@ -105,7 +104,9 @@ fn started(folder: &Path) -> Result<SocketAddr, Box<dyn Error>> {
         tls: None,
         findings: Arc::new(NoFindings),
         functions: Arc::new(Unnamed),
-        ready: Box::new(move |address| drop(ready.send(address))),
+        ready: Box::new(move |address| {
+            let _ = ready.send(address);
+        }),
     };
     std::thread::spawn(move || {
         if let Err(error) = serve(options) {
@@ -154,13 +155,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let count: usize = words.next().map_or(Ok(1000), |word| word.parse())?;
     let seconds: u64 = words.next().map_or(Ok(60), |word| word.parse())?;
+    let days: u64 = words.next().map_or(Ok(30), |word| word.parse())?;
     let folder = std::env::temp_dir().join(format!("talea-load-{}", std::process::id()));
     let config = folder.join("config");
     add_user(&config, "root", 0, Role::Operator, "talea load")?;
     let root = add_token(&config, Kind::User, "root")?;
     let nodes: Vec<String> = (0..count).map(|at| format!("n{at}")).collect();
     let tokens = add_tokens(&config, Kind::Node, &nodes)?;
-    fill(&folder.join("load.db"))?;
+    fill(&folder.join("load.db"), days)?;
     let address = started(&folder)?;
 
     let (told, heard) = channel();

@@ -173,7 +173,9 @@ fn came(mut answer: ureq::http::Response<ureq::Body>) -> Came {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        drop(self.end.take().map(|end| end.send(())));
+        if let Some(end) = self.end.take() {
+            let _ = end.send(());
+        }
         if let Some(thread) = self.thread.take() {
             // A panic of the server is one of the test.
             let ended = thread.join();

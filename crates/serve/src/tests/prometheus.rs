@@ -103,7 +103,7 @@ fn forms_labels_and_errors() {
     let series = served.get(&path, head).json()["data"].clone();
     assert_eq!(series.as_array().unwrap().len(), 2);
     assert_eq!(series[0]["__name__"], "talea_work_samples");
-    let came = served.get("/prometheus/api/v1/query?query=up", head);
+    let came = served.get("/prometheus/api/v1/query?query=rate(up[5m])", head);
     assert_eq!(came.status, 400);
     let error: Value = serde_json::from_str(&came.text).unwrap();
     assert_eq!((&error["status"], &error["errorType"]), (&json!("error"), &json!("bad_data")));

@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
@@ -74,7 +74,7 @@ pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
 }
 
 /// Changes or lists who may ask.
-pub(crate) fn change(config: &PathBuf, change: &Change) -> Result<(), AlwaysError> {
+pub(crate) fn change(config: &Path, change: &Change) -> Result<(), AlwaysError> {
     let text = match change {
         Change::AddUser { name, uid, role } => {
             let password = password()?;

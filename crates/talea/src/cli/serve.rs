@@ -15,7 +15,7 @@ use crate::always::{ServeChange, ServeOptions};
 
 /// Serve many nodes: take batches of their agents, answer browsers, scripts and Grafana
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(subcommand_negates_reqs = true)]
 #[command(long_about = "\
 Serve many nodes: take batches of their agents, answer browsers, scripts and Grafana.
 
