@@ -53,7 +53,7 @@ const PAGES = {
   findings: "#/findings?last=6h", library: `#/of?last=6h&library=${encodeURIComponent("/lib/x86_64-linux-gnu/libm.so.6")}`, search: "#/search?q=lib&last=6h",
 };
 for (const [name, hash] of Object.entries(PAGES)) {
-  for (const width of [1280, 1920]) {
+  for (const width of [480, 1280, 1920]) {
     test(`${name} at ${width}: no errors, no requests elsewhere, no sideways scrolling`, async () => {
       const { page, faults, done } = await visit(hash, { width, dark: width === 1920 });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
