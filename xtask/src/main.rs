@@ -9,6 +9,12 @@ mod procedures;
 
 use std::process::ExitCode;
 
+use talea_run::pages::Pages;
+
+/// As `talea` has it.
+#[global_allocator]
+static ALLOCATOR: Pages = Pages;
+
 /// The table of MPI procedures, written by `procedures`.
 const TABLE: &str = "crates/mpi/procedures.tsv";
 

@@ -58,6 +58,9 @@ pub enum DimensionError {
     /// Too few or too many.
     #[error("expected 1 to {MAX_DIMENSIONS} dimensions, found {0}")]
     Count(usize),
+    /// A list that nobody wrote by hand.
+    #[error("expected a list of at most {LONGEST} bytes, found {0}")]
+    Long(usize),
     /// Nothing to compare.
     #[error("expected bursts with counters or durations to compare, found {0}")]
     Nothing(&'static str),
@@ -66,7 +69,9 @@ pub enum DimensionError {
 impl Dimension {
     /// Reads a list.
     pub fn list(text: &str) -> Result<Vec<Self>, DimensionError> {
-        let text = text.get(..LONGEST).unwrap_or(text);
+        if text.len() > LONGEST {
+            return Err(DimensionError::Long(text.len()));
+        }
         let parts: Vec<&str> = split(text).into_iter().map(str::trim).collect();
         if parts.is_empty() || parts.len() > MAX_DIMENSIONS {
             return Err(DimensionError::Count(parts.len()));

@@ -4,7 +4,7 @@
 //! binary ones ([`container`], [`journal`] for those that grow), the memory that survives a killed process ([`mapped`]), and what is needed to
 //! read recorded addresses and times ([`modules`], [`symbols`], [`sites`], [`clock`]). It refuses analysis.
 //!
-//! Unsafe code stands only where the kernel or the dynamic loader is called: `mapped` and `modules`.
+//! Unsafe code stands only where the kernel or the dynamic loader is called (`mapped`, `modules`), and in the allocator (`pages`).
 
 #![deny(unsafe_code)]
 
@@ -19,6 +19,8 @@ pub mod live;
 pub mod mapped;
 #[allow(unsafe_code)]
 pub mod modules;
+#[allow(unsafe_code)]
+pub mod pages;
 pub mod places;
 pub mod recording;
 pub mod samples;

@@ -31,6 +31,10 @@ use std::process::ExitCode;
 
 use cli::Task;
 use exit::{Exit, Expected};
+use talea_run::pages::Pages;
+
+#[global_allocator]
+static ALLOCATOR: Pages = Pages;
 
 fn main() -> ExitCode {
     let task = cli::parse();

@@ -20,7 +20,7 @@ pub struct WriteError {
     pub path: PathBuf,
 }
 
-/// Replaces the file at `path` with `bytes`, or creates it. A pipe or a device such as `/dev/null` is written to: whoever may
+/// Replaces the file at `path` with `bytes`, or creates it. A link stays one: the file behind it is replaced. A pipe or a device such as `/dev/null` is written to: whoever may
 /// write its folder must not lose it.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
@@ -32,13 +32,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
             path: path.to_owned(),
         });
     }
-    let temporary = beside(path);
+    let behind = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let temporary = beside(&behind);
     let write = || {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         file.write_all(bytes)?;
         // Without this a crash of the machine can leave the new name with no bytes behind it.
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        fs::rename(&temporary, &behind)
     };
     write().map_err(|source| {
         let _ = fs::remove_file(&temporary);

@@ -188,3 +188,15 @@ fn devices_and_pipes_are_written_not_replaced() {
     assert!(replace(dir.path(), b"text").is_err());
     assert_eq!(entries(dir.path()).unwrap(), [pipe]);
 }
+
+#[test]
+fn a_link_stays_and_the_file_behind_it_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let [file, link] = ["file", "link"].map(|name| dir.path().join(name));
+    fs::write(&file, "before").unwrap();
+    std::os::unix::fs::symlink("file", &link).unwrap();
+    replace(&link, b"after").unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "after");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+}

@@ -20,6 +20,7 @@ use talea_report::data::clusters::{
 
 use super::points::words;
 use super::{Study, drawn, findings};
+use crate::convert::views::whole;
 
 /// What functions and ranks are called.
 pub(crate) struct Names<'a> {
@@ -36,17 +37,13 @@ impl<'a> Names<'a> {
     /// A function, without what the trace puts around its name.
     fn function(&self, bursts: &Bursts, value: i64) -> Option<String> {
         let label = self.labels?.value(bursts.site_types[0], value)?;
-        // `short..name [whole_name]`
-        let whole = label.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
-        Some(whole.unwrap_or(label).trim().to_owned())
+        Some(whole(label).trim().to_owned())
     }
 
     /// `file.F90:71` for a label such as `71 (file.F90, program)`.
     fn line(&self, bursts: &Bursts, value: i64) -> Option<String> {
         let label = self.labels?.value(bursts.site_types[1], value)?;
-        // `71 (short..me.F90) [71 (whole_name.F90, program)]`
-        let label =
-            label.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']')).unwrap_or(label);
+        let label = whole(label);
         let Some((number, rest)) = label.split_once(" (") else {
             // Traces name a line that nobody knows like this.
             return (!matches!(label, "Unresolved" | "Not found")).then(|| label.to_owned());

@@ -108,7 +108,10 @@ fn csv(study: &Study) -> String {
         let _ = write!(out, ",{}", quoted(&study.dimensions[at].name));
     }
     for counter in &bursts.counters {
-        let _ = write!(out, ",{}", quoted(&counter.name));
+        // A table that was clustered before has columns of these names: a name must stand for one column.
+        let taken = ["rank", "begin", "end", "duration", "cluster"].contains(&&*counter.name);
+        let name = if taken { format!("{} (input)", counter.name) } else { counter.name.clone() };
+        let _ = write!(out, ",{}", quoted(&name));
     }
     out.push('\n');
     for at in 0..bursts.len() {

@@ -7,7 +7,7 @@ mod file;
 pub(crate) mod paraver;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod views;
+pub(crate) mod views;
 
 use std::path::{Path, PathBuf};
 

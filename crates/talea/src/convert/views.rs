@@ -103,7 +103,7 @@ impl Frames {
 }
 
 /// What a label that Extrae shortened stands for: `curre..ooth [current_smooth]`.
-fn whole(label: &str) -> &str {
+pub(crate) fn whole(label: &str) -> &str {
     let (short, rest) = label.split_once(" [").unwrap_or((label, ""));
     rest.strip_suffix(']').filter(|_| short.contains("..")).unwrap_or(label)
 }

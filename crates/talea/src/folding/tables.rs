@@ -56,11 +56,8 @@ fn rows(
 fn quoted(text: &str) -> String {
     // A table program would take these for formulas.
     let risky = text.starts_with(['=', '+', '-', '@']);
-    if risky || text.contains([',', '"', '\n', '\r']) {
-        let harmless = if risky { format!("'{text}") } else { text.to_owned() };
-        return format!("\"{}\"", harmless.replace('"', "\"\""));
-    }
-    text.to_owned()
+    let harmless = if risky { format!("'{text}") } else { text.to_owned() };
+    talea_formats::table::quoted(&harmless)
 }
 
 #[cfg(test)]

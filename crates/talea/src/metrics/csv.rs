@@ -2,6 +2,8 @@
 //!
 //! Owns quoting. An empty value is absent, and its reason stands beside it.
 
+use talea_formats::table::quoted;
+
 use super::study::Study;
 
 /// The head line; its names are public.
@@ -51,12 +53,4 @@ pub(super) fn csv(studies: &[Study]) -> String {
         }
     }
     text
-}
-
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
 }

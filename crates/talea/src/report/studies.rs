@@ -21,7 +21,7 @@ use crate::{clusters, folding, tracks};
 /// Events of a run up to which its loops are folded without being asked.
 const MOST_EVENTS: u64 = 2_000_000;
 /// Events of a run up to which its bursts are clustered, which takes longer: ten radii are judged by the ranks' sequences.
-const MOST_CLUSTERED: u64 = 100_000;
+const MOST_CLUSTERED: u64 = 300_000;
 /// Loops that are folded, those with most time first.
 const MOST_LOOPS: usize = 4;
 /// Executions that a loop's iterations must have to be folded.
@@ -86,19 +86,22 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Study> {
     let named = [(String::new(), trace)];
     let fold = |region: Option<String>| {
         let what = folding::What { region, ..folding::What::default() };
-        folding::analyse(&named, &what).ok()
+        folding::analyse(&named, &what)
     };
-    let mut studies: Vec<Study> = loops(analysis, trace)
-        .into_iter()
-        .filter_map(|(id, number)| {
-            let folded = fold(Some(number.to_string()))?;
-            Some(folded_study(&folded.data, Some(id), &analysis.run.recording.gaps))
-        })
-        .collect();
+    let known = &analysis.run.recording.gaps;
+    let (mut studies, mut missing) = (Vec::new(), Vec::new());
+    for (id, number) in loops(analysis, trace) {
+        match fold(Some(number.to_string())) {
+            Ok(folded) => studies.push(folded_study(&folded.data, Some(id), known)),
+            Err(error) => missing.push(format!("another loop is not folded: {error}")),
+        }
+    }
     if studies.is_empty() {
-        let folded = fold(None);
-        studies
-            .extend(folded.map(|one| folded_study(&one.data, None, &analysis.run.recording.gaps)));
+        let folded = fold(None).ok();
+        studies.extend(folded.map(|one| folded_study(&one.data, None, known)));
+    }
+    if let Some(first) = studies.first_mut() {
+        first.gaps.extend(missing);
     }
     studies
 }
