@@ -196,7 +196,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     failed.dedup();
     failed.truncate(5);
-    failed.iter().for_each(|why| println!("failed: {why}"));
+    for why in &failed {
+        println!("failed: {why}");
+    }
 
     println!("\n| question | first | again |\n|---|---|---|");
     let client: ureq::Agent = ureq::Agent::config_builder().build().into();

@@ -89,7 +89,7 @@ fn batch(node: u64, minute: u64) -> Batch {
     let draw = chance(group * 1_000_003 + slot);
     let program = &PROGRAMS[(draw % 4) as usize];
     let user = [1000, 1001, 1001, 1002][(draw >> 8) as usize % 4];
-    let has_job = draw % 7 != 0;
+    let has_job = !draw.is_multiple_of(7);
     let id = format!("{}", 40_000 + (slot % 10_000) * 4 + group);
     let mut modules: Vec<Module> = Vec::new();
     let mut place = |path: &str| -> u32 {

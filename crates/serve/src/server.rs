@@ -4,7 +4,7 @@
 //! under way, then what waits for the store.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -100,7 +100,7 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
     let kept =
         sqlite::Options { slice: options.slice, most: options.most, ..sqlite::Options::default() };
     let files = match address::parse(&options.store)? {
-        Address::Sqlite(path) => of_sqlite(path),
+        Address::Sqlite(path) => of_sqlite(&path),
         #[allow(unreachable_patterns)]
         _ => Vec::new(),
     };
@@ -165,13 +165,13 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
     served
 }
 
-fn of_sqlite(path: PathBuf) -> Vec<PathBuf> {
+fn of_sqlite(path: &Path) -> Vec<PathBuf> {
     let beside = |end: &str| {
-        let mut name = path.clone().into_os_string();
+        let mut name = path.to_owned().into_os_string();
         name.push(end);
         PathBuf::from(name)
     };
-    vec![beside("-wal"), path.clone()]
+    vec![beside("-wal"), path.to_owned()]
 }
 
 async fn listen(

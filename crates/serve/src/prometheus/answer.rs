@@ -59,7 +59,7 @@ impl From<StoreError> for AnswerError {
 struct Rows {
     base: u64,
     steps: u64,
-    rows: Vec<(Labels, BTreeMap<u64, f64>)>,
+    sums: Vec<(Labels, BTreeMap<u64, f64>)>,
     per: f64,
     offset: u64,
 }
@@ -140,7 +140,7 @@ fn rows(
         }
     }
     let per = if leaf.by_second { (steps * base) as f64 / 1e9 } else { 1.0 };
-    Ok(Rows { base, steps, rows: sums.into_iter().collect(), per, offset: leaf.offset.0 })
+    Ok(Rows { base, steps, sums: sums.into_iter().collect(), per, offset: leaf.offset.0 })
 }
 
 /// True for a row that passes what the store cannot filter by.
@@ -180,7 +180,7 @@ impl Rows {
             steps.range(first..=last).map(|(_, value)| *value).reduce(|a, b| a + b)
         };
         let row = |(labels, steps): &(Labels, _)| Some((labels.clone(), sum(steps)? / self.per));
-        self.rows.iter().filter_map(row).collect()
+        self.sums.iter().filter_map(row).collect()
     }
 }
 

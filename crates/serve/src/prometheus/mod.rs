@@ -248,7 +248,7 @@ pub(crate) async fn values(
                         leaf.question.by.push(needed);
                     }
                 }
-                for labels in rows(store, leaf, from, to)? {
+                for labels in rows(store, &leaf, from, to)? {
                     all.extend(labels.get(&name).cloned());
                 }
             }
@@ -271,7 +271,7 @@ pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: A
         .ask(move |store| {
             let mut all = std::collections::BTreeSet::new();
             for (leaf, metric) in leaves {
-                for mut labels in rows(store, leaf, from, to)? {
+                for mut labels in rows(store, &leaf, from, to)? {
                     labels.insert("__name__".to_owned(), metric.to_owned());
                     all.insert(labels);
                 }
@@ -285,13 +285,13 @@ pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: A
 /// Labels of a leaf's rows.
 fn rows(
     store: &dyn talea_store::Store,
-    leaf: Leaf,
+    leaf: &Leaf,
     from: Nanos,
     to: Nanos,
 ) -> Result<Vec<Labels>, talea_store::StoreError> {
     let mut question = leaf.question.clone();
     (question.from, question.to, question.limit) = (from, to, MOST_VALUES);
     let answer = store.usage(&question)?;
-    let labels = answer.rows.iter().map(|row| answer::labels(&leaf, &row.key));
-    Ok(labels.filter(|labels| answer::passes(&leaf, labels)).collect())
+    let labels = answer.rows.iter().map(|row| answer::labels(leaf, &row.key));
+    Ok(labels.filter(|labels| answer::passes(leaf, labels)).collect())
 }

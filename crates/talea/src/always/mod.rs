@@ -56,16 +56,22 @@ pub(crate) enum AlwaysError {
 impl Expected for AlwaysError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Store(StoreError::Full { .. } | StoreError::Busy { .. }) => Exit::Lacking,
-            Self::Store(_) | Self::Sampler(OpenError::Period { .. }) => Exit::Input,
-            Self::Serve(ServeError::Store(error)) => match error {
+            Self::Store(error) | Self::Serve(ServeError::Store(error)) => match error {
                 StoreError::Full { .. } | StoreError::Busy { .. } => Exit::Lacking,
                 _ => Exit::Input,
             },
-            Self::Serve(ServeError::Listen { .. } | ServeError::System(_)) => Exit::Lacking,
-            Self::Serve(_) | Self::Access(_) | Self::Send(_) | Self::NoToken => Exit::Input,
-            Self::Password(_) | Self::Passwords | Self::Nobody(_) => Exit::Input,
-            Self::Sampler(_) | Self::Agent(_) | Self::Signals(_) => Exit::Lacking,
+            Self::Serve(ServeError::Listen { .. } | ServeError::System(_))
+            | Self::Agent(_)
+            | Self::Signals(_) => Exit::Lacking,
+            Self::Sampler(error) if !matches!(error, OpenError::Period { .. }) => Exit::Lacking,
+            Self::Sampler(_)
+            | Self::Serve(_)
+            | Self::Access(_)
+            | Self::Send(_)
+            | Self::NoToken
+            | Self::Password(_)
+            | Self::Passwords
+            | Self::Nobody(_) => Exit::Input,
             Self::Output(error) => Exit::of_output(error),
         }
     }
