@@ -1,24 +1,17 @@
 // Nodes x time: a strip of all nodes above, one band of pixels for each node or few, hatched where a node was silent.
 
 import { button, h, hideTip, plain, showTip } from "../report/dom";
-import { hatch, ink } from "../report/colours";
 import { Panel, watchWidth } from "../report/panel";
 import { count, percent } from "../report/units";
 import type { Activity, Gap, NodeSeen } from "./answers";
 import { ACTIVITIES } from "./answers";
-import { moments } from "./clock-axis";
 import type { Cell } from "./heat-model";
 import { bands, measured, MEASURES, NodeTimes } from "./heat-model";
+import { AXIS, GUTTER, MARKS, paint, STRIP } from "./heat-paint";
 import type { Route } from "./route";
-import { shade } from "./ramp";
 import { go } from "./route";
 import { absence, ACTIVITY_TITLES, span, to } from "./show";
 
-const STRIP = 54;
-const GUTTER = 104;
-const AXIS = 20;
-/** Room for marks of bands with silent nodes. */
-const MARKS = 12;
 const ROOM = 360;
 
 interface Row { name: string; parts: (number | null)[]; samples: number; silent: number; last: number | null }
@@ -135,7 +128,7 @@ export class Heat {
     if (!pen) return;
     pen.scale(scale, scale);
     pen.clearRect(0, 0, this.width, tall);
-    this.paint(pen, data, shown);
+    paint(pen, { data, shown, bands: this.bands, height: this.height, width: this.width, measure: this.measure, hatches: this.hatches, cursor: this.cursor });
     const size = Math.max(1, ...this.bands.map((rows) => rows.length));
     this.panel.note.textContent = `${count(shown.length)} node${shown.length === 1 ? "" : "s"}${size > 1 ? `, ${size} to a row` : ""}${silent ? `, ${count(silent)} silent now` : ""}; ` +
       `a column is ${this.columnText(data.width)}; ${span(data.columns[0]!.begin, data.columns.at(-1)!.end)}`;
@@ -146,98 +139,6 @@ export class Heat {
   private columnText(width: number): string {
     const seconds = width / 1e9;
     return seconds < 120 ? `${Math.round(seconds)} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
-  }
-
-  private paint(pen: CanvasRenderingContext2D, data: NodeTimes, shown: number[]): void {
-    const colours = ink();
-    const style = getComputedStyle(document.documentElement);
-    const colour = (activity: Activity): string => style.getPropertyValue(`--${activity === "user" ? "computation" : activity}`).trim();
-    const lost = hatch(pen, colours.dim);
-    const columns = data.columns.length;
-    const wide = (this.width - GUTTER - MARKS) / columns;
-    const x = (column: number): number => Math.round(GUTTER + column * wide);
-    pen.font = "11px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
-    pen.textBaseline = "middle";
-    pen.fillStyle = colours.dim;
-    pen.textAlign = "right";
-    pen.fillText(this.bands.length === 1 && shown.length === 1 ? "all cores" : "all nodes", GUTTER - 8, STRIP / 2);
-    for (let column = 0; column < columns; column++) {
-      const cell = data.cell(shown, column);
-      let bottom = STRIP;
-      const box = [x(column), x(column + 1) - x(column) - (wide > 5 ? 1 : 0)] as const;
-      if (!cell.all) {
-        if (this.hatches && cell.silent) {
-          pen.fillStyle = lost;
-          pen.fillRect(box[0], 0, box[1], STRIP);
-        }
-        continue;
-      }
-      ACTIVITIES.forEach((activity, at) => {
-        const tall = (cell.counts[at]! / cell.all) * STRIP;
-        pen.fillStyle = colour(activity);
-        pen.fillRect(box[0], bottom - tall, box[1], tall);
-        bottom -= tall;
-      });
-    }
-    const top = STRIP + 6;
-    const gap = this.height >= 8 ? 1 : 0;
-    this.bands.forEach((rows, band) => {
-      const y = top + band * this.height;
-      for (let column = 0; column < columns; column++) {
-        const cell = data.cell(rows, column);
-        const part = measured(cell, this.measure);
-        const box = [x(column), x(column + 1) - x(column) - (wide > 5 ? 1 : 0)] as const;
-        if (part !== null) {
-          pen.fillStyle = shade(part, colours.dark);
-          pen.fillRect(box[0], y, box[1], this.height - gap);
-        }
-        if (this.hatches && cell.silent) {
-          // A band of many nodes is hatched as far as they are silent, and seen even if it is one.
-          const tall = Math.max(1, Math.round((cell.silent / Math.max(1, cell.known)) * (this.height - gap)));
-          pen.fillStyle = colours.paper;
-          pen.fillRect(box[0], y, box[1], tall);
-          pen.fillStyle = lost;
-          pen.fillRect(box[0], y, box[1], tall);
-        }
-      }
-    });
-    pen.fillStyle = colour("waiting");
-    this.bands.forEach((rows, band) => {
-      if (!this.hatches || !data.cell(rows, columns - 1).silent) return;
-      const y = top + (band + 0.5) * this.height;
-      pen.beginPath();
-      pen.moveTo(this.width - MARKS + 3, y);
-      pen.lineTo(this.width - 2, y - 4);
-      pen.lineTo(this.width - 2, y + 4);
-      pen.fill();
-    });
-    pen.fillStyle = colours.dim;
-    const every = Math.max(1, Math.ceil(13 / this.height));
-    this.bands.forEach((rows, band) => {
-      if (band % every) return;
-      const label = plain(data.names[rows[0]!]!, 60);
-      pen.fillText(label.length > 14 ? `\u2026${label.slice(-13)}` : label, GUTTER - 8, top + band * this.height + Math.max(6, this.height / 2));
-    });
-    const [begin, end] = [data.columns[0]!.begin, data.columns.at(-1)!.end];
-    const bottom = top + this.bands.length * this.height;
-    pen.textAlign = "center";
-    pen.strokeStyle = colours.line;
-    pen.beginPath();
-    for (const { at, text } of moments(begin, end, Math.max(2, (this.width - GUTTER) / 90))) {
-      const place = GUTTER + ((at - begin) / (end - begin)) * (this.width - GUTTER - MARKS);
-      pen.moveTo(Math.round(place) + 0.5, bottom);
-      pen.lineTo(Math.round(place) + 0.5, bottom + 4);
-      const half = pen.measureText(text).width / 2;
-      pen.fillText(text, Math.min(this.width - half, place), bottom + 12);
-    }
-    pen.stroke();
-    if (this.cursor) {
-      const [band, column] = this.cursor;
-      pen.strokeStyle = colours.text;
-      pen.lineWidth = 2;
-      pen.strokeRect(x(column), top + band * this.height, Math.max(3, x(column + 1) - x(column)), this.height);
-      pen.lineWidth = 1;
-    }
   }
 
   /** What colours mean, with their range. */
