@@ -59,11 +59,13 @@ test("nodes over time: columns are the store's slices, and silence is told from 
   const minute = 60e9;
   const point = (at, by_key) => ({ begin_ns: at * minute, all_samples: 0, samples: 0, by_key, core_seconds: [] });
   const series = { by: ["node", "activity"], step_ns: minute, gaps: [], keys: [["a", "user"], ["a", "idle"], ["b", "waiting"]], points: [point(100, [3, 1, 0]), point(110, [0, 0, 5]), point(120, [4, 0, 0])] };
-  const node = (name, first) => ({ name, first_ns: first * minute, last_ns: 130 * minute, cores: 1, sampler: "bpf" });
-  const data = NodeTimes.of(series, [node("a", 100), node("b", 110), node("c", 115)], 40 * minute);
+  const node = (name, first, last) => ({ name, first_ns: first * minute, last_ns: last * minute, cores: 1, sampler: "bpf" });
+  const data = NodeTimes.of(series, [node("a", 100, 122), node("b", 110, 118), node("c", 115, 117)], 40 * minute);
   assert.deepEqual([data.names, data.width, data.columns.length, data.columns[0].begin], [["a", "b", "c"], 10 * minute, 4, 90 * minute]);
   const silent = (row) => data.columns.map((_, column) => data.cell([row], column).silent);
   assert.deepEqual([silent(0), silent(1), silent(2)], [[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]]);
+  const begun = NodeTimes.of(series, [node("a", 100, 121), node("b", 110, 120)], 40 * minute);
+  assert.equal(begun.cell([1], 3).silent, 0, "its batch is still to come");
   assert.equal(measured(data.cell([0], 1), "busy"), 0.75);
   assert.equal(measured(data.cell([0, 1], 2), "waiting"), 1);
   assert.equal(measured(data.cell([0], 0), "busy"), null);

@@ -8,16 +8,23 @@ export interface Column { begin: number; end: number }
 /** Parts of the samples of a band in a column; `known` of its nodes were heard of before, `silent` of these not now. */
 export interface Cell { counts: number[]; all: number; known: number; silent: number }
 
+/** A node may be that far behind the newest: the last column has just begun, and its batch is still to come. */
+const LATE = 180e9;
+
 export class NodeTimes {
   readonly columns: Column[] = [];
   /** Samples: node, then column, then activity. */
   private readonly counts: Float64Array;
   private readonly firsts: number[];
+  /** Nodes that are behind the newest no further than batches are apart. */
+  private readonly present: boolean[];
 
   private constructor(readonly names: string[], nodes: Map<string, NodeSeen>, begin: number, readonly width: number, count: number) {
     for (let at = 0; at < count; at++) this.columns.push({ begin: begin + at * width, end: begin + (at + 1) * width });
     this.counts = new Float64Array(names.length * count * 4);
     this.firsts = names.map((name) => nodes.get(name)?.first_ns ?? -Infinity);
+    const newest = [...nodes.values()].reduce((last, node) => Math.max(last, node.last_ns), -Infinity);
+    this.present = names.map((name) => newest - (nodes.get(name)?.last_ns ?? -Infinity) < LATE);
   }
 
   /**
@@ -81,7 +88,8 @@ export class NodeTimes {
       }
       cell.all += sum;
       if (sum > 0 || this.firsts[row]! < end) cell.known++;
-      if (sum === 0 && this.firsts[row]! < end) cell.silent++;
+      const expected = column === this.columns.length - 1 && this.present[row]!;
+      if (sum === 0 && this.firsts[row]! < end && !expected) cell.silent++;
     }
     return cell;
   }
