@@ -91,7 +91,7 @@ fn who_guesses_must_wait() {
     // Names that there are not are no different.
     let nobody = served.post("/api/v1/login", &[], &login("nobody", "guess"));
     assert_eq!((nobody.status, nobody.text.contains("nobody")), (401, false));
-    for body in [&b""[..], b"{}", b"[", b"{\"user\":1,\"password\":2}", &[b'x'; 20_000]] {
+    for body in [&b""[..], b"{}", b"[", b"{\"user\":1,\"password\":2}", &vec![b'x'; 20_000]] {
         let status = served.post("/api/v1/login", &[], body).status;
         assert!(status == 400 || status == 413, "{status}");
     }

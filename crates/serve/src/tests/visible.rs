@@ -57,8 +57,6 @@ fn requests(path: &str) -> Vec<String> {
         "/api/v1/jobs/{id}" => ["alpha-1", "bravo-1", "no-such-job", "bravo-1?user=2", "*", "%2A"]
             .map(|id| format!("/api/v1/jobs/{id}"))
             .to_vec(),
-        "/api/v1/nodes" => vec![path.to_owned()],
-        "/api/v1/me" => vec![path.to_owned()],
         "/api/v1/findings" => ["", "?job=bravo-1", "?node=n-bravo", "?last=1h"]
             .map(|rest| format!("{path}{rest}"))
             .to_vec(),
@@ -76,7 +74,7 @@ fn requests(path: &str) -> Vec<String> {
                 format!("{path}?{times}&query={}", encoded(query))
             })
             .collect(),
-        "/prometheus/api/v1/labels" => vec![path.to_owned()],
+        "/api/v1/nodes" | "/api/v1/me" | "/prometheus/api/v1/labels" => vec![path.to_owned()],
         "/prometheus/api/v1/label/{name}/values" => {
             let names =
                 ["job", "node", "user", "executable", "library", "phase", "core", "__name__"];
