@@ -62,7 +62,9 @@ web() (
         echo "web/dist is not what web/src makes: commit the new files" >&2
         return 1
     fi
-    npm run --silent test
+    # The server that the pages are tried against, with the features of the tests, so that nothing is built twice.
+    (cd .. && cargo build --workspace --release --features talea/parquet --example site)
+    TALEA_SITE=$(cd .. && cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/examples/site npm run --silent test
 )
 
 # Doc tests are not nextest's business; without nextest, cargo runs everything.

@@ -29,6 +29,8 @@ export interface TableOptions<Row> {
   choose?: (row: Row) => void;
   chosen?: (row: Row) => boolean;
   faded?: (row: Row) => boolean;
+  /** Somebody sorted by this column. */
+  sorted?: (column: number, down: boolean) => void;
 }
 
 export class Table<Row> {
@@ -40,7 +42,7 @@ export class Table<Row> {
 
   constructor(private readonly options: TableOptions<Row>) {
     this.sort = options.sort;
-    this.down = !options.ascending && !options.columns[options.sort]?.text;
+    this.down = options.ascending === undefined ? !options.columns[options.sort]?.text : !options.ascending;
   }
 
   set(rows: Row[]): void {
@@ -73,9 +75,10 @@ export class Table<Row> {
 
   private draw(): void {
     const { columns, label, first, choose, chosen, faded } = this.options;
-    const focused = this.element.contains(document.activeElement)
-      ? (document.activeElement as HTMLElement).dataset["key"]
-      : undefined;
+    // What has the focus keeps it: by its name, else by its place.
+    const inside = this.element.contains(document.activeElement);
+    const focused = inside ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
+    const place = inside && !focused ? [...this.element.querySelectorAll("a, button")].indexOf(document.activeElement!) : -1;
     const head = h(
       "tr",
       {},
@@ -97,6 +100,7 @@ export class Table<Row> {
                 this.down = at === this.sort ? !this.down : !column.text;
                 this.sort = at;
                 this.draw();
+                this.options.sorted?.(at, this.down);
               },
             },
             column.short ?? column.head,
@@ -140,6 +144,7 @@ export class Table<Row> {
         ) || "",
     );
     if (focused) this.element.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
+    else if (place >= 0) this.element.querySelectorAll<HTMLElement>("a, button")[place]?.focus();
   }
 
   private key(event: KeyboardEvent, row: Row): void {

@@ -1,0 +1,336 @@
+// The server's pages in a browser, before a made-up site whose answers are known: they show what the routes say, remember
+// everything in the address, stay quiet whatever names there are, and go on when the server does not.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+import { HOSTILE, serve, site } from "./serve-site.mjs";
+
+const sites = {};
+let browser;
+
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+  sites.small = await serve(site());
+  sites.hostile = await serve(site({ hostile: true, nodes: 10 }));
+  const many = site({ nodes: 1, cores: 1, hours: 1, silent: [] });
+  many.rows = Array.from({ length: 130 }, (_, at) => ({ ...many.rows[0], job: `j${at}`, user: 1001, activity: "user" }));
+  sites.many = await serve(many);
+  sites.large = await serve(site({ nodes: 1200, cores: 8, hours: 1, silent: [100, 900] }));
+});
+after(async () => {
+  await browser?.close();
+  for (const one of Object.values(sites)) one.close();
+});
+
+/** Waits until the page that the address names has its figures. */
+const settled = (page) => page.waitForFunction(() => document.querySelector("main")?.dataset.shown === location.hash && /^as of/.test(document.querySelector(".state")?.textContent ?? ""));
+
+/** A page of a site, and what went wrong on it so far. */
+async function visit(hash, { name = "small", user = "root", width = 1400, dark = false, expected = /^$/ } = {}) {
+  const { url } = sites[name];
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
+  if (user) await context.addCookies([{ name: "talea_session", value: user, url }]);
+  const page = await context.newPage();
+  const faults = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type()) && !expected.test(message.text())) faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(url) && !/^(blob|data):/.test(request.url())) faults.push(`request: ${request.url()}`);
+  });
+  await page.goto(`${url}/${hash}`);
+  if (user) await settled(page);
+  const api = async (path) => (await context.request.get(`${url}/api/v1/${path}`)).json();
+  return { page, faults, api, done: () => context.close() };
+}
+
+const PAGES = {
+  machine: "#/machine?last=6h", node: "#/machine?last=6h&node=n03", job: "#/job?id=4711", jobs: "#/jobs?last=6h", software: "#/software?last=6h", files: "#/software?last=6h&what=file&of=executable",
+  findings: "#/findings?last=6h", library: `#/of?last=6h&library=${encodeURIComponent("/lib/x86_64-linux-gnu/libm.so.6")}`, search: "#/search?q=lib&last=6h",
+};
+for (const [name, hash] of Object.entries(PAGES)) {
+  for (const width of [480, 1280, 1920]) {
+    test(`${name} at ${width}: no errors, no requests elsewhere, no sideways scrolling`, async () => {
+      const { page, faults, done } = await visit(hash, { width, dark: width === 1920 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `the page is ${wide} pixels too wide`);
+      assert.ok((await page.locator("main").textContent()).length > 60);
+      assert.deepEqual(faults, []);
+      await done();
+    });
+  }
+}
+
+test("figures are those of the routes", async () => {
+  const { page, faults, api, done } = await visit(PAGES.machine);
+  const activities = await api("usage?last=6h&by=activity");
+  for (const row of activities.rows) {
+    assert.equal(await page.locator(`.mix b[data-activity=${row.activity}]`).textContent(), `${(row.share * 100).toFixed(1)} %`);
+  }
+  const jobs = (await api("usage?last=6h&by=job,user")).rows.filter((row) => row.job !== null);
+  const shown = await page.locator("#jobs tbody tr").allTextContents();
+  assert.equal(shown.length, jobs.length);
+  jobs.forEach((row, at) => {
+    assert.ok(shown[at].startsWith(row.job), shown[at]);
+    assert.ok(shown[at].includes(`${(row.share * 100).toFixed(1)} %`), shown[at]);
+  });
+  const label = await page.locator("#jobs .whisker").first().getAttribute("aria-label");
+  assert.equal(label, `${(jobs[0].share * 100).toFixed(1)} %, 95 % interval ${(jobs[0].low * 100).toFixed(1)} % to ${(jobs[0].high * 100).toFixed(1)} %`);
+  await page.goto(`${sites.small.url}/${PAGES.software}`);
+  await page.waitForSelector("#software tbody tr");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#software button", { hasText: "csv" }).click()]);
+  const lines = readFileSync(await file.path(), "utf8").trim().split("\r\n").slice(1).map((line) => line.split(","));
+  const libraries = await api("usage?last=6h&by=library");
+  const total = libraries.rows.filter((row) => row.library !== null).reduce((sum, row) => sum + row.core_seconds, 0);
+  assert.equal(lines.reduce((sum, line) => sum + Number(line[4]), 0), total, "packages have all of the libraries' time");
+  const mkl = libraries.rows.filter((row) => /libmkl/.test(row.library ?? "")).reduce((sum, row) => sum + row.core_seconds, 0);
+  assert.equal(Number(lines.find((line) => line[0] === "MKL")[4]), mkl);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("one logs in, is told what was wrong, comes to the page of the address, and logs out", async () => {
+  const { page, faults, done } = await visit("#/jobs?last=6h", { user: null, expected: /401/ });
+  await page.waitForSelector(".login");
+  await page.locator("#user").fill("ada");
+  await page.locator("#password").fill("wrong");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".login .bad").textContent !== "");
+  assert.match(await page.locator(".login .bad").textContent(), /No user/);
+  await page.locator("#password").fill("pass");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  assert.match(page.url(), /#\/jobs\?last=6h$/);
+  assert.match(await page.locator(".who").textContent(), /ada.*your jobs only/);
+  await page.locator("button", { hasText: "log out" }).click();
+  await page.waitForSelector(".login");
+  assert.doesNotMatch(await page.locator("body").textContent(), /4711/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("a user's pages have nothing of others", async () => {
+  for (const hash of Object.values(PAGES)) {
+    const { page, faults, done } = await visit(hash, { user: "ada" });
+    assert.equal(await page.locator(".own").textContent(), "your jobs only");
+    assert.doesNotMatch(await page.content(), /4713_2|4720|user 100[23]|cc1plus|libopenblas/);
+    assert.deepEqual(faults, []);
+    await done();
+  }
+  const { page, done } = await visit("#/job?id=4713_2", { user: "ada", expected: /404/ });
+  assert.match(await page.locator(".findings").textContent(), /There is no job .* that you may see/);
+  await done();
+});
+
+test("the address keeps every choice, and Back undoes it", async () => {
+  const { page, faults, done } = await visit(PAGES.machine);
+  await page.locator("#nodes .choices button", { hasText: "waiting" }).click();
+  await page.waitForFunction(() => /show=waiting/.test(location.hash));
+  await page.locator("#nodes .choices button", { hasText: "value" }).click();
+  await page.waitForFunction(() => /order=value/.test(location.hash));
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.locator('#nodes .choices button[aria-pressed="true"]').allTextContents().then((all) => all.join()), "waiting,value");
+  await page.goBack();
+  await page.waitForFunction(() => !/order=value/.test(location.hash));
+  await settled(page);
+  assert.equal(await page.locator('#nodes .choices button[aria-pressed="true"]').allTextContents().then((all) => all.join()), "waiting,name");
+  await page.locator(".times select").selectOption("24h");
+  await page.waitForFunction(() => /last=24h/.test(location.hash));
+  await page.locator(".masthead nav a", { hasText: "software" }).click();
+  await settled(page);
+  assert.match(page.url(), /#\/software\?last=24h$/, "times go along");
+  await page.locator("#software .choices button", { hasText: "executables" }).click();
+  await page.locator("#software th button", { hasText: "samples" }).click();
+  await page.locator("#software th button", { hasText: "samples" }).click();
+  await page.locator("#software input").fill("lamm");
+  await page.waitForFunction(() => /q=lamm/.test(location.hash));
+  const rows = await page.locator("#software tbody").textContent();
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.locator("#software tbody").textContent(), rows);
+  assert.match(page.url(), /of=executable.*sort=samples|sort=samples.*of=executable/);
+  await page.locator(".times select").selectOption("between");
+  await page.locator(".between button").click();
+  await page.waitForFunction(() => /from=.*to=/.test(location.hash));
+  await settled(page);
+  assert.doesNotMatch(await page.locator(".state").textContent(), /every 30 s/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("asked again, figures change in place", async () => {
+  const { page, faults, done } = await visit(PAGES.machine);
+  await page.evaluate(() => { scrollTo(0, 200); document.querySelector("#nodes canvas").dataset.mark = "same"; });
+  await page.locator("#jobs th button").first().focus();
+  const before = await page.evaluate(() => scrollY);
+  // Nothing may vanish in between: the page is never shorter than it was.
+  await page.evaluate(() => {
+    window.least = Infinity;
+    new ResizeObserver(() => { window.least = Math.min(window.least, document.querySelector("main").offsetHeight); }).observe(document.querySelector("main"));
+  });
+  const tall = await page.evaluate(() => document.querySelector("main").offsetHeight);
+  const again = async () => {
+    await page.evaluate(() => { delete document.querySelector("main").dataset.shown; [...document.querySelectorAll(".masthead button")].find((one) => one.textContent === "refresh").click(); });
+    await settled(page);
+  };
+  await again();
+  assert.equal(await page.locator("#nodes canvas").getAttribute("data-mark"), "same");
+  assert.equal(await page.evaluate(() => scrollY), before);
+  assert.equal(await page.evaluate(() => document.activeElement?.dataset.key), "head0");
+  assert.ok((await page.evaluate(() => window.least)) >= tall - 1);
+  for (const place of ["#libraries tbody a >> nth=2", ".findings li a >> nth=1"]) {
+    await page.locator(place).focus();
+    const text = await page.evaluate(() => document.activeElement.textContent);
+    await again();
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), text, "the focus stays");
+  }
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("pages of what is now ask again by themselves, those of the past do not", async () => {
+  const { page, faults, done } = await visit(PAGES.jobs);
+  const asks = () => page.waitForRequest(/api\/v1\/jobs\?/, { timeout: 5000 });
+  await page.clock.install();
+  await page.reload();
+  await settled(page);
+  for (let time = 0; time < 2; time++) await Promise.all([asks(), page.clock.fastForward(31_000)]);
+  await page.goto(`${sites.small.url}/#/jobs?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z`);
+  await settled(page);
+  let asked = 0;
+  page.on("request", () => asked++);
+  await page.clock.fastForward(90_000);
+  await page.evaluate(() => fetch("assets/app.css"));
+  assert.equal(asked, 1, "only what the test asked for");
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("what is being chosen stays while the page asks again", async () => {
+  const { page, faults, done } = await visit(PAGES.jobs);
+  await page.locator(".times select").selectOption("between");
+  await page.locator(".between input").first().fill("2026-01-02T03:04");
+  await page.locator("button", { hasText: "refresh" }).click();
+  await settled(page);
+  assert.equal(await page.locator(".between input").first().inputValue(), "2026-01-02T03:04");
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("when the server fails, the figures stay and the page says so", async () => {
+  const { page, done } = await visit(PAGES.jobs, { expected: /503|401|Failed to load|ERR_/ });
+  await page.route("**/api/v1/**", (route) => route.abort());
+  await page.locator("button", { hasText: "refresh" }).click();
+  await page.waitForFunction(() => /does not answer; the figures are older/.test(document.querySelector(".state.bad")?.textContent ?? ""));
+  assert.equal(await page.locator("#jobs tbody tr").count(), 5);
+  await page.unroute("**/api/v1/**");
+  await page.route("**/api/v1/jobs**", (route) => route.fulfill({ status: 503, contentType: "application/json", body: '{"error": "the store takes nothing now <b>"}' }));
+  await page.locator("button", { hasText: "refresh" }).click();
+  await page.waitForFunction(() => /the store takes nothing now <b>/.test(document.querySelector(".state.bad")?.textContent ?? ""));
+  assert.equal(await page.locator("#jobs tbody tr").count(), 5);
+  await page.unroute("**/api/v1/jobs**");
+  await page.route("**/api/v1/**", (route) => route.fulfill({ status: 401, contentType: "application/json", body: '{"error": "nobody is logged in"}' }));
+  await page.locator("button", { hasText: "refresh" }).click();
+  await page.waitForSelector(".login");
+  await done();
+});
+
+test("hostile names are shown as text, on every page", async () => {
+  const names = encodeURIComponent(HOSTILE);
+  for (const hash of [...Object.values(PAGES), `#/job?id=${names}`, `#/of?last=6h&phase=${names}`, `#/of?last=6h&library=${encodeURIComponent(`/tmp/${HOSTILE}.so`)}`, `#/search?q=${names}`, "#/__proto__?constructor=1", "#/machine?rows=9-1&show=__proto__&last=0x&from=never", "#//"]) {
+    const { page, faults, done } = await visit(hash, { name: "hostile", expected: /404/ });
+    assert.equal(await page.evaluate(() => window.broken), undefined);
+    assert.equal(await page.locator("#app img, #app script").count(), 0);
+    const turned = await page.evaluate(() => /[\u202a-\u202e\u2066-\u2069]/.test(document.body.textContent));
+    assert.equal(turned, false, "no marks that turn the direction of writing");
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${hash.slice(0, 40)} is ${wide} pixels too wide`);
+    assert.deepEqual(faults, [], hash);
+    await done();
+  }
+});
+
+test("the keyboard reaches the search and the heat map", async () => {
+  const { page, faults, done } = await visit(PAGES.machine);
+  await page.keyboard.press("/");
+  await page.keyboard.type("471");
+  await page.waitForSelector(".hits a");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /#\/job\?id=4711/.test(location.hash));
+  await settled(page);
+  await page.goBack();
+  await settled(page);
+  await page.locator("#nodes canvas").focus();
+  for (const key of ["ArrowRight", "ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+  assert.match(await page.locator(".bubble").textContent(), /^n03.*user \d/);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /node=n03/.test(location.hash));
+  await settled(page);
+  assert.match(await page.locator("h1").textContent(), /node n03/);
+  await page.locator("#nodes .tools button", { hasText: "table" }).click();
+  assert.equal(await page.locator("#nodes .behind tbody tr").count(), 1);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("tab shows where it is", async () => {
+  const { page, done } = await visit(PAGES.job);
+  const seen = new Set();
+  for (let step = 0; step < 90; step++) {
+    await page.keyboard.press("Tab");
+    const part = await page.evaluate(() => {
+      const one = document.activeElement;
+      if (one !== document.body && getComputedStyle(one).outlineStyle === "none") throw new Error(`no visible focus on ${one?.outerHTML.slice(0, 80)}`);
+      return one?.closest("section, .masthead")?.id || one?.closest("section, .masthead")?.className || null;
+    });
+    if (part) seen.add(part);
+  }
+  for (const part of ["masthead", "panel findings", "by-library", "by-function", "nodes", "cores"]) assert.ok(seen.has(part), `${part}; seen: ${[...seen].join(", ")}`);
+  await done();
+});
+
+test("a silent node is said and hatched; thousands of nodes are bands that open", async () => {
+  const { page, faults, done } = await visit("#/machine?last=1h", { name: "large" });
+  assert.match(await page.locator("#nodes .note").textContent(), /1\u2009200 nodes, 10 to a row, 2 silent now/);
+  assert.match(await page.locator(".findings").first().textContent(), /2 of 1200 nodes are silent: n0101, n0901/);
+  const canvas = page.locator("#nodes canvas");
+  const { x, y } = await canvas.boundingBox();
+  await page.mouse.move(x + 400, y + 54 + 6 + 3 * 10 + 1);
+  assert.match(await page.locator(".bubble").textContent(), /n0101 … n0110 \(10 nodes\)/);
+  await page.mouse.click(x + 400, y + 54 + 6 + 3 * 10 + 1);
+  await page.waitForFunction(() => /rows=100-109/.test(location.hash));
+  await settled(page);
+  assert.match(await page.locator("#nodes .note").textContent(), /^10 nodes, 1 silent now/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("on paper tables are whole, without what one clicks", async () => {
+  const { page, faults, done } = await visit("#/jobs?last=1h", { name: "many" });
+  assert.equal(await page.locator("#jobs tbody tr").count(), 100);
+  await page.pdf();
+  assert.equal(await page.locator("#jobs tbody tr").count(), 130);
+  await page.emulateMedia({ media: "print" });
+  for (const part of [".masthead nav", ".search", ".tools >> nth=0", ".bar"]) assert.equal(await page.locator(part).isVisible(), false, part);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("a job page says what it lacks", async () => {
+  const { page, faults, done } = await visit("#/job?id=4713_2");
+  assert.match(await page.locator("#cores").textContent(), /busy 128 cores/, "from samples, where no counters were read");
+  assert.match(await page.locator("#roofline").textContent(), /missing: flops and memory-bytes/);
+  assert.match(await page.locator(".findings li").first().textContent(), /Two thirds of the cores.*OMP_NUM_THREADS/);
+  await page.goto(`${sites.small.url}/#/job?id=4711`);
+  await settled(page);
+  assert.equal(await page.locator("#roofline circle").count(), 5);
+  assert.equal(await page.locator(".spread").count(), 4);
+  assert.deepEqual(faults, []);
+  await done();
+});
