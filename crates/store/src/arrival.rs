@@ -2,7 +2,7 @@
 //!
 //! Owns the rules that every store shares, so that they all answer the same. It refuses to store.
 
-use talea_model::shares::{Batch, Share};
+use talea_model::shares::{Batch, Rate, Share, Spread};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::error::StoreError;
@@ -11,6 +11,8 @@ use crate::error::StoreError;
 pub const LONGEST_NAME: usize = 4096;
 /// Longest interval of a batch: a day.
 pub const LONGEST_INTERVAL: Nanos = Nanos(86_400_000_000_000);
+/// Most counters of a batch: an agent has at most a dozen.
+pub const MOST_COUNTERS: usize = 256;
 /// What one sum can hold. Only nonsense gets there (146 years of one core in one row), where it stays.
 pub(crate) const CAP: i64 = 1 << 62;
 /// The address that stands for none in files. No processor has code there.
@@ -38,6 +40,10 @@ pub fn check(batch: &Batch) -> Result<(), StoreError> {
         let found = id.node.len();
         return refused(format!("node's name of {found} bytes, expected at most {LONGEST_NAME}"));
     }
+    if batch.counters.len() > MOST_COUNTERS {
+        let found = batch.counters.len();
+        return refused(format!("{found} counters, expected at most {MOST_COUNTERS}"));
+    }
     // Columns are signed; none of these is anything real beyond.
     let end = ("end", batch.end.0);
     for (name, value) in [end, ("number", id.number), ("started", id.started)] {
@@ -54,8 +60,21 @@ pub fn check(batch: &Batch) -> Result<(), StoreError> {
 
 /// Whom the time of a share belongs to: the owner of its job, else of its process.
 pub(crate) fn owner(batch: &Batch, share: &Share) -> Option<u32> {
-    let job = share.job.and_then(|job| batch.jobs.get(job as usize));
-    job.and_then(|job| job.user).or(share.user)
+    owner_of(batch, share.job).or(share.user)
+}
+
+/// The same for a rate.
+pub(crate) fn rate_owner(batch: &Batch, rate: &Rate) -> Option<u32> {
+    owner_of(batch, rate.job).or(rate.user)
+}
+
+/// The same for a spread, of which the job is all that is known.
+pub(crate) fn spread_owner(batch: &Batch, spread: &Spread) -> Option<u32> {
+    owner_of(batch, Some(spread.job))
+}
+
+fn owner_of(batch: &Batch, job: Option<u32>) -> Option<u32> {
+    batch.jobs.get(job? as usize)?.user
 }
 
 /// Nanoseconds of cores that a share stands for.
@@ -66,7 +85,12 @@ pub(crate) fn nanos(batch: &Batch, share: &Share) -> i64 {
 
 /// Samples of a share, within what a sum can hold.
 pub(crate) fn samples(share: &Share) -> i64 {
-    i64::try_from(share.samples).unwrap_or(CAP).min(CAP)
+    capped(share.samples)
+}
+
+/// A number within what a sum can hold.
+pub(crate) fn capped(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(CAP).min(CAP)
 }
 
 /// What the batch lacks, and names of it that were cut.
@@ -76,7 +100,9 @@ pub(crate) fn losses(batch: &Batch) -> Gaps {
         gaps.note(Gap { detail: cut(&gap.detail).to_owned(), ..gap.clone() });
     }
     let modules = batch.modules.iter().flat_map(|module| [&module.path, &module.build_id]);
+    let counters = batch.counters.iter().flat_map(|counter| [&counter.name, &counter.unit]);
     let names = batch.jobs.iter().map(|job| &job.id).chain(&batch.phases).chain(modules);
+    let names = names.chain(counters);
     let long = names.filter(|name| name.len() > LONGEST_NAME).count() as u64;
     if long > 0 {
         gaps.note(Gap {

@@ -19,6 +19,7 @@ mod glob;
 mod oracle;
 mod proportion;
 mod question;
+mod rates;
 pub mod spool;
 pub mod sqlite;
 #[cfg(test)]
@@ -29,10 +30,11 @@ use talea_model::Nanos;
 use talea_model::shares::Batch;
 
 pub use answer::{Answer, JobSeen, NodeSeen, Point, Row, Series, Totals, Value};
-pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, check};
+pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, MOST_COUNTERS, check};
 pub use error::StoreError;
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
+pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen};
 
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,22 @@ pub trait Store: Send {
     /// # Errors
     /// As [`Store::usage`].
     fn jobs(&self, question: &Question) -> Result<Vec<JobSeen>, StoreError>;
+
+    /// What counters did around samples, by the question's dimensions. Each row of a batch's `rates` that the question's filters let through adds its
+    /// samples, nanoseconds and count to the row of its counter (name and unit) and key. Visible is what belongs to the user: the owner of the
+    /// job, else of the process, as for shares; a row needs no share beside it. Rates stay when times become coarser.
+    ///
+    /// # Errors
+    /// As [`Store::usage`]; dimensions and filters that rates are kept without ([`Question::check_rates`]).
+    fn rates(&self, question: &Question) -> Result<Rates, StoreError>;
+
+    /// How the rates of each counter were spread over the cores of the jobs that the question asks for, all of them together; by counter, at most
+    /// `limit` of them. Buckets of batches are added up ([`SpreadSeen::of`]); counters without any are missing. Visible is what
+    /// belongs to the job's owner: that of a job without owner only operators see. The question's dimensions do not matter.
+    ///
+    /// # Errors
+    /// As [`Store::usage`]; filters by what cores were at ([`Question::check_spreads`]).
+    fn spreads(&self, question: &Question) -> Result<Vec<SpreadSeen>, StoreError>;
 
     /// Makes old times coarser, in at most `steps` steps, each of which survives on its own. `now` is nanoseconds since 1970.
     ///

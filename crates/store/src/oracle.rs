@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use talea_model::shares::{Activity, Batch, BatchId, Job};
+use talea_model::shares::{Activity, Batch, BatchId, Counter, Job};
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 
-use crate::arrival::{NO_ADDRESS, cut, losses, nanos, owner};
+use crate::arrival::{NO_ADDRESS, cut, losses, nanos, owner, rate_owner, spread_owner};
 use crate::sqlite::{DAY, HOUR, Options};
 use crate::{
-    Answer, Dimension, JobSeen, NodeSeen, Point, Proportion, Put, Question, Retained, Row, Series,
-    Store, StoreError, Text, Totals, Value, Visible,
+    Answer, Dimension, JobSeen, NodeSeen, Point, Proportion, Put, Question, RateRow, Rates,
+    Retained, Row, Series, SpreadSeen, Store, StoreError, Text, Totals, Value, Visible,
 };
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,19 +36,44 @@ struct Kept {
     nanos: u64,
 }
 
+/// What a counter did: the row says where, with samples and nanoseconds of the rate.
+struct Rated {
+    row: Kept,
+    counter: Counter,
+    count: u64,
+}
+
+/// Cores of a job by bucket.
+struct Spreaded {
+    row: Kept,
+    counter: Counter,
+    cores: Vec<(i16, u32)>,
+}
+
 pub(crate) struct Oracle {
     pub(crate) options: Options,
     ids: BTreeSet<BatchId>,
     nodes: BTreeMap<String, (NodeSeen, (Nanos, u32))>,
     widths: BTreeMap<Slice, u64>,
     rows: Vec<Kept>,
+    rates: Vec<Rated>,
+    spreads: Vec<Spreaded>,
     losses: Vec<(Slice, Gap)>,
 }
 
 impl Oracle {
     pub(crate) fn new(options: Options) -> Self {
         let (ids, nodes, widths) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-        Self { options, ids, nodes, widths, rows: Vec::new(), losses: Vec::new() }
+        Self {
+            options,
+            ids,
+            nodes,
+            widths,
+            rows: Vec::new(),
+            rates: Vec::new(),
+            spreads: Vec::new(),
+            losses: Vec::new(),
+        }
     }
 
     fn one(&mut self, batch: &Batch) -> Put {
@@ -67,15 +92,57 @@ impl Oracle {
                 build_id: cut(&module.build_id).to_owned(),
             })
         };
+        let job = |index: Option<u32>| {
+            let job = index.map(|index| &batch.jobs[index as usize]);
+            job.map(|job| Job { id: cut(&job.id).to_owned(), user: job.user })
+        };
+        let phase =
+            |index: Option<u32>| index.map(|index| cut(&batch.phases[index as usize]).to_owned());
+        let counter = |index: u32| {
+            let Counter { name, unit } = &batch.counters[index as usize];
+            Counter { name: cut(name).to_owned(), unit: cut(unit).to_owned() }
+        };
+        for rate in &batch.rates {
+            let row = Kept {
+                slice: key.clone(),
+                job: job(rate.job),
+                user: rate_owner(batch, rate),
+                executable: module(rate.executable),
+                library: module(rate.library),
+                phase: phase(rate.phase),
+                activity: Activity::User,
+                core: None,
+                address: None,
+                samples: rate.samples,
+                nanos: rate.nanos,
+            };
+            self.rates.push(Rated { row, counter: counter(rate.counter), count: rate.count });
+        }
+        for spread in &batch.spreads {
+            let row = Kept {
+                slice: key.clone(),
+                job: job(Some(spread.job)),
+                user: spread_owner(batch, spread),
+                executable: None,
+                library: None,
+                phase: None,
+                activity: Activity::User,
+                core: None,
+                address: None,
+                samples: 0,
+                nanos: 0,
+            };
+            let (counter, cores) = (counter(spread.counter), spread.cores.clone());
+            self.spreads.push(Spreaded { row, counter, cores });
+        }
         for share in &batch.shares {
-            let job = share.job.map(|job| &batch.jobs[job as usize]);
             self.rows.push(Kept {
                 slice: key.clone(),
-                job: job.map(|job| Job { id: cut(&job.id).to_owned(), user: job.user }),
+                job: job(share.job),
                 user: owner(batch, share),
                 executable: module(share.executable),
                 library: module(share.library),
-                phase: share.phase.map(|phase| cut(&batch.phases[phase as usize]).to_owned()),
+                phase: phase(share.phase),
                 activity: share.activity,
                 core: Some(share.core),
                 address: share.address.filter(|&address| address != NO_ADDRESS),
@@ -363,6 +430,46 @@ impl Store for Oracle {
         Ok(seen)
     }
 
+    fn rates(&self, question: &Question) -> Result<Rates, StoreError> {
+        question.check_rates()?;
+        let mut sums: BTreeMap<Vec<Value>, BTreeMap<&Counter, [u64; 3]>> = BTreeMap::new();
+        for rate in self.rates.iter().filter(|rate| self.matches(&rate.row, question)) {
+            let of_key = sums.entry(Self::key(&rate.row, &question.by)).or_default();
+            let sum = of_key.entry(&rate.counter).or_default();
+            for (sum, more) in sum.iter_mut().zip([rate.row.samples, rate.row.nanos, rate.count]) {
+                *sum += more;
+            }
+        }
+        let groups = sums.len() as u64;
+        let mut keys: Vec<_> = sums.into_iter().collect();
+        keys.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.values().map(|sums| sums[0]).max()));
+        keys.truncate(question.limit);
+        let mut rows = Vec::new();
+        for (key, of_key) in keys {
+            for (counter, [samples, nanos, count]) in of_key {
+                let counter = counter.clone();
+                rows.push(RateRow { counter, key: key.clone(), samples, nanos, count });
+            }
+        }
+        // The rest is of the time, whatever was counted in it.
+        let usage = self.usage(question)?;
+        let time = usage.totals.time;
+        Ok(Rates { by: question.by.clone(), rows, groups, time, gaps: usage.gaps })
+    }
+
+    fn spreads(&self, question: &Question) -> Result<Vec<SpreadSeen>, StoreError> {
+        question.check_spreads()?;
+        let mut buckets: BTreeMap<&Counter, BTreeMap<i16, u128>> = BTreeMap::new();
+        for spread in self.spreads.iter().filter(|spread| self.matches(&spread.row, question)) {
+            for &(bucket, cores) in spread.cores.iter().filter(|&&(_, cores)| cores > 0) {
+                let of_counter = buckets.entry(&spread.counter).or_default();
+                *of_counter.entry(bucket).or_default() += u128::from(cores);
+            }
+        }
+        let spreads = buckets.into_iter().filter_map(|(c, b)| SpreadSeen::of(c.clone(), &b));
+        Ok(spreads.take(question.limit).collect())
+    }
+
     fn retain(&mut self, now: Nanos, _: usize) -> Result<Retained, StoreError> {
         let levels = [(0, HOUR.0, self.options.fine_for), (1, DAY.0, self.options.hours_for)];
         for (level, length, kept_for) in levels {
@@ -376,6 +483,11 @@ impl Store for Oracle {
             for row in self.rows.iter_mut().filter(|row| goes(&row.slice)) {
                 row.slice = longer(&row.slice);
                 (row.core, row.address) = (None, None);
+            }
+            let rates = self.rates.iter_mut().map(|rate| &mut rate.row);
+            let spreads = self.spreads.iter_mut().map(|spread| &mut spread.row);
+            for row in rates.chain(spreads).filter(|row| goes(&row.slice)) {
+                row.slice = longer(&row.slice);
             }
             for (slice, _) in self.losses.iter_mut().filter(|(slice, _)| goes(slice)) {
                 *slice = longer(slice);

@@ -200,7 +200,7 @@ pub(super) fn outer_columns(by: &[Dimension]) -> usize {
 }
 
 /// What the time has in all, and in what the answer is coarser than the question.
-fn totals(
+pub(super) fn totals(
     connection: &Connection,
     question: &Question,
     gaps: &mut Gaps,

@@ -9,6 +9,8 @@ mod ask;
 mod lists;
 mod loss;
 mod put;
+mod put_rates;
+mod rates;
 mod retain;
 mod scan;
 mod series;
@@ -23,12 +25,15 @@ use talea_model::{Bytes, Nanos};
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
 use crate::question::{Question, Visible};
+use crate::rates::{Rates, SpreadSeen};
 use crate::{Put, Retained, Store};
 
 /// What files of ours carry in their header ("TALE").
 const APPLICATION: i64 = 0x5441_4c45;
 /// Each entry brings a file from the version before to its own; the first makes one.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema-2.sql")];
+/// The version that brought rates and spreads.
+const WITH_RATES: i64 = 2;
 const PAGE: u64 = 4096;
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
@@ -194,6 +199,23 @@ impl Store for Sqlite {
     fn jobs(&self, question: &Question) -> Result<Vec<JobSeen>, StoreError> {
         question.check()?;
         self.named(lists::jobs(&self.connection, question))
+    }
+
+    fn rates(&self, question: &Question) -> Result<Rates, StoreError> {
+        question.check_rates()?;
+        // Who only reads a file of before cannot bring it to this version.
+        if self.named(self.pragma("user_version"))? < WITH_RATES {
+            return self.named(rates::none(&self.connection, question));
+        }
+        self.named(rates::rates(&self.connection, question))
+    }
+
+    fn spreads(&self, question: &Question) -> Result<Vec<SpreadSeen>, StoreError> {
+        question.check_spreads()?;
+        if self.named(self.pragma("user_version"))? < WITH_RATES {
+            return Ok(Vec::new());
+        }
+        self.named(rates::spreads(&self.connection, question))
     }
 
     fn retain(&mut self, now: Nanos, steps: usize) -> Result<Retained, StoreError> {

@@ -9,8 +9,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use talea_model::Nanos;
 use talea_model::shares::{Activity, Batch, Sampler};
 
+use crate::Put;
 use crate::arrival::{CAP, NO_ADDRESS, cut, losses, nanos, owner, samples};
-use crate::{Put, sqlite::loss};
+use crate::sqlite::{loss, put_rates};
 
 /// Adds to a row of the same key, within the cap; a constant of this file, no text from outside.
 macro_rules! adding {
@@ -78,7 +79,10 @@ fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Resul
         sum
     });
     let slice = slice_id(change, (node, 0, begin as i64), width as i64, all)?;
-    shares(change, slice, batch)?;
+    let mut tables = Tables::of(change, batch);
+    shares(change, slice, batch, &mut tables)?;
+    put_rates::rates(change, slice, batch, &mut tables)?;
+    put_rates::spreads(change, slice, batch, &mut tables)?;
     for gap in &losses(batch) {
         loss::note(change, slice, gap)?;
     }
@@ -149,37 +153,21 @@ pub(super) fn slice_id(
     upsert.query_row([node, level, begin, width, samples, nanos], |row| row.get(0))
 }
 
-fn shares(change: &Transaction<'_>, slice: i64, batch: &Batch) -> rusqlite::Result<()> {
-    let mut jobs = Ids::of(batch.jobs.len());
-    let mut modules = Ids::of(batch.modules.len());
-    let mut phases = Ids::of(batch.phases.len());
+fn shares(
+    change: &Transaction<'_>,
+    slice: i64,
+    batch: &Batch,
+    tables: &mut Tables<'_>,
+) -> rusqlite::Result<()> {
     let mut user_at: BTreeMap<i64, Sum> = BTreeMap::new();
     let mut job_at: BTreeMap<(i64, i64), Sum> = BTreeMap::new();
     let mut parts: BTreeMap<[i64; 6], Sum> = BTreeMap::new();
     let mut add_share = change.prepare_cached(SHARE)?;
     for share in &batch.shares {
-        let job = jobs.get(share.job, |at| {
-            let job = &batch.jobs[at];
-            let owner = job.user.map_or(-1, i64::from);
-            let insert = "INSERT INTO job(name, owner) VALUES(?1, ?2) RETURNING id";
-            let select = "SELECT id FROM job WHERE name = ?1 AND owner = ?2";
-            named(change, select, insert, params![cut(&job.id), owner])
-        })?;
-        let mut module = |index| {
-            modules.get(index, |at| {
-                let module = &batch.modules[at];
-                let insert = "INSERT INTO module(path, build_id) VALUES(?1, ?2) RETURNING id";
-                let select = "SELECT id FROM module WHERE path = ?1 AND build_id = ?2";
-                let keys = params![cut(&module.path), cut(&module.build_id)];
-                named(change, select, insert, keys)
-            })
-        };
-        let (executable, library) = (module(share.executable)?, module(share.library)?);
-        let phase = phases.get(share.phase, |at| {
-            let insert = "INSERT INTO phase(name) VALUES(?1) RETURNING id";
-            let select = "SELECT id FROM phase WHERE name = ?1";
-            named(change, select, insert, params![cut(&batch.phases[at])])
-        })?;
+        let job = tables.job(share.job)?;
+        let (executable, library) =
+            (tables.module(share.executable)?, tables.module(share.library)?);
+        let phase = tables.phase(share.phase)?;
         let user = owner(batch, share).map_or(-1, i64::from);
         let sum = (samples(share), nanos(batch, share));
         let address = share.address.unwrap_or(NO_ADDRESS) as i64;
@@ -211,13 +199,74 @@ fn shares(change: &Transaction<'_>, slice: i64, batch: &Batch) -> rusqlite::Resu
         add_job.execute([job, slice, user, samples, nanos])?;
     }
     let mut add_module = change.prepare_cached("INSERT OR IGNORE INTO module_at VALUES(?1, ?2)")?;
-    for module in modules.0.into_iter().flatten() {
+    for &module in tables.modules.0.iter().flatten() {
         add_module.execute([module, slice])?;
     }
     Ok(())
 }
 
-/// Rows of a batch's table, as far as shares spoke of them: names that nothing hit are not kept.
+/// The tables of a batch, as rows of the file.
+pub(super) struct Tables<'a> {
+    change: &'a Transaction<'a>,
+    batch: &'a Batch,
+    jobs: Ids,
+    modules: Ids,
+    phases: Ids,
+    counters: Ids,
+}
+
+impl<'a> Tables<'a> {
+    fn of(change: &'a Transaction<'a>, batch: &'a Batch) -> Self {
+        Self {
+            change,
+            batch,
+            jobs: Ids::of(batch.jobs.len()),
+            modules: Ids::of(batch.modules.len()),
+            phases: Ids::of(batch.phases.len()),
+            counters: Ids::of(batch.counters.len()),
+        }
+    }
+
+    pub(super) fn job(&mut self, index: Option<u32>) -> rusqlite::Result<i64> {
+        self.jobs.get(index, |at| {
+            let job = &self.batch.jobs[at];
+            let owner = job.user.map_or(-1, i64::from);
+            let insert = "INSERT INTO job(name, owner) VALUES(?1, ?2) RETURNING id";
+            let select = "SELECT id FROM job WHERE name = ?1 AND owner = ?2";
+            named(self.change, select, insert, params![cut(&job.id), owner])
+        })
+    }
+
+    pub(super) fn module(&mut self, index: Option<u32>) -> rusqlite::Result<i64> {
+        self.modules.get(index, |at| {
+            let module = &self.batch.modules[at];
+            let insert = "INSERT INTO module(path, build_id) VALUES(?1, ?2) RETURNING id";
+            let select = "SELECT id FROM module WHERE path = ?1 AND build_id = ?2";
+            let keys = params![cut(&module.path), cut(&module.build_id)];
+            named(self.change, select, insert, keys)
+        })
+    }
+
+    pub(super) fn phase(&mut self, index: Option<u32>) -> rusqlite::Result<i64> {
+        self.phases.get(index, |at| {
+            let insert = "INSERT INTO phase(name) VALUES(?1) RETURNING id";
+            let select = "SELECT id FROM phase WHERE name = ?1";
+            named(self.change, select, insert, params![cut(&self.batch.phases[at])])
+        })
+    }
+
+    pub(super) fn counter(&mut self, index: u32) -> rusqlite::Result<i64> {
+        self.counters.get(Some(index), |at| {
+            let counter = &self.batch.counters[at];
+            let insert = "INSERT INTO counter(name, unit) VALUES(?1, ?2) RETURNING id";
+            let select = "SELECT id FROM counter WHERE name = ?1 AND unit = ?2";
+            let keys = params![cut(&counter.name), cut(&counter.unit)];
+            named(self.change, select, insert, keys)
+        })
+    }
+}
+
+/// Rows of a batch's table, as far as rows spoke of them: names that nothing hit are not kept.
 struct Ids(Vec<Option<i64>>);
 
 impl Ids {

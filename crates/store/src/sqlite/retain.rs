@@ -33,16 +33,32 @@ const JOBS: &str = adding!(
      CROSS JOIN job_at a ON a.job = j.job AND a.slice = ?1 AND a.user = j.user WHERE true",
     "job, slice, user"
 );
+const RATES: &str = "INSERT INTO rate
+    SELECT ?2, user, job, executable, library, phase, counter, samples, nanos, count FROM rate WHERE slice = ?1
+    ON CONFLICT(slice, user, job, executable, library, phase, counter) DO UPDATE SET
+        samples = min(samples + excluded.samples, 4611686018427387904),
+        nanos = min(nanos + excluded.nanos, 4611686018427387904),
+        count = min(count + excluded.count, 4611686018427387904)";
+const SPREADS: &str = "INSERT INTO spread
+    SELECT ?2, user, job, counter, bucket, cores FROM spread WHERE slice = ?1
+    ON CONFLICT(slice, user, job, counter, bucket) DO UPDATE SET
+        cores = min(cores + excluded.cores, 4611686018427387904)";
+const RATES_AT: &str = "INSERT OR IGNORE INTO rate_at
+    SELECT job, user, ?2 FROM rate WHERE slice = ?1 UNION SELECT job, user, ?2 FROM spread WHERE slice = ?1";
 const MODULES: &str = "INSERT OR IGNORE INTO module_at
     SELECT executable, ?2 FROM part WHERE slice = ?1 AND executable > 0
     UNION SELECT library, ?2 FROM part WHERE slice = ?1 AND library > 0";
 
-/// What goes before the parts that lead to it.
-const GOES: [&str; 7] = [
+/// What goes before the parts and rates that lead to it.
+const GOES: [&str; 10] = [
     "DELETE FROM user_at WHERE slice = ?1 AND user IN (SELECT user FROM part WHERE slice = ?1)",
     "DELETE FROM job_at WHERE slice = ?1 AND job IN (SELECT job FROM part WHERE slice = ?1)",
     "DELETE FROM module_at WHERE slice = ?1 AND module IN (SELECT executable FROM part WHERE slice = ?1
          UNION SELECT library FROM part WHERE slice = ?1)",
+    "DELETE FROM rate_at WHERE (job, user, slice) IN (SELECT job, user, ?1 FROM rate WHERE slice = ?1
+         UNION SELECT job, user, ?1 FROM spread WHERE slice = ?1)",
+    "DELETE FROM rate WHERE slice = ?1",
+    "DELETE FROM spread WHERE slice = ?1",
     "DELETE FROM loss WHERE slice = ?1",
     "DELETE FROM share WHERE slice = ?1",
     "DELETE FROM part WHERE slice = ?1",
@@ -110,7 +126,7 @@ fn step(
         .collect::<rusqlite::Result<Vec<(i64, (i64, i64))>>>()?;
     for &(old, sums) in &slices {
         let new = slice_id(change, (node, level + 1, begin), length, sums)?;
-        for insert in [SHARES, PARTS, USERS, JOBS, MODULES] {
+        for insert in [SHARES, PARTS, USERS, JOBS, MODULES, RATES, SPREADS, RATES_AT] {
             change.prepare_cached(insert)?.execute([old, new])?;
         }
         let mut losses =

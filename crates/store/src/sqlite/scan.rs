@@ -34,11 +34,8 @@ impl Scan {
             Visible::All => question.user,
             Visible::User(user) => Some(user),
         };
-        let modules = |text: &Option<Text>| -> rusqlite::Result<Option<String>> {
-            text.as_ref().map(|text| ids(connection, &MODULES, text)).transpose()
-        };
-        let (executables, libraries) =
-            (modules(&question.executable)?, modules(&question.library)?);
+        let modules = modules(connection, question)?;
+        let (executables, libraries) = &modules;
         if let Some(job) = &question.job {
             let jobs = ids(connection, &JOBS, job)?;
             scan.from = "job_at a CROSS JOIN slice s ON s.id = a.slice";
@@ -50,40 +47,18 @@ impl Scan {
             }
         } else if let Some(user) = user {
             scan.through_user(user);
-        } else if let Some(modules) = executables.clone().or_else(|| libraries.clone()) {
+        } else if let Some(modules) = executables.as_ref().or(libraries.as_ref()) {
             scan.from = "module_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = if executables.is_some() {
                 "r.slice = s.id AND r.executable = a.module"
             } else {
                 "r.slice = s.id AND r.library = a.module"
             };
-            scan.on_slices = format!("a.module IN {}", scan.list(modules));
+            scan.on_slices = format!("a.module IN {}", scan.list(modules.clone()));
         } else if question.node.is_some() {
             scan.from = "slice s INDEXED BY slice_node";
         }
-        scan.time(question);
-        if let Some(node) = &question.node {
-            let nodes = ids(connection, &NODES, node)?;
-            let nodes = scan.list(nodes);
-            scan.also(&format!("s.node IN {nodes}"));
-        }
-        scan.slice_values = scan.values.len();
-        if let (Visible::User(_), Some(user)) = (question.visible, question.user) {
-            // Somebody else's, and visible to nobody but them and operators.
-            let user = scan.bind(i64::from(user));
-            scan.rows(&format!("r.user = {user}"));
-        }
-        for (column, list) in [("r.executable", executables), ("r.library", libraries)] {
-            if let Some(list) = list {
-                let list = scan.list(list);
-                scan.rows(&format!("{column} IN {list}"));
-            }
-        }
-        if let Some(phase) = &question.phase {
-            let phases = ids(connection, &PHASES, phase)?;
-            let phases = scan.list(phases);
-            scan.rows(&format!("r.phase IN {phases}"));
-        }
+        scan.filter(connection, question, modules)?;
         let activity = question.activity.map(number_of_activity);
         for (column, number) in [("r.core", question.core.map(i64::from)), ("r.activity", activity)]
         {
@@ -93,6 +68,68 @@ impl Scan {
             }
         }
         Ok(scan)
+    }
+
+    /// The same of what counters did: `table` is `rate` or `spread`, which have a table of their own that leads to them.
+    pub(super) fn of_counters(
+        connection: &Connection,
+        question: &Question,
+        table: &'static str,
+    ) -> rusqlite::Result<Self> {
+        let mut scan = Self { table, ..Self::empty() };
+        let user = match question.visible {
+            Visible::All => question.user,
+            Visible::User(user) => Some(user),
+        };
+        if question.job.is_some() || user.is_some() {
+            scan.from = "rate_at a CROSS JOIN slice s ON s.id = a.slice";
+            scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
+        } else if question.node.is_some() {
+            scan.from = "slice s INDEXED BY slice_node";
+        }
+        if let Some(job) = &question.job {
+            let jobs = ids(connection, &JOBS, job)?;
+            scan.on_slices = format!("a.job IN {}", scan.list(jobs));
+        }
+        if let Some(user) = user {
+            let user = scan.bind(i64::from(user));
+            scan.also(&format!("a.user = {user}"));
+        }
+        scan.filter(connection, question, modules(connection, question)?)?;
+        Ok(scan)
+    }
+
+    /// What every scan is filtered by.
+    fn filter(
+        &mut self,
+        connection: &Connection,
+        question: &Question,
+        (executables, libraries): (Option<String>, Option<String>),
+    ) -> rusqlite::Result<()> {
+        self.time(question);
+        if let Some(node) = &question.node {
+            let nodes = ids(connection, &NODES, node)?;
+            let nodes = self.list(nodes);
+            self.also(&format!("s.node IN {nodes}"));
+        }
+        self.slice_values = self.values.len();
+        if let (Visible::User(_), Some(user)) = (question.visible, question.user) {
+            // Somebody else's, and visible to nobody but them and operators.
+            let user = self.bind(i64::from(user));
+            self.rows(&format!("r.user = {user}"));
+        }
+        for (column, list) in [("r.executable", executables), ("r.library", libraries)] {
+            if let Some(list) = list {
+                let list = self.list(list);
+                self.rows(&format!("{column} IN {list}"));
+            }
+        }
+        if let Some(phase) = &question.phase {
+            let phases = ids(connection, &PHASES, phase)?;
+            let phases = self.list(phases);
+            self.rows(&format!("r.phase IN {phases}"));
+        }
+        Ok(())
     }
 
     /// Everything of the question's time that may be seen. What of it is in [`Scan::whole`].
@@ -185,6 +222,16 @@ impl Scan {
     pub(super) fn values(&self) -> &[Bound] {
         &self.values
     }
+}
+
+/// Ids of the executables and libraries that a question asks for.
+fn modules(
+    connection: &Connection,
+    question: &Question,
+) -> rusqlite::Result<(Option<String>, Option<String>)> {
+    let ids =
+        |text: &Option<Text>| text.as_ref().map(|text| ids(connection, &MODULES, text)).transpose();
+    Ok((ids(&question.executable)?, ids(&question.library)?))
 }
 
 /// Where names of a kind are, all of them and by name.
