@@ -167,6 +167,9 @@ impl Subject<'_> {
         looked: bool,
         tables: &mut Tables<'_>,
     ) -> Result<Option<f64>, StoreError> {
+        if let Some(spread) = self.spread(tenth, tables)? {
+            return Ok(Some(spread));
+        }
         if !looked {
             return Ok(None);
         }
@@ -252,10 +255,24 @@ impl Subject<'_> {
         };
         let rows = answer.rows.iter().filter(does).map(|row| (&row.key[0], row.samples));
         let summed = summed(rows, names);
+        if dimension == Dimension::Function && summed.is_empty() {
+            return Ok(rows_first_place(&answer.rows));
+        }
         // The first of those with most, in the order of names.
         let most = summed.into_iter().rev().max_by_key(|(_, samples)| *samples);
         Ok(most.map(|(name, _)| name))
     }
+}
+
+/// Where functions have no names: file and address of the place with most samples.
+fn rows_first_place(rows: &[talea_store::Row]) -> Option<String> {
+    rows.iter().find_map(|row| match row.key.first() {
+        Some(Value::Function { module: Some(module), address: Some(address) }) => {
+            let file = module.path.rsplit('/').next().unwrap_or_default();
+            Some(format!("{file}+{address:#x}"))
+        }
+        _ => None,
+    })
 }
 
 /// Samples by name, in the order of names.

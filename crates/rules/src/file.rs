@@ -19,9 +19,9 @@ use crate::rule::{Each, Formula, Most, Per, Rule, Severity};
 use crate::template::Template;
 
 /// Longest file, in bytes.
-pub const LONGEST_FILE: u64 = 1 << 20;
+pub(crate) const LONGEST_FILE: u64 = 1 << 20;
 /// Most rules of a file, and files of a folder.
-pub const MOST_RULES: usize = 1000;
+pub(crate) const MOST_RULES: usize = 1000;
 /// Most times in a row that a condition must hold in.
 const MOST_WINDOWS: u64 = 100;
 const LONGEST_TEXT: usize = 4096;

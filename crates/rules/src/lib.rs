@@ -7,6 +7,7 @@
 //! A metric that cannot be had is absent, and what is absent is never true; that it was absent is a gap of the answer.
 
 mod builtin;
+mod counters;
 mod evaluate;
 mod facts;
 mod file;

@@ -51,7 +51,7 @@ impl Per {
 /// Parts of a job or node that a rule looks at one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Each {
+pub(crate) enum Each {
     /// Each executable.
     Executable,
     /// Each library; an executable's own code counts as one, and so does the kernel.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use talea_model::{Gaps, Nanos};
 use talea_store::{Dimension, MOST_ROWS, NodeSeen, Question, Store, StoreError, Text, Value, Visible};
 
+use crate::counters::RateTable;
 use crate::subject::narrow;
 
 /// Most rows that are kept between two rules.
@@ -52,6 +53,7 @@ pub(crate) struct Tables<'a> {
     /// Only this job, and its owner if it is known.
     pub(crate) job: Option<(String, Option<u32>)>,
     pub(crate) gaps: Gaps,
+    pub(crate) rates: Vec<Rc<RateTable>>,
     kept: Vec<(Wanted, Rc<Table>)>,
     nodes: Option<Rc<Vec<NodeSeen>>>,
 }
@@ -62,7 +64,7 @@ impl<'a> Tables<'a> {
         visible: Visible,
         job: Option<(String, Option<u32>)>,
     ) -> Self {
-        Self { store, visible, job, gaps: Gaps::default(), kept: Vec::new(), nodes: None }
+        Self { store, visible, job, gaps: Gaps::default(), rates: Vec::new(), kept: Vec::new(), nodes: None }
     }
 
     /// A question of a time that may be asked at all.
@@ -147,6 +149,9 @@ impl<'a> Tables<'a> {
     pub(crate) fn relieve(&mut self) {
         if self.kept.iter().map(|(_, table)| table.rows).sum::<usize>() > MOST_KEPT {
             self.kept.clear();
+        }
+        if self.rates.iter().map(|table| table.subjects.len()).sum::<usize>() > MOST_KEPT {
+            self.rates.clear();
         }
     }
 }

@@ -20,6 +20,7 @@ mod oracle;
 mod proportion;
 mod question;
 mod rates;
+mod recent;
 pub mod spool;
 pub mod sqlite;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use error::StoreError;
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
 pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen};
+pub use recent::Recent;
 
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod fold;
 mod metrics;
 mod show;
 mod task;
+mod top;
 mod topo;
 mod values;
 
@@ -55,6 +56,8 @@ Examples:
   talea topo                              this node's caches and cores with live values on them
   talea agent --store sqlite:t.db         sample every core of this node, all the time
   talea usage --store sqlite:t.db         what its cores were used for
+  talea top                               the same, live on a screen
+  talea jobs --store sqlite:t.db          the jobs that ran, and what is wrong with them
   talea doctor                            what works on this machine, and how to get the rest
 
 Exit codes: 0 done; 2 wrong use or bad input; 3 the machine lacks something; 70 a bug in talea.
@@ -80,6 +83,8 @@ enum Command {
     Topo(Box<topo::TopoArgs>),
     Agent(always::AgentArgs),
     Usage(always::UsageArgs),
+    Top(top::TopArgs),
+    Jobs(top::JobsArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

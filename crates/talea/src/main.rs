@@ -60,6 +60,8 @@ fn perform(task: Task) -> ExitCode {
         },
         Task::Agent(options) => code(always::agent(&options)),
         Task::Usage(options) => code(always::usage(&options)),
+        Task::Top(options) => code(always::top(&options)),
+        Task::Jobs(options) => code(always::jobs(&options)),
         Task::Doctor { json } => match doctor::doctor(json) {
             Ok(exit) => exit.into(),
             Err(error) => exit::report(&error).into(),

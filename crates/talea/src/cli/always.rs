@@ -60,7 +60,7 @@ pub(super) struct AgentArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum How {
+pub(super) enum How {
     /// The best that is allowed
     Auto,
     /// Counted in the kernel by a BPF program
@@ -71,6 +71,17 @@ enum How {
     Own,
 }
 
+impl From<How> for Sampler {
+    fn from(how: How) -> Self {
+        match how {
+            How::Auto => Self::Auto,
+            How::Bpf => Self::Bpf,
+            How::Rings => Self::Rings,
+            How::Own => Self::Own,
+        }
+    }
+}
+
 impl From<AgentArgs> for AgentOptions {
     fn from(args: AgentArgs) -> Self {
         Self {
@@ -78,12 +89,7 @@ impl From<AgentArgs> for AgentOptions {
             rate: args.rate,
             interval: args.interval,
             during: args.during,
-            sampler: match args.sampler {
-                How::Auto => Sampler::Auto,
-                How::Bpf => Sampler::Bpf,
-                How::Rings => Sampler::Rings,
-                How::Own => Sampler::Own,
-            },
+            sampler: args.sampler.into(),
             node: args.node,
             spool: args.spool,
             most: args.spool_size,
@@ -154,13 +160,13 @@ pub(super) struct UsageArgs {
     json: bool,
 }
 
-fn limit(text: &str) -> Result<usize, String> {
+pub(super) fn limit(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| (1..=MOST_ROWS).contains(n));
     number.ok_or_else(|| format!("expected a number from 1 to {MOST_ROWS}"))
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
+pub(super) enum By {
     /// The host
     Node,
     /// The job

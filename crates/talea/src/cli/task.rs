@@ -38,6 +38,10 @@ pub(crate) enum Task {
     Agent(always::AgentOptions),
     /// `talea usage`
     Usage(always::UsageOptions),
+    /// `talea top`
+    Top(always::TopOptions),
+    /// `talea jobs`
+    Jobs(always::JobsOptions),
     /// `talea doctor`
     Doctor {
         /// JSON instead of text.
@@ -78,6 +82,8 @@ impl From<Command> for Task {
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Agent(args) => Self::Agent(args.into()),
             Command::Usage(args) => Self::Usage(args.into()),
+            Command::Top(args) => Self::Top(args.into()),
+            Command::Jobs(args) => Self::Jobs(args.into()),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
             Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),
