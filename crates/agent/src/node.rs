@@ -106,11 +106,7 @@ impl Agent {
     }
 
     /// An agent whose batches wait nowhere: what `deliver` does not take at once is lost, which is counted. [`Options::spool`] does not matter.
-    pub fn without_spool(
-        sampler: Box<dyn SystemSampler>,
-        options: Options,
-        gaps: Gaps,
-    ) -> Self {
+    pub fn without_spool(sampler: Box<dyn SystemSampler>, options: Options, gaps: Gaps) -> Self {
         Self {
             options,
             sampler,

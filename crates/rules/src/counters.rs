@@ -44,9 +44,10 @@ impl Subject<'_> {
         counter: &str,
         tables: &mut Tables<'_>,
     ) -> Result<Option<f64>, StoreError> {
-        let known = tables.rates.iter().find(|table| {
-            table.window == self.window && table.dimensions == self.dimensions
-        });
+        let known = tables
+            .rates
+            .iter()
+            .find(|table| table.window == self.window && table.dimensions == self.dimensions);
         let table = if let Some(table) = known {
             Rc::clone(table)
         } else {
@@ -93,7 +94,8 @@ impl Subject<'_> {
         tables: &mut Tables<'_>,
         question: &mut Question,
     ) -> Result<Option<String>, StoreError> {
-        let kept = !matches!(dimension, Dimension::Core | Dimension::Function | Dimension::Activity);
+        let kept =
+            !matches!(dimension, Dimension::Core | Dimension::Function | Dimension::Activity);
         let by = if kept { dimension } else { Dimension::Library };
         if self.dimensions.contains(&by) {
             return Ok(None);

@@ -197,11 +197,10 @@ fn finding(
             named.insert(dimension, name);
         }
     }
-    let of = |dimension| {
-        value_of(dimension, subject.dimensions, subject.key).and_then(shown)
-    };
+    let of = |dimension| value_of(dimension, subject.dimensions, subject.key).and_then(shown);
     let text = |template: &crate::template::Template| {
-        template.filled(|dimension| named.get(&dimension).cloned(), |name| values.get(name).copied())
+        template
+            .filled(|dimension| named.get(&dimension).cloned(), |name| values.get(name).copied())
     };
     Ok(Finding {
         rule: rule.name.clone(),
@@ -213,7 +212,10 @@ fn finding(
         severity: rule.severity,
         title: text(&rule.title),
         hint: text(&rule.hint),
-        names: named.iter().map(|(d, name)| (format!("{d:?}").to_lowercase(), name.clone())).collect(),
+        names: named
+            .iter()
+            .map(|(d, name)| (format!("{d:?}").to_lowercase(), name.clone()))
+            .collect(),
         values,
     })
 }

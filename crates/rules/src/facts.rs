@@ -145,8 +145,10 @@ impl Subject<'_> {
                 Some(parts.len() as f64)
             }
             Metric::Cores => {
-                let parts = tables.parts(&self.wanted(&[Dimension::Node, Dimension::Core]), self.key)?;
-                let known = |part: &&Part| part.key.last().is_some_and(|core| *core != Value::Absent);
+                let parts =
+                    tables.parts(&self.wanted(&[Dimension::Node, Dimension::Core]), self.key)?;
+                let known =
+                    |part: &&Part| part.key.last().is_some_and(|core| *core != Value::Absent);
                 Some(parts.iter().filter(known).count() as f64).filter(|count| *count > 0.0)
             }
             Metric::Silent => {

@@ -95,7 +95,8 @@ type Wrong = (usize, String);
 /// Names file, line and what was expected.
 pub fn read(text: &str, file: &Path) -> Result<Vec<Rule>, RuleError> {
     let wrong = |(at, why): Wrong| {
-        let line = text.as_bytes()[..at.min(text.len())].iter().filter(|&&c| c == b'\n').count() + 1;
+        let line =
+            text.as_bytes()[..at.min(text.len())].iter().filter(|&&c| c == b'\n').count() + 1;
         RuleError::Rule { file: file.to_owned(), line, why }
     };
     if text.len() as u64 > LONGEST_FILE {
@@ -241,7 +242,10 @@ fn switched_off(name: String) -> Rule {
         reason: String::new(),
         each: None,
         most: Most::Busy,
-        condition: Formula { expression: Expression::counter("samples"), metrics: vec![Metric::Samples] },
+        condition: Formula {
+            expression: Expression::counter("samples"),
+            metrics: vec![Metric::Samples],
+        },
         metrics: Vec::new(),
         title: Template::default(),
         hint: Template::default(),
@@ -269,7 +273,8 @@ fn formula(
         let place = place.map_or_else(|| "at the end".to_owned(), |place| format!("at `{place}`"));
         (at, format!("{error}, {place} of `{source}`"))
     })?;
-    let expression = parsed.replace(|name| own.get(name)).map_err(|wrong| (at, wrong.to_string()))?;
+    let expression =
+        parsed.replace(|name| own.get(name)).map_err(|wrong| (at, wrong.to_string()))?;
     let metric = |name: &String| {
         let metric = Metric::of(name).and_then(|metric| allowed(&metric, per, each));
         metric.map_err(|why| (at, why))
@@ -289,7 +294,9 @@ fn allowed(metric: &Metric, per: Per, each: Option<Each>) -> Result<Metric, Stri
         Metric::Busy(_) | Metric::Waiting(_) | Metric::Idle(_) | Metric::BusyAt(_)
             if each.is_some() =>
         {
-            refused("expected no idle time with `each = ...`: it is of no executable, library or phase")
+            refused(
+                "expected no idle time with `each = ...`: it is of no executable, library or phase",
+            )
         }
         Metric::Most(dimension, _) | Metric::Like(dimension, _, _)
             if each.is_some_and(|each| each.dimension() == *dimension) =>

@@ -55,7 +55,14 @@ impl Findings {
     pub(crate) fn sort(&mut self) -> usize {
         self.findings.sort_by(|a, b| {
             let key = |f: &Finding| {
-                (std::cmp::Reverse(f.severity), f.job.clone(), f.user, f.node.clone(), f.rule.clone(), f.title.clone())
+                (
+                    std::cmp::Reverse(f.severity),
+                    f.job.clone(),
+                    f.user,
+                    f.node.clone(),
+                    f.rule.clone(),
+                    f.title.clone(),
+                )
             };
             key(a).cmp(&key(b))
         });

@@ -168,7 +168,9 @@ mod tests {
         assert_eq!(Metric::of("library.high:*/libm.so.low"), Ok(like));
         assert_eq!(Metric::of("page-faults"), Ok(Metric::Counter("page-faults".to_owned())));
         assert_eq!(Metric::of("counter:x y"), Ok(Metric::Counter("x y".to_owned())));
-        for (wrong, said) in [("kernal", "`kernel`"), ("samples.low", "samples"), ("", "lists them")] {
+        for (wrong, said) in
+            [("kernal", "`kernel`"), ("samples.low", "samples"), ("", "lists them")]
+        {
             let error = Metric::of(wrong).unwrap_err();
             assert!(error.contains(said), "{error}");
         }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use talea_model::{Gaps, Nanos};
-use talea_store::{Dimension, MOST_ROWS, NodeSeen, Question, Store, StoreError, Text, Value, Visible};
+use talea_store::{
+    Dimension, MOST_ROWS, NodeSeen, Question, Store, StoreError, Text, Value, Visible,
+};
 
 use crate::counters::RateTable;
 use crate::subject::narrow;
@@ -64,13 +66,20 @@ impl<'a> Tables<'a> {
         visible: Visible,
         job: Option<(String, Option<u32>)>,
     ) -> Self {
-        Self { store, visible, job, gaps: Gaps::default(), rates: Vec::new(), kept: Vec::new(), nodes: None }
+        Self {
+            store,
+            visible,
+            job,
+            gaps: Gaps::default(),
+            rates: Vec::new(),
+            kept: Vec::new(),
+            nodes: None,
+        }
     }
 
     /// A question of a time that may be asked at all.
     pub(crate) fn question(&self, (from, to): Window) -> Question {
-        let mut question =
-            Question { limit: MOST_ROWS, ..Question::of(self.visible, from, to) };
+        let mut question = Question { limit: MOST_ROWS, ..Question::of(self.visible, from, to) };
         if let Some((job, user)) = &self.job {
             question.job = Some(Text::Is(job.clone()));
             question.user = *user;

@@ -27,13 +27,13 @@ pub(crate) enum Piece {
 
 /// The dimension that a place may name.
 fn named(word: &str) -> Option<Dimension> {
-    metrics::dimension(word).or(Some(match word {
+    Some(match word {
         "job" => Dimension::Job,
         "user" => Dimension::User,
         "node" => Dimension::Node,
         "core" => Dimension::Core,
-        _ => return None,
-    }))
+        word => return metrics::dimension(word),
+    })
 }
 
 impl Template {
@@ -55,7 +55,9 @@ impl Template {
             }
             let inside = after.split_once('}').filter(|_| sign == "{");
             let Some((inside, after)) = inside else {
-                return Err(format!("expected `{{` with `}}`, or `{sign}{sign}` for the sign itself"));
+                return Err(format!(
+                    "expected `{{` with `}}`, or `{sign}{sign}` for the sign itself"
+                ));
             };
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
@@ -103,7 +105,9 @@ impl Template {
             match piece {
                 Piece::Text(plain) => text.push_str(plain),
                 Piece::Name(dimension) => {
-                    text.push_str(&name(*dimension).map_or_else(|| "(unknown)".to_owned(), |n| harmless(&n)));
+                    text.push_str(
+                        &name(*dimension).map_or_else(|| "(unknown)".to_owned(), |n| harmless(&n)),
+                    );
                 }
                 Piece::Value { name, percent } => {
                     let scale = if *percent { 100.0 } else { 1.0 };
@@ -129,18 +133,21 @@ fn harmless(name: &str) -> String {
 
 /// Three digits, with k, M, G where there are more before the point.
 pub(crate) fn three(value: f64) -> String {
-    let (scaled, unit) = [(1e9, "G"), (1e6, "M"), (1e4, "k")]
-        .into_iter()
-        .find(|(least, _)| value.abs() >= *least)
-        .map_or((value, ""), |(least, unit)| (value / least.min(1e9) * if unit == "k" { 10.0 } else { 1.0 }, unit));
+    let (divisor, unit) = match value.abs() {
+        size if size >= 1e9 => (1e9, " G"),
+        size if size >= 1e6 => (1e6, " M"),
+        size if size >= 1e4 => (1e3, " k"),
+        _ => (1.0, ""),
+    };
+    let scaled = value / divisor;
     let digits = match scaled.abs() {
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
         _ => 2,
     };
     let text = format!("{scaled:.digits$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if unit.is_empty() { text.to_owned() } else { format!("{text} {unit}") }
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{}{unit}", if text.contains('.') { short } else { &text })
 }
 
 #[cfg(test)]
@@ -151,7 +158,8 @@ mod tests {
 
     #[test]
     fn places_are_filled() {
-        let text = Template::parse("{{x}} {waiting:%} of {job} in {library}: {faults} a second").unwrap();
+        let text =
+            Template::parse("{{x}} {waiting:%} of {job} in {library}: {faults} a second").unwrap();
         assert_eq!(text.names().collect::<Vec<_>>(), [Dimension::Job, Dimension::Library]);
         assert_eq!(text.values().collect::<Vec<_>>(), ["waiting", "faults"]);
         let filled = text.filled(

@@ -28,5 +28,6 @@ mod cli {
     mod slurm;
     mod special;
     mod survive;
+    mod top;
     mod topo;
 }

@@ -1,6 +1,8 @@
 //! Nodes and jobs as tests need them: an hour of batches of a minute, all alike.
 
-use talea_model::shares::{Activity, Batch, BatchId, Counter, Job, KERNEL, Rate, Sampler, Share, Spread, bucket};
+use talea_model::shares::{
+    Activity, Batch, BatchId, Counter, Job, KERNEL, Rate, Sampler, Share, Spread, bucket,
+};
 use talea_model::{Gaps, Module, Nanos};
 use talea_store::Store;
 use talea_store::sqlite::{Options, Sqlite};
@@ -91,7 +93,8 @@ impl Made {
             nanos: MINUTE,
             count: (rate * 60.0).round() as u64,
         });
-        let mut counters: Vec<Counter> = self.counters.iter().map(|(name, _)| counter(name)).collect();
+        let mut counters: Vec<Counter> =
+            self.counters.iter().map(|(name, _)| counter(name)).collect();
         let mut spreads = Vec::new();
         if !self.spread.is_empty() {
             let mut cores = std::collections::BTreeMap::new();

@@ -7,11 +7,11 @@ use std::path::Path;
 use proptest::prelude::*;
 use talea_model::shares::Job;
 use talea_model::{Module, Nanos};
-use talea_store::{Store, Visible};
+use talea_store::Visible;
 
 use crate::{
-    Asked, Finding, Findings, Names, Rule, Time, builtin, evaluate, evaluate_asked, read, read_folder,
-    with_overrides,
+    Asked, Finding, Findings, Names, Rule, Time, builtin, evaluate, evaluate_asked, read,
+    read_folder, with_overrides,
 };
 use made::{Core, MINUTE, Made, NOW, SECOND, store};
 
@@ -81,8 +81,11 @@ fn imbalance() {
 
 #[test]
 fn page_faults() {
-    let finding =
-        just("page-faults", counting(&[("page-faults", 20_100.0)]), counting(&[("page-faults", 20_000.0)]));
+    let finding = just(
+        "page-faults",
+        counting(&[("page-faults", 20_100.0)]),
+        counting(&[("page-faults", 20_000.0)]),
+    );
     assert_eq!(finding.names["library"], "/lib/libm.so.6");
     insta::assert_snapshot!(format!("{}\n{}", finding.title, finding.hint));
 }
@@ -186,7 +189,10 @@ hint = "h"
     let found = evaluate(&store, &rules, NOW, Visible::All).unwrap();
     assert_eq!(found.findings, []);
     let gaps: Vec<&str> = found.gaps.iter().map(|gap| gap.detail.as_str()).collect();
-    assert_eq!(gaps, ["rule `never`: page-faults, waiting, function:* is not known of some that it is for"]);
+    assert_eq!(
+        gaps,
+        ["rule `never`: page-faults, waiting, function:* is not known of some that it is for"]
+    );
 }
 
 #[test]

@@ -51,7 +51,9 @@ impl Expected for AlwaysError {
         match self {
             Self::Store(StoreError::Full { .. } | StoreError::Busy { .. }) => Exit::Lacking,
             Self::Store(_) | Self::Sampler(OpenError::Period { .. }) => Exit::Input,
-            Self::Rules(_) | Self::NoJob { .. } | Self::Screen(ScreenError::NoTerminal) => Exit::Input,
+            Self::Rules(_) | Self::NoJob { .. } | Self::Screen(ScreenError::NoTerminal) => {
+                Exit::Input
+            }
             Self::Sampler(_)
             | Self::Agent(_)
             | Self::Signals(_)

@@ -11,7 +11,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use talea_model::{Module, Nanos};
-use talea_rules::{Asked, Findings, Names, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides};
+use talea_rules::{
+    Asked, Findings, Names, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
+};
 use talea_store::address::{self, Access};
 use talea_store::{JobSeen, Question, Store, Text, Visible, sqlite};
 

@@ -9,7 +9,8 @@ use talea_model::Gaps;
 use talea_model::shares::Activity;
 use talea_rules::Names;
 use talea_store::{
-    Dimension, JobSeen, MOST_ROWS, Proportion, Question, SpreadSeen, Store, StoreError, Text, Value as Key,
+    Dimension, JobSeen, MOST_ROWS, Proportion, Question, SpreadSeen, Store, StoreError, Text,
+    Value as Key,
 };
 
 /// The parts that a job's time is told apart by.
@@ -86,9 +87,8 @@ fn of_dimension(
     let by = vec![dimension, Dimension::Activity];
     let answer = store.usage(&Question { by, ..own.clone() })?;
     let mut sums: BTreeMap<Option<String>, (u64, f64)> = BTreeMap::new();
-    let busy = |key: Option<&Key>| {
-        matches!(key, Some(Key::Activity(Activity::User | Activity::Kernel)))
-    };
+    let busy =
+        |key: Option<&Key>| matches!(key, Some(Key::Activity(Activity::User | Activity::Kernel)));
     for row in answer.rows.iter().filter(|row| busy(row.key.get(1))) {
         let name = match row.key.first() {
             Some(Key::Text(text)) => Some(text.clone()),
@@ -102,8 +102,11 @@ fn of_dimension(
     if dimension == Dimension::Phase && sums.keys().all(Option::is_none) {
         sums.clear();
     }
-    let part = |(name, (samples, core_seconds))| {
-        Part { name, samples, core_seconds, share: Proportion::of(samples, all) }
+    let part = |(name, (samples, core_seconds))| Part {
+        name,
+        samples,
+        core_seconds,
+        share: Proportion::of(samples, all),
     };
     let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.samples));

@@ -67,7 +67,8 @@ pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
         table.row_of(cells(part, word));
     }
     lines.extend(table.lines());
-    for ((_, word), parts) in PARTS.iter().zip(&detail.parts).filter(|(_, parts)| !parts.is_empty()) {
+    for ((_, word), parts) in PARTS.iter().zip(&detail.parts).filter(|(_, parts)| !parts.is_empty())
+    {
         lines.push(String::new());
         let mut table = Table::new(&[
             ("share", Column::Right),
@@ -94,7 +95,11 @@ pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
         ]);
         for spread in &detail.spreads {
             let at = |tenth: usize| figure(spread.quantiles[tenth], &spread.counter.name);
-            let unit = if spread.counter.unit == "1" { String::new() } else { format!(" ({})", spread.counter.unit) };
+            let unit = if spread.counter.unit == "1" {
+                String::new()
+            } else {
+                format!(" ({})", spread.counter.unit)
+            };
             let name = format!("{}{unit}", spread.counter.name);
             table.row([at(0), at(1), at(5), at(9), at(10), name]);
         }
@@ -141,7 +146,8 @@ fn lines_of(finding: &Finding, palette: Palette) -> Vec<String> {
         Some(category) => format!("{indent}{}", palette.category(category, &line)),
         None => format!("{indent}{line}"),
     });
-    let hint = wrapped(&finding.hint, WIDTH - 4).into_iter().map(|line| format!("{indent}{indent}{line}"));
+    let hint =
+        wrapped(&finding.hint, WIDTH - 4).into_iter().map(|line| format!("{indent}{indent}{line}"));
     title.chain(hint).collect()
 }
 
@@ -150,7 +156,8 @@ fn cells(part: &Part, name: String) -> Vec<String> {
     let share = part.share;
     vec![
         share.map_or_else(String::new, |share| format!("{:.1} %", share.share * 100.0)),
-        share.map_or_else(String::new, |s| format!("{:.1} to {:.1}", s.low * 100.0, s.high * 100.0)),
+        share
+            .map_or_else(String::new, |s| format!("{:.1} to {:.1}", s.low * 100.0, s.high * 100.0)),
         hours(part.core_seconds),
         format!("{:<BAR$}", share.map_or_else(String::new, |share| bar(share.share, BAR))),
         name,

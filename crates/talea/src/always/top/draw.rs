@@ -116,7 +116,8 @@ pub(super) fn screen(buffer: &mut Buffer, shown: &Shown<'_>, state: &State, colo
 fn head(pen: &mut Pen<'_>, shown: &Shown<'_>, state: &State) {
     let (area, colours) = (pen.area, pen.colours);
     let paused = if state.paused.is_some() { " paused " } else { "" };
-    let cost = shown.cost.map_or_else(String::new, |c| format!(" · takes {:.2} % of a core", c * 100.0));
+    let cost =
+        shown.cost.map_or_else(String::new, |c| format!(" · takes {:.2} % of a core", c * 100.0));
     let length = shown.time;
     let samples = grouped(shown.all.all());
     let text = format!(" · {samples} samples in {length}{cost}");
@@ -129,7 +130,11 @@ fn head(pen: &mut Pen<'_>, shown: &Shown<'_>, state: &State) {
     pen.bar(area.x, area.y + 1, area.width, shown.all, all);
     let mut x = area.x;
     for (activity, part) in shown.all.each().into_iter().enumerate() {
-        let share = if all > 0 { format!("{:5.1} %", part as f64 / all as f64 * 100.0) } else { "    -  ".to_owned() };
+        let share = if all > 0 {
+            format!("{:5.1} %", part as f64 / all as f64 * 100.0)
+        } else {
+            "    -  ".to_owned()
+        };
         x = pen.text(x, area.y + 2, 2, &format!("{} ", GLYPHS[activity]), style(colours, activity));
         x = pen.text(x, area.y + 2, 20, &format!("{} ", WORDS[activity]), Style::new());
         x = pen.text(x, area.y + 2, 10, &share, colours.strong()) + 2;
@@ -143,7 +148,8 @@ fn tabs(pen: &mut Pen<'_>, y: u16, state: &State) {
     for view in View::ALL {
         let style = if view == state.view { colours.chosen() } else { colours.faint() };
         // On a narrow screen only the one that is shown has its whole name.
-        let word = if area.width < 60 && view != state.view { &view.word()[..1] } else { view.word() };
+        let word =
+            if area.width < 60 && view != state.view { &view.word()[..1] } else { view.word() };
         x = pen.text(x, y, area.width, &format!(" {word} "), style);
     }
     x += 1;
@@ -191,7 +197,8 @@ fn table(pen: &mut Pen<'_>, y: u16, shown: &Shown<'_>, state: &State) {
         let y = y + 1 + (at - first) as u16;
         let style = if at == chosen { colours.chosen() } else { Style::new() };
         let percent = |part: f64| format!("{:5.1}", part * 100.0);
-        let share = row.share.map_or_else(|| "-".to_owned(), |share| format!("{} %", percent(share.share)));
+        let share =
+            row.share.map_or_else(|| "-".to_owned(), |share| format!("{} %", percent(share.share)));
         let between = row.share.map_or_else(String::new, |share| {
             format!("{} to {}", percent(share.low).trim_start(), percent(share.high))
         });
@@ -206,7 +213,8 @@ fn table(pen: &mut Pen<'_>, y: u16, shown: &Shown<'_>, state: &State) {
         pen.text(name, y, width, &short(&row.name, usize::from(width)), style);
     }
     if shown.rows.is_empty() {
-        let why = if state.filter.is_empty() { "nothing but idle time" } else { "no row has this text" };
+        let why =
+            if state.filter.is_empty() { "nothing but idle time" } else { "no row has this text" };
         pen.text(area.x + 1, y + 1, area.width, why, faint);
     }
 }
@@ -225,7 +233,13 @@ fn footer(pen: &mut Pen<'_>, state: &State) {
     let (area, colours) = (pen.area, pen.colours);
     let y = area.bottom() - 1;
     if state.typing {
-        pen.text(area.x, y, area.width, "text that names have · ⏎ keeps it · Esc takes it away", colours.faint());
+        pen.text(
+            area.x,
+            y,
+            area.width,
+            "text that names have · ⏎ keeps it · Esc takes it away",
+            colours.faint(),
+        );
         return;
     }
     let mut x = area.x;

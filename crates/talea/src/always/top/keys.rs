@@ -81,7 +81,9 @@ pub(super) fn command(key: KeyEvent) -> Option<Command> {
         KeyCode::Esc | KeyCode::Backspace => Command::Back,
         KeyCode::Tab | KeyCode::Right => Command::Next(1),
         KeyCode::BackTab | KeyCode::Left => Command::Next(-1),
-        KeyCode::Char(letter) => Command::Show(View::ALL.into_iter().find(|v| v.letter() == letter)?),
+        KeyCode::Char(letter) => {
+            Command::Show(View::ALL.into_iter().find(|v| v.letter() == letter)?)
+        }
         _ => return None,
     })
 }

@@ -23,9 +23,9 @@ use super::functions::Functions;
 use super::usage::{self, Filters, print};
 use super::{AlwaysError, Sampler, UsageOptions};
 use crate::terminal::say;
+use crate::topo::screen::ScreenError;
 use crate::topo::screen::colour::Colours;
 use crate::topo::screen::terminal::Screen;
-use crate::topo::screen::ScreenError;
 use draw::Shown;
 use rows::{Naming, Parts, Row};
 use source::{Live, Source, Stored};
@@ -110,7 +110,8 @@ fn watch(source: &mut dyn Source, state: &mut State) -> Result<(), AlwaysError> 
     let colours = Colours::from_environment();
     let mut names = Names::new();
     let mut screen = Screen::enter()?;
-    let mut figures = Figures { trouble: Some("waiting for the first samples".into()), ..Figures::default() };
+    let mut figures =
+        Figures { trouble: Some("waiting for the first samples".into()), ..Figures::default() };
     let mut dirty = true;
     loop {
         if source.poll()? && state.paused.is_none() {
@@ -129,14 +130,17 @@ fn watch(source: &mut dyn Source, state: &mut State) -> Result<(), AlwaysError> 
                 trouble: figures.trouble.as_deref(),
                 gaps: &figures.gaps,
             };
-            screen.draw(|buffer| draw::screen(buffer, &shown, state, colours)).map_err(ScreenError::Terminal)?;
+            screen
+                .draw(|buffer| draw::screen(buffer, &shown, state, colours))
+                .map_err(ScreenError::Terminal)?;
             dirty = false;
         }
         let mut ready = event::poll(PULSE).map_err(ScreenError::Terminal)?;
         while ready {
             match event::read().map_err(ScreenError::Terminal)? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => {
-                    let values: Vec<Value> = figures.rows.iter().map(|row| row.value.clone()).collect();
+                    let values: Vec<Value> =
+                        figures.rows.iter().map(|row| row.value.clone()).collect();
                     match state.press(key, &values, source.end()) {
                         Action::Nothing => {}
                         Action::Draw => dirty = true,
@@ -207,7 +211,8 @@ impl Naming for Names {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let name = self.functions.get_or_insert_with(Functions::new).name(module.as_ref(), *address);
+        let name =
+            self.functions.get_or_insert_with(Functions::new).name(module.as_ref(), *address);
         let file = module.as_ref().and_then(|module| module.path.rsplit('/').next());
         let name = file.map_or_else(|| name.clone(), |file| format!("{name}  {file}"));
         if self.known.len() >= MOST_NAMES {

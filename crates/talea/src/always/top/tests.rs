@@ -220,7 +220,8 @@ fn keys() {
 
 #[test]
 fn users_have_names() {
-    let users = of_passwd("root:x:0:0:root:/root:/bin/sh\nbad\nalice:x:1000:1000::/home/alice:/bin/sh\n");
+    let users =
+        of_passwd("root:x:0:0:root:/root:/bin/sh\nbad\nalice:x:1000:1000::/home/alice:/bin/sh\n");
     assert_eq!(users.get(&1000).map(String::as_str), Some("alice"));
     assert_eq!(users.len(), 2);
 }
