@@ -1,6 +1,7 @@
 //! The rules that come with talea, each a file in `rules/`.
 //!
-//! Owns the list. That they can be read is tested; each has a test of data where it fires, and of data where it just does not.
+//! Owns the list. That they can be read is tested; each has a test of data where it fires, and of data where it
+//! just does not.
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! Rates of counters and the spread of cores, for the metrics that need them.
 //!
-//! Owns how they are asked for: rates once for all subjects, spreads (which a store keeps per job) for one job at a time.
+//! Owns how they are asked for: rates once for all subjects, spreads (which a store keeps per job) for one job at a
+//! time.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -78,15 +79,23 @@ impl Subject<'_> {
         if !self.dimensions.contains(&Dimension::Job) {
             return Ok(None);
         }
-        let mut question = tables.question(self.window);
-        narrow(&mut question, self.dimensions, self.key);
-        let spreads = tables.store.spreads(&question)?;
-        let busy = spreads.iter().find(|spread| spread.counter.name == BUSY);
-        Ok(busy.and_then(|busy| busy.quantiles.get(usize::from(tenth))).copied())
+        let at = (self.window, self.key.to_vec());
+        let known = if let Some(known) = tables.spreads.get(&at) {
+            *known
+        } else {
+            let mut question = tables.question(self.window);
+            narrow(&mut question, self.dimensions, self.key);
+            let spreads = tables.store.spreads(&question)?;
+            let busy = spreads.iter().find(|spread| spread.counter.name == BUSY);
+            let busy = busy.map(|busy| busy.quantiles);
+            tables.spreads.insert(at, busy);
+            busy
+        };
+        Ok(known.and_then(|busy| busy.get(usize::from(tenth)).copied()))
     }
 
-    /// The thing of a dimension that a counter counted most at. Where rates are kept without the dimension the question is narrowed to the library with most, and the
-    /// caller goes on by samples.
+    /// The thing of a dimension that a counter counted most at. Where rates are kept without the dimension the
+    /// question is narrowed to the library with most, and the caller goes on by samples.
     pub(crate) fn of_counter(
         &self,
         counter: &str,

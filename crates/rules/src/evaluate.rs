@@ -1,7 +1,8 @@
 //! Which rules hold of what.
 //!
-//! Owns the order of things: who has samples enough, whether the condition holds in each of the times in a row, then names and texts of
-//! what was found. The same store, rules and time give the same findings. A finding is of the time that the condition was seen to hold in.
+//! Owns the order of things: who has samples enough, whether the condition holds in each of the times in a row,
+//! then names and texts of what was found. The same store, rules and time give the same findings. A finding is of
+//! the time that the condition was seen to hold in.
 
 use std::collections::BTreeMap;
 
@@ -90,23 +91,9 @@ fn one(
 ) -> Result<(), StoreError> {
     let (Some(&last), Some(&first)) = (windows.first(), windows.last()) else { return Ok(()) };
     let dimensions = rule.subject();
-    let wanted = Wanted {
-        window: last,
-        subject: dimensions.clone(),
-        rest: vec![Dimension::Activity],
-        like: None,
-    };
-    let table = tables.table(&wanted)?;
-    let enough: Vec<&Vec<Value>> = table
-        .subjects
-        .iter()
-        .filter(|(key, parts)| {
-            is_something(&dimensions, key) && Activities::of(parts).all() >= rule.samples.max(1)
-        })
-        .map(|(key, _)| key)
-        .collect();
+    let subjects = subjects(rule, &dimensions, last, tables)?;
     let mut absent: BTreeMap<String, u64> = BTreeMap::new();
-    for key in enough {
+    for key in &subjects {
         let subject =
             |window| Subject { rule, window, dimensions: &dimensions, key: key.as_slice() };
         if holds(windows, &subject, tables, names, &mut absent)? {
@@ -121,6 +108,25 @@ fn one(
     Ok(())
 }
 
+/// What the rule is for, of which there are samples enough; nodes that are known where no samples are needed.
+fn subjects(
+    rule: &Rule,
+    dimensions: &[Dimension],
+    window: Window,
+    tables: &mut Tables<'_>,
+) -> Result<Vec<Vec<Value>>, StoreError> {
+    if rule.samples == 0 {
+        let nodes = tables.nodes()?;
+        return Ok(nodes.iter().map(|node| vec![Value::Text(node.name.clone())]).collect());
+    }
+    let rest = vec![Dimension::Activity];
+    let table = tables.table(&Wanted { window, subject: dimensions.to_vec(), rest, like: None })?;
+    let enough = table.subjects.iter().filter(|(key, parts)| {
+        is_something(dimensions, key) && Activities::of(parts).all() >= rule.samples
+    });
+    Ok(enough.map(|(key, _)| key.clone()).collect())
+}
+
 /// True when the condition holds in each of the times. What is absent is counted, for the last time only.
 fn holds<'a>(
     windows: &[Window],
@@ -132,7 +138,7 @@ fn holds<'a>(
     for (at, &window) in windows.iter().enumerate() {
         let subject = subject(window);
         // Too few samples say nothing of an earlier time either.
-        if at > 0 && subject.activities(tables)?.all() < subject.rule.samples.max(1) {
+        if at > 0 && subject.activities(tables)?.all() < subject.rule.samples {
             return Ok(false);
         }
         let numbers = numbers(&subject.rule.condition, &subject, tables, names)?;

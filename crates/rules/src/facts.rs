@@ -1,7 +1,7 @@
 //! The values of metrics for one job, node or library in one time.
 //!
-//! Owns what each metric is computed of. What cannot be had is absent: idle time where none of it was seen (a job's cores may not be known), counters
-//! that nobody counts, functions where nobody resolves them.
+//! Owns what each metric is computed of. What cannot be had is absent: idle time where none of it was seen (a job's
+//! cores may not be known), counters that nobody counts, functions where nobody resolves them.
 
 use talea_model::Module;
 use talea_model::shares::Activity;
@@ -102,6 +102,11 @@ impl Subject<'_> {
         tables: &mut Tables<'_>,
         names: &mut dyn Names,
     ) -> Result<Option<f64>, StoreError> {
+        match metric {
+            Metric::Silent => return self.silent(tables),
+            Metric::Counter(counter) => return self.rate(counter, tables),
+            _ => {}
+        }
         let own = self.activities(tables)?;
         // Idle time that nobody saw is no idle time only if somebody looked.
         let looked = own.nothing() > 0;
@@ -151,15 +156,17 @@ impl Subject<'_> {
                     |part: &&Part| part.key.last().is_some_and(|core| *core != Value::Absent);
                 Some(parts.iter().filter(known).count() as f64).filter(|count| *count > 0.0)
             }
-            Metric::Silent => {
-                let node = value_of(Dimension::Node, self.dimensions, self.key).and_then(shown);
-                let nodes = tables.nodes()?;
-                let seen = nodes.iter().find(|seen| Some(&seen.name) == node.as_ref());
-                seen.map(|seen| self.window.1.0.saturating_sub(seen.last.0) as f64 / 1e9)
-            }
             Metric::BusyAt(tenth) => self.busy_at(*tenth, looked, tables)?,
-            Metric::Counter(counter) => self.rate(counter, tables)?,
+            Metric::Silent | Metric::Counter(_) => None,
         })
+    }
+
+    /// Seconds since the last batch of the node.
+    fn silent(&self, tables: &mut Tables<'_>) -> Result<Option<f64>, StoreError> {
+        let node = value_of(Dimension::Node, self.dimensions, self.key).and_then(shown);
+        let nodes = tables.nodes()?;
+        let seen = nodes.iter().find(|seen| Some(&seen.name) == node.as_ref());
+        Ok(seen.map(|seen| self.window.1.0.saturating_sub(seen.last.0) as f64 / 1e9))
     }
 
     /// How busy the core is that so many tenths of the others are less busy than.

@@ -1,7 +1,8 @@
 //! Rules as people write them: TOML, one `[[rule]]` after the other.
 //!
-//! Owns the reading and every complaint: it names file, line and what was expected. Files are bounded, unknown keys are mistakes, and a rule
-//! that is read can be evaluated. A user's rule takes the place of the one of the same name; `off = true` takes it away.
+//! Owns the reading and every complaint: it names file, line and what was expected. Files are bounded, unknown keys
+//! are mistakes, and a rule that is read can be evaluated. A user's rule takes the place of the one of the same
+//! name; `off = true` takes it away.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -76,7 +77,7 @@ struct WrittenRule {
     over: Option<Spanned<String>>,
     #[serde(rename = "for")]
     lasting: Option<Spanned<String>>,
-    samples: Option<u64>,
+    samples: Option<Spanned<u64>>,
     most: Option<Spanned<String>>,
     #[serde(default)]
     metrics: BTreeMap<Spanned<String>, Spanned<String>>,
@@ -190,6 +191,11 @@ fn of_written(rule: WrittenRule, at: usize) -> Result<Rule, Wrong> {
         let why = format!("expected `for` of at most {MOST_WINDOWS} times `over`");
         return Err((rule.lasting.map_or(at, |lasting| lasting.span().start), why));
     }
+    let samples = rule.samples.as_ref().map_or(100, |samples| *samples.get_ref());
+    if samples == 0 && (per != Per::Node || rule.each.is_some()) {
+        let why = "expected `samples` above 0, but with `per = \"node\"` and without `each`";
+        return Err((rule.samples.map_or(at, |samples| samples.span().start), why.to_owned()));
+    }
     let mut own: BTreeMap<String, Expression> = BTreeMap::new();
     let mut metrics = Vec::new();
     for (key, text) in &rule.metrics {
@@ -216,7 +222,7 @@ fn of_written(rule: WrittenRule, at: usize) -> Result<Rule, Wrong> {
         title: template(rule.title.as_ref().ok_or_else(|| missing("title"))?)?,
         hint: template(rule.hint.as_ref().ok_or_else(|| missing("hint"))?)?,
         severity: rule.severity.ok_or_else(|| missing("severity"))?,
-        samples: rule.samples.unwrap_or(100),
+        samples,
         most: rule.most.as_ref().map_or(Ok(Most::Busy), most)?,
         reason: rule.reason.map_or_else(String::new, Spanned::into_inner),
         each: rule.each,

@@ -1,7 +1,8 @@
 //! The metrics that conditions may speak of, by name.
 //!
-//! Owns the names and what they mean; docs/rules.md lists them. A name that is none of these and no counter that the catalogue knows is a mistake of the
-//! rule, which is said with the name that was probably meant; other counters are `counter:NAME`.
+//! Owns the names and what they mean; docs/rules.md lists them. A name that is none of these and no counter that
+//! the catalogue knows is a mistake of the rule, which is said with the name that was probably meant; other
+//! counters are `counter:NAME`.
 
 use talea_metric::{catalogue, suggest};
 use talea_store::{Dimension, Proportion};

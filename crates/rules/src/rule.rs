@@ -1,7 +1,7 @@
 //! What a rule is, once its text was read.
 //!
-//! Owns the parts of a rule and the times that it looks at. Everything in it was checked ([`crate::read`]): names are known, expressions parse,
-//! times make sense.
+//! Owns the parts of a rule and the times that it looks at. Everything in it was checked ([`crate::read`]): names
+//! are known, expressions parse, times make sense.
 
 use serde::{Deserialize, Serialize};
 use talea_metric::Expression;

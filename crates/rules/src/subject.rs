@@ -1,7 +1,7 @@
 //! What a rule is evaluated for, as a question knows it.
 //!
-//! Owns the way from a row's key to a question that asks for exactly this job, node or library. Names are asked for as they are, whatever
-//! characters they have.
+//! Owns the way from a row's key to a question that asks for exactly this job, node or library. Names are asked for
+//! as they are, whatever characters they have.
 
 use talea_store::{Dimension, Question, Text, Value};
 

@@ -1,13 +1,14 @@
 //! Answers of the store, asked for once and kept for all rules that need them.
 //!
-//! Owns how much is kept and what happens where an answer has more rows than it may: then each job or node is asked for by itself.
+//! Owns how much is kept and what happens where an answer has more rows than it may: then each job or node is asked
+//! for by itself.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use talea_model::{Gaps, Nanos};
 use talea_store::{
-    Dimension, MOST_ROWS, NodeSeen, Question, Store, StoreError, Text, Value, Visible,
+    Dimension, MOST_ROWS, NodeSeen, QUANTILES, Question, Store, StoreError, Text, Value, Visible,
 };
 
 use crate::counters::RateTable;
@@ -56,6 +57,8 @@ pub(crate) struct Tables<'a> {
     pub(crate) job: Option<(String, Option<u32>)>,
     pub(crate) gaps: Gaps,
     pub(crate) rates: Vec<Rc<RateTable>>,
+    /// How busy the cores of a job were, by time and job.
+    pub(crate) spreads: BTreeMap<(Window, Vec<Value>), Option<[f64; QUANTILES]>>,
     kept: Vec<(Wanted, Rc<Table>)>,
     nodes: Option<Rc<Vec<NodeSeen>>>,
 }
@@ -72,6 +75,7 @@ impl<'a> Tables<'a> {
             job,
             gaps: Gaps::default(),
             rates: Vec::new(),
+            spreads: BTreeMap::new(),
             kept: Vec::new(),
             nodes: None,
         }
@@ -161,6 +165,9 @@ impl<'a> Tables<'a> {
         }
         if self.rates.iter().map(|table| table.subjects.len()).sum::<usize>() > MOST_KEPT {
             self.rates.clear();
+        }
+        if self.spreads.len() > MOST_ROWS {
+            self.spreads.clear();
         }
     }
 }

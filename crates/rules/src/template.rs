@@ -1,7 +1,8 @@
 //! Titles and hints: texts with places that are filled in when a rule holds.
 //!
-//! Owns the form: `{library}` names a thing, `{waiting:%}` is a value in percent, `{faults}` a value with three digits; `{{` and `}}` are
-//! braces. What fills a place is bytes from outside: control characters do not get through, and each is cut.
+//! Owns the form: `{library}` names a thing, `{waiting:%}` is a value in percent, `{faults}` a value with three
+//! digits; `{{` and `}}` are braces. What fills a place is bytes from outside: control characters do not get
+//! through, and each is cut.
 
 use talea_store::Dimension;
 

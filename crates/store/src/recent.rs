@@ -1,7 +1,7 @@
 //! The last batches, in memory: what somebody watches and nobody keeps.
 //!
-//! Owns the bound, and answers of usage as any [`Store`](crate::Store) gives them. Rows of a batch are summed by numbers first and get names
-//! afterwards. It refuses to be a store: what is too old, or too much, is gone.
+//! Owns the bound, and answers of usage as any [`Store`](crate::Store) gives them. Rows of a batch are summed by
+//! numbers first and get names afterwards. It refuses to be a store: what is too old, or too much, is gone.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -98,7 +98,8 @@ impl Recent {
         self.batches.back()
     }
 
-    /// Who used how much of what is kept; as [`Store::usage`](crate::Store::usage), with the gaps of all batches of the time.
+    /// Who used how much of what is kept; as [`Store::usage`](crate::Store::usage), with the gaps of all batches of
+    /// the time.
     ///
     /// # Errors
     /// A question that cannot be meant.

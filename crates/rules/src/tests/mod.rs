@@ -1,4 +1,5 @@
-//! Each built-in rule where it fires and where it just does not; what is absent; whose findings one sees; mistakes in rules.
+//! Each built-in rule where it fires and where it just does not; what is absent; whose findings one sees; mistakes
+//! in rules.
 
 mod made;
 
@@ -154,6 +155,8 @@ fn silent_node() {
     let at = |seconds: u64| found_at(&[cores(60, 0)], Nanos(NOW.0 + seconds * SECOND));
     assert!(!names_of(&at(600)).contains(&"silent-node"));
     assert!(names_of(&at(601)).contains(&"silent-node"));
+    assert!(names_of(&at(20 * 86_400)).contains(&"silent-node"));
+    assert!(!names_of(&at(31 * 86_400)).contains(&"silent-node"));
 }
 
 #[test]

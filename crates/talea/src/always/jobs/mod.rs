@@ -1,7 +1,7 @@
 //! `talea jobs`: the jobs of a store, one job with where its time went, and what rules found.
 //!
-//! Owns what is asked and the public keys of the JSON, which are those of the server's routes (docs/server.md). Shares of one job are of the job's own
-//! samples, those included in which its cores waited.
+//! Owns what is asked and the public keys of the JSON, which are those of the server's routes (docs/server.md).
+//! Shares of one job are of the job's own samples, those included in which its cores waited.
 
 mod one;
 mod text;

@@ -1,6 +1,7 @@
 //! One job: what its cores did, where, and how differently.
 //!
-//! Owns the questions and the form of the answer. The spread over cores is as agents told it; without agents that count it is absent.
+//! Owns the questions and the form of the answer. The spread over cores is as agents told it; without agents that
+//! count it is absent.
 
 use std::collections::BTreeMap;
 

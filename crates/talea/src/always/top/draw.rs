@@ -1,7 +1,8 @@
 //! Everything that `talea top` draws: what all cores were at, the view's rows with their shares, the keys.
 //!
-//! Owns the layout from 30 columns and 6 rows up. Columns never jump: figures have fixed widths, what is too long is cut. The four activities differ in glyph
-//! and in colour, so that either alone says them. Names from outside are cleaned on their way ([`clean`]).
+//! Owns the layout from 30 columns and 6 rows up. Columns never jump: figures have fixed widths, what is too long
+//! is cut. The four activities differ in glyph and in colour, so that either alone says them. Names from outside
+//! are cleaned on their way ([`clean`]).
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

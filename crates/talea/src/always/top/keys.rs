@@ -1,6 +1,7 @@
 //! The keys of `talea top`, in one table that feeds the footer and the help.
 //!
-//! Owns the way from a key to a [`Command`]. While a text is typed, characters belong to it. What a command does is in [`super::state`].
+//! Owns the way from a key to a [`Command`]. While a text is typed, characters belong to it. What a command does is
+//! in [`super::state`].
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -1,7 +1,8 @@
 //! `talea top`: where the time of a node's cores goes now, or went lately in a store.
 //!
-//! Owns the loop that waits for figures or a key, whichever is first, and the answer without a screen (`--once`), which is that of
-//! `talea usage`. Where figures are from is [`source`]'s, what keys do [`state`]'s, what is drawn [`draw`]'s.
+//! Owns the loop that waits for figures or a key, whichever is first, and the answer without a screen (`--once`),
+//! which is that of `talea usage`. Where figures are from is [`source`]'s, what keys do [`state`]'s, what is drawn
+//! [`draw`]'s.
 
 mod draw;
 mod keys;

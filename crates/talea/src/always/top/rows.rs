@@ -1,7 +1,7 @@
 //! From a store's answer to the rows of the screen.
 //!
-//! Owns names, order and filter of rows, and what they are made of: user, kernel, waiting, idle. Idle time is said above all rows and is
-//! none of them, except where rows are cores.
+//! Owns names, order and filter of rows, and what they are made of: user, kernel, waiting, idle. Idle time is said
+//! above all rows and is none of them, except where rows are cores.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! Where the figures of `talea top` are from: this node's cores, sampled by itself, or a store.
 //!
-//! Owns the sampler and its thread, and what is kept of its batches: the last ten minutes, in memory. It refuses to draw.
+//! Owns the sampler and its thread, and what is kept of its batches: the last ten minutes, in memory. It refuses to
+//! draw.
 
 use std::path::PathBuf;
 use std::sync::Arc;
