@@ -168,7 +168,7 @@ fn a_condition_must_hold_as_long_as_the_rule_says() {
     let before = Made { minutes: 10..60, ..before };
     assert!(names_of(&found_at(&[before, now], NOW)).contains(&"kernel-time"));
     // A job that has just begun.
-    let short = Made { minutes: 0..9, ..cores(30, 30) };
+    let short = Made { minutes: 0..5, ..cores(30, 30) };
     assert!(!names_of(&found_at(&[short], NOW)).contains(&"kernel-time"));
 }
 
@@ -202,7 +202,7 @@ hint = "h"
 fn users_find_their_own_jobs_only() {
     let other = Job { id: "hers*".to_owned(), user: Some(1001) };
     let hers = Made { job: Some(other), executable: "/home/hers/app".to_owned(), ..cores(4, 0) };
-    let (_folder, store) = store(&[cores(4, 0), hers]);
+    let (_folder, store) = store(&[cores(4, 0), hers].map(|made| Made { in_library: 2, ..made }));
     let found = |visible| evaluate(&store, &rules(), NOW, visible).unwrap();
     assert_eq!(names_of(&found(Visible::All)), ["unused-allocation"; 2]);
     let his = format!("{:?}", found(Visible::User(1000)));
@@ -278,7 +278,7 @@ fn mistakes_are_said_with_file_and_line() {
             said(&with("most = \"much\"")),
             said(&with("title = \"{\"")),
             said(&with("title = \"{colour}\"")),
-            said(&with("severity = \"loud\"")),
+            said(&with("each = \"core\"")),
             said(&with("metrics = { Bad = \"1\" }")),
         ]
         .join("\n")
