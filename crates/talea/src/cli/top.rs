@@ -31,7 +31,7 @@ Keys: tab or j e l f p c u switch views, Enter shows only what belongs to the ch
 back, / filters, s sorts, space pauses, + and - change the time, ? explains, q leaves.
 
 Shares are of all samples of the time, idle ones included, with the 95 % interval of sampling. At 10 Hz
-sampling costs each core about .01 %, and talea .2 to 1 % of one core, most of it for drawing and naming;
+sampling costs each core about .01 %, and talea about 1 % of one core, more while functions are resolved;
 what it took is shown and said at the end. How cores are sampled depends on what is allowed, as with
 `talea agent`.
 

@@ -84,7 +84,10 @@ pub(super) fn rows(
         if idle && state.view != View::Core {
             continue;
         }
-        let name = name(value, state.view, naming);
+        // Cores that a job has and that do nothing execute nothing.
+        let waits = *activity == Value::Activity(Activity::Waiting)
+            && matches!(value, Value::Absent | Value::Function { module: None, .. });
+        let name = if waits { "(waiting)".to_owned() } else { name(value, state.view, naming) };
         // Addresses of one function are one row.
         let value = if state.view == View::Function { Value::Absent } else { value.clone() };
         let sum = sums.entry((value, name)).or_default();

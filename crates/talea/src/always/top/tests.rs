@@ -144,12 +144,21 @@ fn shown(keys: &str, size: (u16, u16)) -> String {
 #[test]
 fn screens() {
     let wide = shown("", (100, 24));
-    for text in ["takes 0.42 % of a core", "user  50.0 %", "kernel   7.5 %", "waiting  17.5 %", "idle  25.0 %"] {
+    for text in [
+        "takes 0.42 % of a core",
+        "user  50.0 %",
+        "kernel   7.5 %",
+        "waiting  17.5 %",
+        "idle  25.0 %",
+    ] {
         assert!(wide.contains(text), "{text}: {wide}");
     }
     // Names cannot command the terminal; the end of a long path is shown; idle time is no row.
     assert!(wide.contains("/bin/\u{fffd}[2Jtar") && wide.contains("programs/bin/lmp"), "{wide}");
-    assert!(wide.contains("gap: samples are not counted by BPF in the kernel: no (and 1 more)"), "{wide}");
+    assert!(
+        wide.contains("gap: samples are not counted by BPF in the kernel: no (and 1 more)"),
+        "{wide}"
+    );
     let small = shown("l", (60, 15));
     assert!(small.contains(" 30.0 % ") && small.contains("libm.so.6"), "{small}");
     assert!(small.lines().last().unwrap().starts_with("q quit"), "{small}");
