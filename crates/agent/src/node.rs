@@ -84,7 +84,8 @@ pub struct Progress {
 pub struct Agent {
     options: Options,
     sampler: Box<dyn SystemSampler>,
-    spool: Spool,
+    /// Absent where nobody keeps batches.
+    spool: Option<Spool>,
     modules: Modules,
     processes: Processes,
     known: Known,
@@ -116,9 +117,15 @@ impl Agent {
         gaps: Gaps,
     ) -> Result<Self, AgentError> {
         let spool = Spool::open(&options.spool.0, options.spool.1)?;
-        Ok(Self {
+        let agent = Self::without_spool(sampler, options, gaps);
+        Ok(Self { spool: Some(spool), ..agent })
+    }
+
+    /// An agent whose batches wait nowhere: what `deliver` does not take at once is lost, which is counted. [`Options::spool`] does not matter.
+    pub fn without_spool(sampler: Box<dyn SystemSampler>, options: Options, gaps: Gaps) -> Self {
+        Self {
             sampler,
-            spool,
+            spool: None,
             modules: Modules::default(),
             processes: Processes::new(Root::machine()),
             known: Known::new(&options.run_dir),
@@ -135,7 +142,7 @@ impl Agent {
             look: LOOK,
             allotted_at: None,
             options,
-        })
+        }
     }
 
     /// Works until `stop` says so, which is asked once a second; the last interval is shorter then. `deliver` is offered each batch, `tell` hears of each
@@ -168,12 +175,17 @@ impl Agent {
             before = cost;
             let batch = self.batch(begin.1, end);
             begin = (Instant::now(), now());
-            self.spool.append(&batch)?;
-            let trouble = self.deliver(deliver)?;
+            let trouble = match &mut self.spool {
+                Some(spool) => {
+                    spool.append(&batch)?;
+                    self.deliver(deliver)?
+                }
+                None => self.offer(&batch, deliver),
+            };
             tell(&Progress {
                 batches: self.made,
                 samples: batch.samples(),
-                waiting: self.spool.waiting(),
+                waiting: self.spool.as_ref().map_or(0, Spool::waiting),
                 trouble,
                 cost,
             });
@@ -368,7 +380,8 @@ impl Agent {
         &mut self,
         deliver: &mut dyn FnMut(&Batch) -> Delivery,
     ) -> Result<Option<String>, AgentError> {
-        while let Some(batch) = self.spool.oldest()? {
+        let Some(spool) = &mut self.spool else { return Ok(None) };
+        while let Some(batch) = spool.oldest()? {
             let trouble = match deliver(&batch) {
                 Delivery::Later(why) => return Ok(Some(why)),
                 Delivery::Refused(why) => {
@@ -377,12 +390,27 @@ impl Agent {
                 }
                 Delivery::Taken => None,
             };
-            self.spool.acknowledge(&batch.id)?;
+            spool.acknowledge(&batch.id)?;
             if trouble.is_some() {
                 return Ok(trouble);
             }
         }
         Ok(None)
+    }
+
+    /// Offers a batch once; gives why it was not taken.
+    fn offer(
+        &mut self,
+        batch: &Batch,
+        deliver: &mut dyn FnMut(&Batch) -> Delivery,
+    ) -> Option<String> {
+        match deliver(batch) {
+            Delivery::Taken => None,
+            Delivery::Later(why) | Delivery::Refused(why) => {
+                self.refused += 1;
+                Some(why)
+            }
+        }
     }
 
     fn keep_to_budget(&mut self, before: &Cost, cost: &Cost, passed: Duration) {

@@ -166,8 +166,9 @@ fn cpus(text: &str) -> Result<CpuSet, String> {
     set.ok_or_else(|| "expected a list of cores such as 0-7,16".to_owned())
 }
 
+/// How samples are taken.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum How {
+pub enum How {
     /// The best that is allowed
     Auto,
     /// Counted in the kernel by a BPF program
@@ -176,6 +177,17 @@ enum How {
     Rings,
     /// This user's processes only
     Own,
+}
+
+impl From<How> for Sampler {
+    fn from(how: How) -> Self {
+        match how {
+            How::Auto => Self::Auto,
+            How::Bpf => Self::Bpf,
+            How::Rings => Self::Rings,
+            How::Own => Self::Own,
+        }
+    }
 }
 
 impl From<AgentArgs> for Task {
@@ -198,12 +210,7 @@ impl From<AgentArgs> for Task {
             rate: args.rate,
             interval: args.interval,
             during: args.during,
-            sampler: match args.sampler {
-                How::Auto => Sampler::Auto,
-                How::Bpf => Sampler::Bpf,
-                How::Rings => Sampler::Rings,
-                How::Own => Sampler::Own,
-            },
+            sampler: args.sampler.into(),
             node: args.node,
             spool: args.spool,
             most: args.spool_size,

@@ -22,6 +22,7 @@ pub mod prometheus;
 mod proportion;
 mod question;
 mod rates;
+mod recent;
 pub mod spool;
 pub mod sqlite;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use error::StoreError;
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
 pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen};
+pub use recent::Recent;
 
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

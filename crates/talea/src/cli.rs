@@ -15,6 +15,7 @@ mod metrics;
 mod serve;
 mod show;
 mod task;
+mod top;
 mod topo;
 mod values;
 
@@ -58,6 +59,8 @@ Examples:
   talea agent --store sqlite:t.db         sample every core of this node, all the time
   talea usage --store sqlite:t.db         what its cores were used for
   talea serve --store sqlite:t.db         the same for many nodes, on pages
+  talea top                               the same, live on a screen
+  talea jobs --store sqlite:t.db          the jobs that ran, and what is wrong with them
   talea doctor                            what works on this machine, and how to get the rest
 
 Exit codes: 0 done; 2 wrong use or bad input; 3 the machine lacks something; 70 a bug in talea.
@@ -84,6 +87,8 @@ enum Command {
     Agent(Box<talea_node::args::AgentArgs>),
     Usage(always::UsageArgs),
     Serve(Box<serve::ServeArgs>),
+    Top(top::TopArgs),
+    Jobs(top::JobsArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

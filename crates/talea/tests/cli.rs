@@ -30,5 +30,6 @@ mod cli {
     mod slurm;
     mod special;
     mod survive;
+    mod top;
     mod topo;
 }

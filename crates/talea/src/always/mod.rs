@@ -3,21 +3,29 @@
 //! Owns the commands and their errors. The agent is `talea-node`'s; samples, names, batches and questions are the crates'.
 
 mod functions;
+mod jobs;
 mod rates;
 mod serve;
+mod top;
 mod usage;
 
+pub(crate) use jobs::{Options as JobsOptions, jobs};
 pub(crate) use serve::{Change as ServeChange, Options as ServeOptions, change, serve};
+pub(crate) use top::{Options as TopOptions, top};
 pub(crate) use usage::{Filters, Options as UsageOptions, usage};
 
 use std::io;
 
+use talea_agent::AgentError;
 use talea_node::NodeError;
+use talea_rules::RuleError;
+use talea_sampling::system::OpenError;
 use talea_serve::ServeError;
 use talea_serve::access::AccessError;
 use talea_store::StoreError;
 
 use crate::exit::{Exit, Expected};
+use crate::topo::screen::ScreenError;
 
 /// Why a command ends.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +44,20 @@ pub(crate) enum AlwaysError {
     Nobody(String),
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
+    #[error(transparent)]
+    Sampler(#[from] OpenError),
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    #[error("signals cannot be caught: {0}")]
+    Signals(#[source] io::Error),
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[source] io::Error),
+    #[error(transparent)]
+    Screen(#[from] ScreenError),
+    #[error(transparent)]
+    Rules(#[from] RuleError),
+    #[error("no samples of job `{job}` in this time: `{store}`")]
+    NoJob { job: String, store: String },
 }
 
 impl Expected for AlwaysError {
@@ -47,12 +69,21 @@ impl Expected for AlwaysError {
                 }
                 _ => Exit::Input,
             },
-            Self::Serve(ServeError::Listen { .. } | ServeError::System(_)) => Exit::Lacking,
+            Self::Sampler(OpenError::Period { .. }) => Exit::Input,
+            Self::Serve(ServeError::Listen { .. } | ServeError::System(_))
+            | Self::Sampler(_)
+            | Self::Agent(_)
+            | Self::Signals(_)
+            | Self::Thread(_) => Exit::Lacking,
+            Self::Screen(error) if !matches!(error, ScreenError::NoTerminal) => Exit::Lacking,
             Self::Serve(_)
             | Self::Access(_)
             | Self::Password(_)
             | Self::Passwords
-            | Self::Nobody(_) => Exit::Input,
+            | Self::Nobody(_)
+            | Self::Rules(_)
+            | Self::NoJob { .. }
+            | Self::Screen(_) => Exit::Input,
             Self::Output(error) => Exit::of_output(error),
         }
     }

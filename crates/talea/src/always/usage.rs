@@ -63,8 +63,6 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let now = now.unwrap_or_default().as_nanos() as u64;
     let from = options.last.map_or(0, |last| now.saturating_sub(last.0));
     let text = |name: &Option<String>| name.clone().map(like);
-    // Functions are brought together after they are resolved, of which nobody knows beforehand how many addresses they have.
-    let resolves = options.by.contains(&Dimension::Function);
     let question = Question {
         node: text(&options.filters.node),
         job: text(&options.filters.job),
@@ -73,7 +71,7 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
         library: text(&options.filters.library),
         phase: text(&options.filters.phase),
         by: options.by.clone(),
-        limit: if resolves { MOST_ROWS } else { options.limit },
+        limit: limit(options),
         ..Question::of(Visible::All, Nanos(from), Nanos(i64::MAX as u64))
     };
     if options.rates {
@@ -81,15 +79,25 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
         return std::io::stdout().write_all(told.as_bytes()).map_err(AlwaysError::Output);
     }
     let answer = store.usage(&question)?;
-    let mut rows = rows(&answer, resolves.then(Functions::new).as_mut());
-    rows.truncate(options.limit);
-    let out = if options.json {
-        let value = object(options, &answer, &rows);
-        format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
-    } else {
-        table(options, &answer, &rows)
-    };
+    let out = print(options, &answer);
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
+}
+
+/// How many rows are asked for: functions are brought together after they are resolved, of which nobody knows beforehand how many addresses they have.
+pub(super) fn limit(options: &Options) -> usize {
+    if options.by.contains(&Dimension::Function) { MOST_ROWS } else { options.limit }
+}
+
+/// An answer as text or JSON.
+pub(super) fn print(options: &Options, answer: &Answer) -> String {
+    let resolves = options.by.contains(&Dimension::Function);
+    let mut rows = rows(answer, resolves.then(Functions::new).as_mut());
+    rows.truncate(options.limit);
+    if options.json {
+        let value = object(options, answer, &rows);
+        return format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default());
+    }
+    table(options, answer, &rows)
 }
 
 fn like(name: String) -> Text {

@@ -82,13 +82,13 @@ pub(super) struct UsageArgs {
     json: bool,
 }
 
-fn limit(text: &str) -> Result<usize, String> {
+pub(super) fn limit(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| (1..=MOST_ROWS).contains(n));
     number.ok_or_else(|| format!("expected a number from 1 to {MOST_ROWS}"))
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
+pub(super) enum By {
     /// The host
     Node,
     /// The job

@@ -40,6 +40,10 @@ pub(crate) enum Task {
     Usage(always::UsageOptions),
     /// `talea serve`
     Serve(super::Serve),
+    /// `talea top`
+    Top(always::TopOptions),
+    /// `talea jobs`
+    Jobs(always::JobsOptions),
     /// `talea doctor`
     Doctor {
         /// JSON instead of text.
@@ -81,6 +85,8 @@ impl From<Command> for Task {
             Command::Agent(args) => Self::Agent(Box::new((*args).into())),
             Command::Usage(args) => Self::Usage(args.into()),
             Command::Serve(args) => Self::Serve((*args).into()),
+            Command::Top(args) => Self::Top(args.into()),
+            Command::Jobs(args) => Self::Jobs(args.into()),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
             Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),

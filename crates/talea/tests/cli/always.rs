@@ -65,12 +65,12 @@ impl Running {
     }
 }
 
-fn samples(answer: &Value) -> u64 {
+pub(super) fn samples(answer: &Value) -> u64 {
     answer["samples"].as_u64().unwrap()
 }
 
 /// Samples of rows by the value of a key.
-fn of(answer: &Value, key: &str, value: &str) -> f64 {
+pub(super) fn of(answer: &Value, key: &str, value: &str) -> f64 {
     let rows = answer["rows"].as_array().unwrap().iter().filter(|row| row[key] == value);
     rows.map(|row| row["samples"].as_f64().unwrap()).sum()
 }

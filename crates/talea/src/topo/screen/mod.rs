@@ -14,7 +14,7 @@ pub(crate) mod scale;
 #[cfg(test)]
 mod simulated;
 mod state;
-mod terminal;
+pub(crate) mod terminal;
 #[cfg(test)]
 mod tests;
 

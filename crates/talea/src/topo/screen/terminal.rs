@@ -27,7 +27,7 @@ const BUFFER: usize = 64 * 1024;
 type Hook = dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync;
 
 /// The terminal, ours until this is dropped.
-pub(super) struct Screen {
+pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     asked: Arc<AtomicUsize>,
     signals: Vec<SigId>,
@@ -36,7 +36,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal.
-    pub(super) fn enter() -> Result<Self, ScreenError> {
+    pub(crate) fn enter() -> Result<Self, ScreenError> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
             return Err(ScreenError::NoTerminal);
         }
@@ -71,7 +71,7 @@ impl Screen {
     }
 
     /// Draws what `paint` puts into the cells; only those that changed are written, all at once.
-    pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
         // Terminals that do not know synchronised updates ignore the request.
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
@@ -79,12 +79,12 @@ impl Screen {
     }
 
     /// The signal that asks for the end.
-    pub(super) fn signal(&self) -> Option<i32> {
+    pub(crate) fn signal(&self) -> Option<i32> {
         i32::try_from(self.asked.load(Ordering::Relaxed)).ok().filter(|&signal| signal > 0)
     }
 
     /// Back to the shell until it continues the process.
-    pub(super) fn suspend(&mut self) -> io::Result<()> {
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
         give_back();
         signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
         self.take()

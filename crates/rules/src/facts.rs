@@ -1,0 +1,304 @@
+//! The values of metrics for one job, node or library in one time.
+//!
+//! Owns what each metric is computed of. What cannot be had is absent: idle time where none of it was seen (a job's
+//! cores may not be known), counters that nobody counts, functions where nobody resolves them.
+
+use talea_model::Module;
+use talea_model::shares::Activity;
+use talea_store::{Dimension, StoreError, Text, Value};
+
+use crate::metrics::Metric;
+use crate::rule::{Most, Rule};
+use crate::subject::{narrow, shown, value_of};
+use crate::tables::{Part, Tables, Wanted, Window};
+
+/// Who knows what functions are called.
+pub trait Names {
+    /// The function at an address of a file; none if it cannot be known here.
+    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String>;
+}
+
+/// Nobody: functions have no names then, and rules that speak of them are absent.
+impl Names for () {
+    fn function(&mut self, _: Option<&Module>, _: Option<u64>) -> Option<String> {
+        None
+    }
+}
+
+/// What a rule is evaluated for, in one time.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) rule: &'a Rule,
+    pub(crate) window: Window,
+    pub(crate) dimensions: &'a [Dimension],
+    pub(crate) key: &'a [Value],
+}
+
+/// Samples by activity.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Activities {
+    user: u64,
+    kernel: u64,
+    waiting: u64,
+    idle: u64,
+}
+
+impl Activities {
+    fn add(&mut self, activity: &Value, samples: u64) {
+        let place = match activity {
+            Value::Activity(Activity::User) => &mut self.user,
+            Value::Activity(Activity::Kernel) => &mut self.kernel,
+            Value::Activity(Activity::Waiting) => &mut self.waiting,
+            _ => &mut self.idle,
+        };
+        *place = place.saturating_add(samples);
+    }
+
+    /// Those of rows whose last value is the activity.
+    pub(crate) fn of(parts: &[Part]) -> Self {
+        let mut sums = Self::default();
+        for part in parts {
+            if let Some(activity) = part.key.last() {
+                sums.add(activity, part.samples);
+            }
+        }
+        sums
+    }
+
+    pub(crate) fn busy(self) -> u64 {
+        self.user.saturating_add(self.kernel)
+    }
+
+    fn nothing(self) -> u64 {
+        self.waiting.saturating_add(self.idle)
+    }
+
+    pub(crate) fn all(self) -> u64 {
+        self.busy().saturating_add(self.nothing())
+    }
+}
+
+impl Subject<'_> {
+    fn wanted(&self, rest: &[Dimension]) -> Wanted {
+        // What a subject is told apart by already is no question.
+        let rest = rest.iter().filter(|dimension| !self.dimensions.contains(dimension));
+        Wanted {
+            window: self.window,
+            subject: self.dimensions.to_vec(),
+            rest: rest.copied().collect(),
+            like: None,
+        }
+    }
+
+    /// Its samples by activity.
+    pub(crate) fn activities(&self, tables: &mut Tables<'_>) -> Result<Activities, StoreError> {
+        Ok(Activities::of(&tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?))
+    }
+
+    /// The value of a metric; none where it cannot be had.
+    pub(crate) fn value(
+        &self,
+        metric: &Metric,
+        tables: &mut Tables<'_>,
+        names: &mut dyn Names,
+    ) -> Result<Option<f64>, StoreError> {
+        match metric {
+            Metric::Silent => return self.silent(tables),
+            Metric::Counter(counter) => return self.rate(counter, tables),
+            _ => {}
+        }
+        let own = self.activities(tables)?;
+        // Idle time that nobody saw is no idle time only if somebody looked.
+        let looked = own.nothing() > 0;
+        let of_all = |part: u64| looked.then_some((part, own.all()));
+        let share = match metric {
+            Metric::User(_) => Some((own.user, own.busy())),
+            Metric::Kernel(_) => Some((own.kernel, own.busy())),
+            Metric::Busy(_) => of_all(own.busy()),
+            Metric::Waiting(_) => of_all(own.waiting),
+            Metric::Idle(_) => of_all(own.nothing()),
+            Metric::Share(_) => {
+                let per = self.rule.per.dimensions();
+                let whole = Subject { dimensions: per, key: &self.key[..per.len()], ..*self };
+                Some((own.busy(), whole.activities(tables)?.busy()))
+            }
+            Metric::Most(dimension, _) => {
+                let largest = self.by(*dimension, tables, names)?.into_iter().map(|(_, n)| n).max();
+                largest.map(|largest| (largest, own.busy()))
+            }
+            Metric::Like(dimension, pattern, _) => {
+                self.like(*dimension, pattern, tables, names)?.map(|part| (part, own.busy()))
+            }
+            _ => None,
+        };
+        Ok(match metric {
+            Metric::User(end)
+            | Metric::Kernel(end)
+            | Metric::Busy(end)
+            | Metric::Waiting(end)
+            | Metric::Idle(end)
+            | Metric::Share(end)
+            | Metric::Most(_, end)
+            | Metric::Like(_, _, end) => share.and_then(|(part, all)| end.of(part, all)),
+            Metric::Samples => Some(own.all() as f64),
+            Metric::CoreSeconds => {
+                let parts = tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?;
+                Some(parts.iter().map(|part| part.core_seconds).sum())
+            }
+            Metric::Nodes => {
+                let parts = tables.parts(&self.wanted(&[Dimension::Node]), self.key)?;
+                Some(parts.len() as f64)
+            }
+            Metric::Cores => {
+                let parts =
+                    tables.parts(&self.wanted(&[Dimension::Node, Dimension::Core]), self.key)?;
+                let known =
+                    |part: &&Part| part.key.last().is_some_and(|core| *core != Value::Absent);
+                Some(parts.iter().filter(known).count() as f64).filter(|count| *count > 0.0)
+            }
+            Metric::BusyAt(tenth) => self.busy_at(*tenth, looked, tables)?,
+            Metric::Silent | Metric::Counter(_) => None,
+        })
+    }
+
+    /// Seconds since the last batch of the node.
+    fn silent(&self, tables: &mut Tables<'_>) -> Result<Option<f64>, StoreError> {
+        let node = value_of(Dimension::Node, self.dimensions, self.key).and_then(shown);
+        let nodes = tables.nodes()?;
+        let seen = nodes.iter().find(|seen| Some(&seen.name) == node.as_ref());
+        Ok(seen.map(|seen| self.window.1.0.saturating_sub(seen.last.0) as f64 / 1e9))
+    }
+
+    /// How busy the core is that so many tenths of the others are less busy than.
+    fn busy_at(
+        &self,
+        tenth: u8,
+        looked: bool,
+        tables: &mut Tables<'_>,
+    ) -> Result<Option<f64>, StoreError> {
+        if let Some(spread) = self.spread(tenth, tables)? {
+            return Ok(Some(spread));
+        }
+        if !looked {
+            return Ok(None);
+        }
+        let wanted = self.wanted(&[Dimension::Node, Dimension::Core, Dimension::Activity]);
+        let parts = tables.parts(&wanted, self.key)?;
+        let mut cores: std::collections::BTreeMap<&[Value], Activities> = Default::default();
+        for part in parts.iter() {
+            let Some((activity, core)) = part.key.split_last() else { continue };
+            // Old times have no cores.
+            if core.last().is_some_and(|core| *core != Value::Absent) {
+                cores.entry(core).or_default().add(activity, part.samples);
+            }
+        }
+        let mut shares: Vec<f64> =
+            cores.values().map(|core| core.busy() as f64 / core.all().max(1) as f64).collect();
+        shares.sort_by(f64::total_cmp);
+        let place = (shares.len().saturating_sub(1) * usize::from(tenth) + 5) / 10;
+        Ok(shares.get(place).copied())
+    }
+
+    /// Busy samples by name, of which none has no name.
+    fn by(
+        &self,
+        dimension: Dimension,
+        tables: &mut Tables<'_>,
+        names: &mut dyn Names,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        let wanted = self.wanted(&[dimension, Dimension::Activity]);
+        let parts = tables.parts(&wanted, self.key)?;
+        let busy = |activity: &Value| {
+            matches!(activity, Value::Activity(Activity::User | Activity::Kernel))
+        };
+        let rows = parts.iter().filter(|part| part.key.last().is_some_and(busy));
+        Ok(summed(rows.map(|part| (&part.key[0], part.samples)), names))
+    }
+
+    fn like(
+        &self,
+        dimension: Dimension,
+        pattern: &str,
+        tables: &mut Tables<'_>,
+        names: &mut dyn Names,
+    ) -> Result<Option<u64>, StoreError> {
+        if dimension == Dimension::Function {
+            let all = self.by(dimension, tables, names)?;
+            let text = Text::Like(pattern.to_owned());
+            let part = all.iter().filter(|(name, _)| text.matches(name)).map(|(_, n)| n).sum();
+            return Ok((!all.is_empty()).then_some(part));
+        }
+        let like = Some((dimension, pattern.to_owned()));
+        let wanted = Wanted { like, ..self.wanted(&[Dimension::Activity]) };
+        Ok(Some(Activities::of(&tables.parts(&wanted, self.key)?).busy()))
+    }
+
+    /// The name of the thing of a dimension that has most of what the rule is about.
+    pub(crate) fn named(
+        &self,
+        dimension: Dimension,
+        tables: &mut Tables<'_>,
+        names: &mut dyn Names,
+    ) -> Result<Option<String>, StoreError> {
+        if let Some(value) = value_of(dimension, self.dimensions, self.key) {
+            return Ok(shown(value));
+        }
+        let mut question = tables.question(self.window);
+        narrow(&mut question, self.dimensions, self.key);
+        question.by = vec![dimension];
+        match &self.rule.most {
+            Most::Busy => question.by.push(Dimension::Activity),
+            Most::Activity(activity) => question.activity = Some(*activity),
+            Most::Counter(counter) => {
+                question.by.push(Dimension::Activity);
+                if let Some(name) = self.of_counter(counter, dimension, tables, &mut question)? {
+                    return Ok(Some(name));
+                }
+            }
+        }
+        let answer = tables.store.usage(&question)?;
+        let does = |row: &&talea_store::Row| {
+            row.key.get(1).is_none_or(|activity| {
+                matches!(activity, Value::Activity(Activity::User | Activity::Kernel))
+            })
+        };
+        let rows = answer.rows.iter().filter(does).map(|row| (&row.key[0], row.samples));
+        let summed = summed(rows, names);
+        if dimension == Dimension::Function && summed.is_empty() {
+            return Ok(rows_first_place(&answer.rows));
+        }
+        // The first of those with most, in the order of names.
+        let most = summed.into_iter().rev().max_by_key(|(_, samples)| *samples);
+        Ok(most.map(|(name, _)| name))
+    }
+}
+
+/// Where functions have no names: file and address of the place with most samples.
+fn rows_first_place(rows: &[talea_store::Row]) -> Option<String> {
+    rows.iter().find_map(|row| match row.key.first() {
+        Some(Value::Function { module: Some(module), address: Some(address) }) => {
+            let file = module.path.rsplit('/').next().unwrap_or_default();
+            Some(format!("{file}+{address:#x}"))
+        }
+        _ => None,
+    })
+}
+
+/// Samples by name, in the order of names.
+fn summed<'a>(
+    rows: impl Iterator<Item = (&'a Value, u64)>,
+    names: &mut dyn Names,
+) -> Vec<(String, u64)> {
+    let mut sums: std::collections::BTreeMap<String, u64> = Default::default();
+    for (value, samples) in rows {
+        let name = match value {
+            Value::Function { module, address } => names.function(module.as_ref(), *address),
+            other => shown(other),
+        };
+        if let Some(name) = name {
+            let sum = sums.entry(name).or_default();
+            *sum = sum.saturating_add(samples);
+        }
+    }
+    sums.into_iter().collect()
+}

@@ -1,0 +1,332 @@
+//! Each built-in rule where it fires and where it just does not; what is absent; whose findings one sees; mistakes
+//! in rules.
+
+mod made;
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use talea_model::shares::Job;
+use talea_model::{Module, Nanos};
+use talea_store::Visible;
+
+use crate::{
+    Asked, Finding, Findings, Names, Rule, Time, builtin, evaluate, evaluate_asked, read,
+    read_folder, with_overrides,
+};
+use made::{Core, MINUTE, Made, NOW, SECOND, store};
+
+fn rules() -> Vec<Rule> {
+    builtin().unwrap()
+}
+
+fn found_at(made: &[Made], now: Nanos) -> Findings {
+    let (_folder, store) = store(made);
+    evaluate(&store, &rules(), now, Visible::All).unwrap()
+}
+
+fn names_of(findings: &Findings) -> Vec<&str> {
+    findings.findings.iter().map(|finding| finding.rule.as_str()).collect()
+}
+
+/// The rule fires for the first, and nothing is said by it of the second, which is nearly the same.
+#[track_caller]
+fn just(rule: &str, fires: Made, not: Made) -> Finding {
+    let quiet = found_at(&[not], NOW);
+    assert!(!names_of(&quiet).contains(&rule), "{:?}", quiet.findings);
+    let mut found = found_at(&[fires], NOW);
+    let at = found.findings.iter().position(|finding| finding.rule == rule);
+    let finding = found.findings.swap_remove(at.unwrap_or_else(|| panic!("{found:?}")));
+    assert!(!finding.title.contains("(unknown)"), "{finding:?}");
+    assert!(!finding.hint.contains("(unknown)"), "{finding:?}");
+    finding
+}
+
+fn cores(user: u64, kernel: u64) -> Made {
+    Made { cores: vec![Core { user, kernel, waiting: 60 - user - kernel }; 10], ..Made::default() }
+}
+
+fn counting(counters: &[(&'static str, f64)]) -> Made {
+    Made { counters: counters.to_vec(), ..Made::default() }
+}
+
+#[test]
+fn idle_cores() {
+    let idle = |cores: usize| {
+        let busy = Core { user: 60, kernel: 0, waiting: 0 };
+        let mut all = vec![busy; 10];
+        all[..cores].fill(Core { user: 0, kernel: 0, waiting: 60 });
+        Made { cores: all, ..Made::default() }
+    };
+    let finding = just("idle-cores", idle(3), idle(2));
+    insta::assert_snapshot!(format!("{}\n{}", finding.title, finding.hint));
+    // The same, as agents tell it.
+    let told = |idle: usize| {
+        let shares = (0..10).map(|core| if core < idle { 0.0 } else { 0.99 });
+        Made { spread: shares.collect(), ..self::cores(40, 0) }
+    };
+    just("idle-cores", told(3), told(1));
+}
+
+#[test]
+fn imbalance() {
+    let others = |user: u64| {
+        let mut all = vec![Core { user, kernel: 0, waiting: 60 - user }; 10];
+        all[7] = Core { user: 60, kernel: 0, waiting: 0 };
+        Made { cores: all, ..Made::default() }
+    };
+    let finding = just("imbalance", others(45), others(48));
+    assert_eq!(finding.names["core"], "7");
+    insta::assert_snapshot!(format!("{}\n{}", finding.title, finding.hint));
+}
+
+#[test]
+fn page_faults() {
+    let finding = just(
+        "page-faults",
+        counting(&[("page-faults", 20_100.0)]),
+        counting(&[("page-faults", 20_000.0)]),
+    );
+    assert_eq!(finding.names["library"], "/lib/libm.so.6");
+    insta::assert_snapshot!(format!("{}\n{}", finding.title, finding.hint));
+}
+
+#[test]
+fn cache_misses() {
+    let misses = |rate| counting(&[("instructions", 1e9), ("cache-misses", rate)]);
+    let finding = just("cache-misses", misses(1.01e7), misses(1e7));
+    assert!(finding.title.starts_with("10.1 of a thousand"), "{}", finding.title);
+}
+
+#[test]
+fn memory_bound_library() {
+    let slow =
+        |cycles| counting(&[("cycles", cycles), ("instructions", 1e9), ("cache-misses", 6e6)]);
+    let finding = just("memory-bound-library", slow(1.6e9), slow(1.5e9));
+    insta::assert_snapshot!(finding.title);
+}
+
+#[test]
+fn unused_allocation() {
+    let finding = just("unused-allocation", cores(4, 0), cores(6, 0));
+    assert_eq!(finding.job.as_deref(), Some("4711"));
+    assert_eq!((finding.begin, finding.end), (Nanos(NOW.0 - 30 * MINUTE), NOW));
+    insta::assert_json_snapshot!(finding);
+}
+
+#[test]
+fn context_switches() {
+    let switches = |rate| counting(&[("context-switches", rate)]);
+    just("context-switches", switches(5_010.0), switches(5_000.0));
+}
+
+#[test]
+fn kernel_time() {
+    let kernel = |kernel| Made {
+        cores: vec![Core { user: 60 - kernel, kernel, waiting: 0 }; 10],
+        ..Made::default()
+    };
+    let finding = just("kernel-time", kernel(17), kernel(15));
+    assert_eq!(finding.names["executable"], "/bin/lmp");
+}
+
+#[test]
+fn one_library() {
+    let library = |in_library| Made { in_library, ..cores(60, 0) };
+    let finding = just("one-library", library(38), library(36));
+    assert_eq!(finding.names["library"], "/lib/libm.so.6");
+    assert_eq!(finding.names["function"], "libm.so.6+0x20");
+}
+
+#[test]
+fn unused_node() {
+    let node = |busy| Made {
+        job: None,
+        cores: vec![Core { user: busy, kernel: 0, waiting: 60 - busy }; 10],
+        ..Made::default()
+    };
+    // The executable that runs is named; one that does nothing at all has none.
+    let finding = just("unused-node", node(1), node(2));
+    assert_eq!(finding.node.as_deref(), Some("n1"));
+}
+
+#[test]
+fn silent_node() {
+    let at = |seconds: u64| found_at(&[cores(60, 0)], Nanos(NOW.0 + seconds * SECOND));
+    assert!(!names_of(&at(600)).contains(&"silent-node"));
+    assert!(names_of(&at(601)).contains(&"silent-node"));
+    assert!(names_of(&at(20 * 86_400)).contains(&"silent-node"));
+    assert!(!names_of(&at(31 * 86_400)).contains(&"silent-node"));
+}
+
+#[test]
+fn a_condition_must_hold_as_long_as_the_rule_says() {
+    let before = Made { minutes: 5..60, ..cores(60, 0) };
+    let now = Made { minutes: 0..5, ..cores(30, 30) };
+    assert!(!names_of(&found_at(&[before.clone(), now], NOW)).contains(&"kernel-time"));
+    let now = Made { minutes: 0..10, ..cores(30, 30) };
+    let before = Made { minutes: 10..60, ..before };
+    assert!(names_of(&found_at(&[before, now], NOW)).contains(&"kernel-time"));
+    // A job that has just begun.
+    let short = Made { minutes: 0..5, ..cores(30, 30) };
+    assert!(!names_of(&found_at(&[short], NOW)).contains(&"kernel-time"));
+}
+
+#[test]
+fn what_is_absent_is_never_true_and_said() {
+    let text = r#"
+[[rule]]
+name = "never"
+per = "job"
+severity = "info"
+over = "5min"
+condition = '"page-faults" < 10 | waiting < 0.5 | "function:*" < 2'
+title = "t"
+hint = "h"
+"#;
+    let rules = read(text, Path::new("t.toml")).unwrap();
+    let (_folder, store) = store(&[Made {
+        cores: vec![Core { user: 60, kernel: 0, waiting: 0 }; 2],
+        ..Made::default()
+    }]);
+    let found = evaluate(&store, &rules, NOW, Visible::All).unwrap();
+    assert_eq!(found.findings, []);
+    let gaps: Vec<&str> = found.gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    assert_eq!(
+        gaps,
+        ["rule `never`: page-faults, waiting, function:* is not known of some that it is for"]
+    );
+}
+
+#[test]
+fn users_find_their_own_jobs_only() {
+    let other = Job { id: "hers*".to_owned(), user: Some(1001) };
+    let hers = Made { job: Some(other), executable: "/home/hers/app".to_owned(), ..cores(4, 0) };
+    let (_folder, store) = store(&[cores(4, 0), hers].map(|made| Made { in_library: 2, ..made }));
+    let found = |visible| evaluate(&store, &rules(), NOW, visible).unwrap();
+    assert_eq!(names_of(&found(Visible::All)), ["unused-allocation"; 2]);
+    let his = format!("{:?}", found(Visible::User(1000)));
+    assert!(his.contains("4711") && !his.contains("hers"), "{his}");
+    let hers = found(Visible::User(1001));
+    assert_eq!(hers.findings.len(), 1);
+    // A star in a name stands for itself.
+    assert_eq!(hers.findings[0].names["executable"], "/home/hers/app");
+    assert_eq!(found(Visible::User(7)), Findings::default());
+    let asked = Asked {
+        visible: Visible::All,
+        time: Time::Whole(Nanos(NOW.0 - 60 * MINUTE), NOW),
+        job: Some(("4711".to_owned(), Some(1000))),
+    };
+    let one = evaluate_asked(&store, &rules(), &asked, &mut ()).unwrap();
+    assert_eq!(one.findings.len(), 1);
+    let short = Asked { time: Time::Whole(Nanos(NOW.0 - 10 * MINUTE), NOW), ..asked };
+    assert_eq!(names_of(&evaluate_asked(&store, &rules(), &short, &mut ()).unwrap()), [""; 0]);
+}
+
+struct Symbols;
+
+impl Names for Symbols {
+    fn function(&mut self, _: Option<&Module>, address: Option<u64>) -> Option<String> {
+        Some(format!("f{:x}", address?))
+    }
+}
+
+#[test]
+fn functions_have_names_where_somebody_knows_them() {
+    let text = r#"
+[[rule]]
+name = "function"
+per = "job"
+severity = "info"
+over = "5min"
+condition = '"function.low:f2?" > 0.3 & function > 0.5 & has_event("library:*/none*")'
+title = "{function:%} in {function}, {share_of_m:%} in libm"
+hint = "look"
+metrics = { share_of_m = '"library:*/libm.so*"' }
+"#;
+    let rules = read(text, Path::new("t.toml")).unwrap();
+    let (_folder, store) = store(&[cores(50, 0)]);
+    let asked = Asked { visible: Visible::All, time: Time::Now(NOW), job: None };
+    let found = evaluate_asked(&store, &rules, &asked, &mut Symbols).unwrap();
+    assert_eq!(found.findings[0].title, "60 % in f10, 40 % in libm");
+}
+
+#[test]
+fn mistakes_are_said_with_file_and_line() {
+    let said = |text: &str| read(text, Path::new("own.toml")).unwrap_err().to_string();
+    let with = |line: &str| {
+        let base = "[[rule]]\nname = \"x\"\nper = \"job\"\nseverity = \"info\"\nover = \"5min\"\n";
+        let rest = ["condition = \"busy > 1\"", "title = \"t\"", "hint = \"h\""];
+        let key = line.split(' ').next().unwrap();
+        let rest: Vec<&str> = rest.into_iter().filter(|other| !other.starts_with(key)).collect();
+        format!("{base}{line}\n{}\n", rest.join("\n"))
+    };
+    insta::assert_snapshot!(
+        [
+            said("x"),
+            said("[[rule]]\nnam = 1"),
+            said("[[rule]]\nname = \"x\""),
+            said("[[rule]]\nname = \"X y\""),
+            said("[[rule]]\nname = \"x\"\noff = true\n[[rule]]\nname = \"x\"\noff = true"),
+            said(&with("condition = \"kernal > 0.5\"")),
+            said(&with("condition = \"kernel > > 0.5\"")),
+            said(&with("condition = \"silent > 5\"")),
+            said(&with("condition = \"share > 5\"")),
+            said(&with("each = \"library\"")),
+            said(&with("for = \"5 weeks\"")),
+            said(&with("for = \"31d\"")),
+            said(&with("most = \"much\"")),
+            said(&with("title = \"{\"")),
+            said(&with("title = \"{colour}\"")),
+            said(&with("each = \"core\"")),
+            said(&with("metrics = { Bad = \"1\" }")),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn own_files_take_the_place_of_rules_or_switch_them_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let off = "[[rule]]\nname = \"imbalance\"\noff = true\n";
+    std::fs::write(folder.path().join("a.toml"), off).unwrap();
+    let own = rules_text("kernel-time").replace("0.25", "0.9");
+    std::fs::write(folder.path().join("b.toml"), own).unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "no rules").unwrap();
+    let all = with_overrides(rules(), read_folder(folder.path()).unwrap());
+    assert_eq!(all.len(), rules().len() - 1);
+    assert!(all.iter().all(|rule| rule.name != "imbalance"));
+    let (_folder, store) = store(&[cores(30, 30)]);
+    let found = evaluate(&store, &all, NOW, Visible::All).unwrap();
+    assert!(!names_of(&found).contains(&"kernel-time"));
+    assert!(read_folder(Path::new("/nowhere")).unwrap_err().to_string().contains("/nowhere"));
+}
+
+fn rules_text(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    std::fs::read_to_string(folder.join(name).with_extension("toml")).unwrap()
+}
+
+#[test]
+fn all_files_of_rules_are_built_in_and_say_why() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    let files = std::fs::read_dir(folder).unwrap().count();
+    assert_eq!(files, rules().len());
+    for rule in rules() {
+        assert!(!rule.reason.is_empty(), "{}", rule.name);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_does_harm(text in ".{0,200}") {
+        let _ = read(&text, Path::new("t"));
+    }
+
+    #[test]
+    fn no_value_does_harm(key in "over|for|condition|title|most|per|samples|metrics|each", value in ".{0,40}") {
+        let text = format!("[[rule]]\nname = \"x\"\nper = \"job\"\n{key} = {value}\n");
+        let _ = read(&text, Path::new("t"));
+        let _ = read(&format!("[[rule]]\nname = \"x\"\n{key} = '''{value}'''\n"), Path::new("t"));
+    }
+}

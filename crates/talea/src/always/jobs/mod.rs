@@ -1,0 +1,163 @@
+//! `talea jobs`: the jobs of a store, one job with where its time went, and what rules found.
+//!
+//! Owns what is asked and the public keys of the JSON, which are those of the server's routes (docs/server.md).
+//! Shares of one job are of the job's own samples, those included in which its cores waited.
+
+mod one;
+mod text;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use talea_model::{Module, Nanos};
+use talea_rules::{
+    Asked, Findings, Names, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
+};
+use talea_store::address::{self, Access};
+use talea_store::{JobSeen, Question, Store, Text, Visible, sqlite};
+
+use super::AlwaysError;
+use super::functions::Functions;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// Address of the store.
+    pub(crate) store: String,
+    /// One job by its name; the list if absent.
+    pub(crate) job: Option<String>,
+    /// How long before now the time begins; all of it if absent.
+    pub(crate) last: Option<Nanos>,
+    /// Only this user's.
+    pub(crate) user: Option<u32>,
+    /// What rules find now, of all jobs and nodes, instead of the list.
+    pub(crate) findings: bool,
+    /// Folder of the user's own rules.
+    pub(crate) rules: Option<PathBuf>,
+    /// Most jobs of the list, or rows of each table of one job.
+    pub(crate) limit: Option<usize>,
+    /// JSON instead of text.
+    pub(crate) json: bool,
+}
+
+/// Answers on standard output.
+pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
+    let store = address::open(&options.store, Access::Read, &sqlite::Options::default())?;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = Nanos(now.unwrap_or_default().as_nanos() as u64);
+    let from = options.last.map_or(0, |last| now.0.saturating_sub(last.0));
+    let question = Question {
+        user: options.user,
+        job: options.job.clone().map(Text::Is),
+        limit: options.limit.unwrap_or(100),
+        ..Question::of(Visible::All, Nanos(from), Nanos(i64::MAX as u64))
+    };
+    let out = if options.findings {
+        let asked = Asked { visible: Visible::All, time: Time::Now(now), job: None };
+        let found = evaluate_asked(&*store, &rules(options)?, &asked, &mut Resolved::new())?;
+        if options.json { pretty(&json!(found)) } else { text::all_findings(&found) }
+    } else if options.job.is_some() {
+        one_job(&*store, &question, options)?
+    } else {
+        let all = store.jobs(&question)?;
+        let jobs: Vec<Value> = all.iter().map(object).collect();
+        if options.json {
+            pretty(&json!({ "store": options.store, "jobs": jobs }))
+        } else {
+            text::list(&all, &options.store)
+        }
+    };
+    std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
+}
+
+/// One job; users of different clusters may have several of one name.
+fn one_job(
+    store: &dyn Store,
+    question: &Question,
+    options: &Options,
+) -> Result<String, AlwaysError> {
+    let all = store.jobs(&Question { limit: 100, ..question.clone() })?;
+    if all.is_empty() {
+        let job = options.job.clone().unwrap_or_default();
+        return Err(AlwaysError::NoJob { job, store: options.store.clone() });
+    }
+    let rules = rules(options)?;
+    let mut names = Resolved::new();
+    let (mut texts, mut values) = (Vec::new(), Vec::new());
+    for seen in &all {
+        let detail = one::detail(store, question, seen, options.limit.unwrap_or(10), &mut names)?;
+        let found = findings(store, &rules, seen, &mut names)?;
+        texts.push(text::one(seen, &detail, &found));
+        let mut value = object(seen);
+        if let Value::Object(value) = &mut value {
+            value.extend(one::object(&detail));
+            value.insert("findings".to_owned(), json!(found.findings));
+            let mut gaps = detail.gaps.clone();
+            gaps.merge(found.gaps.clone());
+            value.insert("gaps".to_owned(), json!(gaps));
+        }
+        values.push(value);
+    }
+    Ok(if options.json {
+        // One is the rule.
+        let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
+        pretty(&value)
+    } else {
+        texts.join("\n")
+    })
+}
+
+/// What rules find in all of a job's time.
+fn findings(
+    store: &dyn Store,
+    rules: &[Rule],
+    seen: &JobSeen,
+    names: &mut Resolved,
+) -> Result<Findings, AlwaysError> {
+    let asked = Asked {
+        visible: Visible::All,
+        time: Time::Whole(seen.first, seen.last),
+        job: Some((seen.job.id.clone(), seen.job.user)),
+    };
+    Ok(evaluate_asked(store, rules, &asked, names)?)
+}
+
+/// The built-in rules with the user's own.
+fn rules(options: &Options) -> Result<Vec<Rule>, AlwaysError> {
+    let own = options.rules.as_deref().map_or(Ok(Vec::new()), read_folder)?;
+    Ok(with_overrides(builtin()?, own))
+}
+
+/// The keys of a job in lists.
+fn object(seen: &JobSeen) -> Value {
+    json!({
+        "job": seen.job.id,
+        "user": seen.job.user,
+        "first_ns": seen.first.0,
+        "last_ns": seen.last.0,
+        "nodes": seen.nodes,
+        "samples": seen.samples,
+        "core_seconds": seen.core_seconds,
+    })
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default())
+}
+
+/// Functions by the files of this host, opened when the first is asked for.
+struct Resolved(Option<Functions>);
+
+impl Resolved {
+    fn new() -> Self {
+        Self(None)
+    }
+}
+
+impl Names for Resolved {
+    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
+        (module.is_some() && address.is_some())
+            .then(|| self.0.get_or_insert_with(Functions::new).name(module, address))
+    }
+}

@@ -1,0 +1,159 @@
+//! One job: what its cores did, where, and how differently.
+//!
+//! Owns the questions and the form of the answer. The spread over cores is as agents told it; without agents that
+//! count it is absent.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use talea_model::Gaps;
+use talea_model::shares::Activity;
+use talea_rules::Names;
+use talea_store::{
+    Dimension, JobSeen, MOST_ROWS, Proportion, Question, SpreadSeen, Store, StoreError, Text,
+    Value as Key,
+};
+
+/// The parts that a job's time is told apart by.
+pub(super) const PARTS: [(Dimension, &str); 4] = [
+    (Dimension::Executable, "executable"),
+    (Dimension::Library, "library"),
+    (Dimension::Function, "function"),
+    (Dimension::Phase, "phase"),
+];
+
+/// A name with its samples.
+pub(super) struct Part {
+    pub(super) name: Option<String>,
+    pub(super) samples: u64,
+    pub(super) core_seconds: f64,
+    pub(super) share: Option<Proportion>,
+}
+
+/// What is known of a job.
+pub(super) struct Detail {
+    /// user, kernel, waiting, idle.
+    pub(super) activities: Vec<(Activity, Part)>,
+    /// In the order of [`PARTS`].
+    pub(super) parts: Vec<Vec<Part>>,
+    pub(super) spreads: Vec<SpreadSeen>,
+    pub(super) gaps: Gaps,
+}
+
+pub(super) fn detail(
+    store: &dyn Store,
+    question: &Question,
+    seen: &JobSeen,
+    limit: usize,
+    names: &mut dyn Names,
+) -> Result<Detail, StoreError> {
+    let own = Question {
+        job: Some(Text::Is(seen.job.id.clone())),
+        user: seen.job.user.or(question.user),
+        limit: MOST_ROWS,
+        ..question.clone()
+    };
+    let answer = store.usage(&Question { by: vec![Dimension::Activity], ..own.clone() })?;
+    let all = answer.totals.samples;
+    let mut activities: Vec<(Activity, Part)> = answer
+        .rows
+        .iter()
+        .filter_map(|row| match row.key.first() {
+            Some(Key::Activity(activity)) => {
+                let share = Proportion::of(row.samples, all);
+                let (samples, core_seconds) = (row.samples, row.core_seconds);
+                Some((*activity, Part { name: None, samples, core_seconds, share }))
+            }
+            _ => None,
+        })
+        .collect();
+    activities.sort_by_key(|(activity, _)| *activity);
+    let mut parts = Vec::new();
+    for (dimension, _) in PARTS {
+        parts.push(of_dimension(store, &own, dimension, all, limit, names)?);
+    }
+    let spreads = store.spreads(&own)?;
+    Ok(Detail { activities, parts, spreads, gaps: answer.gaps })
+}
+
+/// The parts of one dimension, most samples first; idle time is of none of them.
+fn of_dimension(
+    store: &dyn Store,
+    own: &Question,
+    dimension: Dimension,
+    all: u64,
+    limit: usize,
+    names: &mut dyn Names,
+) -> Result<Vec<Part>, StoreError> {
+    let by = vec![dimension, Dimension::Activity];
+    let answer = store.usage(&Question { by, ..own.clone() })?;
+    let mut sums: BTreeMap<Option<String>, (u64, f64)> = BTreeMap::new();
+    let busy =
+        |key: Option<&Key>| matches!(key, Some(Key::Activity(Activity::User | Activity::Kernel)));
+    for row in answer.rows.iter().filter(|row| busy(row.key.get(1))) {
+        let name = match row.key.first() {
+            Some(Key::Text(text)) => Some(text.clone()),
+            Some(Key::Function { module, address }) => names.function(module.as_ref(), *address),
+            _ => None,
+        };
+        let sum = sums.entry(name).or_default();
+        *sum = (sum.0 + row.samples, sum.1 + row.core_seconds);
+    }
+    // Programs without phases have none worth a table.
+    if dimension == Dimension::Phase && sums.keys().all(Option::is_none) {
+        sums.clear();
+    }
+    let part = |(name, (samples, core_seconds))| Part {
+        name,
+        samples,
+        core_seconds,
+        share: Proportion::of(samples, all),
+    };
+    let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.samples));
+    parts.truncate(limit);
+    Ok(parts)
+}
+
+fn of_part(part: &Part, key: &str, name: Value) -> Value {
+    let share = part.share;
+    let mut object = Map::new();
+    object.insert(key.to_owned(), name);
+    object.insert("samples".to_owned(), json!(part.samples));
+    object.insert("core_seconds".to_owned(), json!(part.core_seconds));
+    object.insert("share".to_owned(), json!(share.map(|share| share.share)));
+    object.insert("low".to_owned(), json!(share.map(|share| share.low)));
+    object.insert("high".to_owned(), json!(share.map(|share| share.high)));
+    Value::Object(object)
+}
+
+/// The keys of one job beside those of lists.
+pub(super) fn object(detail: &Detail) -> Map<String, Value> {
+    let mut object = Map::new();
+    let activities: Vec<Value> = detail
+        .activities
+        .iter()
+        .map(|(activity, part)| of_part(part, "activity", json!(activity)))
+        .collect();
+    object.insert("activities".to_owned(), json!(activities));
+    for ((_, word), parts) in PARTS.iter().zip(&detail.parts) {
+        let parts: Vec<Value> =
+            parts.iter().map(|part| of_part(part, word, json!(part.name))).collect();
+        let key = if *word == "library" { "libraries".to_owned() } else { format!("{word}s") };
+        object.insert(key, json!(parts));
+    }
+    let spreads: Vec<Value> = detail
+        .spreads
+        .iter()
+        .map(|spread| {
+            json!({
+                "counter": spread.counter.name,
+                "unit": spread.counter.unit,
+                "cores": spread.cores,
+                "quantiles": spread.quantiles,
+            })
+        })
+        .collect();
+    object.insert("spreads".to_owned(), json!(spreads));
+    object
+}

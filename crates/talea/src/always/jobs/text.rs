@@ -1,0 +1,186 @@
+//! Jobs as text: the list, one job, what rules found.
+//!
+//! Owns the lines. Names from outside are cleaned by the table and by what breaks lines.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use talea_model::{Gaps, Nanos};
+use talea_report::data::Category;
+use talea_rules::{Finding, Findings, Severity};
+use talea_store::JobSeen;
+
+use super::one::{Detail, PARTS, Part};
+use crate::table::{Column, Table};
+use crate::terminal::{Palette, WIDTH, bar, clean, gaps, grouped, wrapped};
+
+pub(super) fn list(all: &[JobSeen], store: &str) -> String {
+    if all.is_empty() {
+        return format!("{}\n", clean(&format!("No jobs in this time: {store}"), WIDTH));
+    }
+    let mut table = Table::new(&[
+        ("job", Column::Yields),
+        ("user", Column::Right),
+        ("nodes", Column::Right),
+        ("core h", Column::Right),
+        ("samples", Column::Right),
+        ("from", Column::Left),
+        ("to", Column::Left),
+    ]);
+    for seen in all {
+        table.row([
+            seen.job.id.clone(),
+            seen.job.user.map_or_else(|| "-".to_owned(), |user| user.to_string()),
+            seen.nodes.to_string(),
+            hours(seen.core_seconds),
+            grouped(seen.samples),
+            date(seen.first),
+            date(seen.last),
+        ]);
+    }
+    table.lines().join("\n") + "\n"
+}
+
+pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
+    let palette = Palette::stdout();
+    let of_user = seen.job.user.map_or_else(String::new, |user| format!(" of user {user}"));
+    let s = if seen.nodes == 1 { "" } else { "s" };
+    let title = format!(
+        "job {}{of_user}: {} core hours on {} node{s}, {} to {}",
+        seen.job.id,
+        hours(seen.core_seconds),
+        seen.nodes,
+        date(seen.first),
+        date(seen.last)
+    );
+    let mut lines = vec![palette.strong(&clean(&title, WIDTH))];
+    lines.extend(found.findings.iter().flat_map(|finding| lines_of(finding, palette)));
+    lines.push(String::new());
+    let mut table = Table::new(&[
+        ("share", Column::Right),
+        ("95 %", Column::Right),
+        ("core h", Column::Right),
+        ("", Column::Left),
+        ("activity", Column::Left),
+    ]);
+    for (activity, part) in &detail.activities {
+        let word = serde_json::json!(activity).as_str().unwrap_or_default().to_owned();
+        table.row_of(cells(part, word));
+    }
+    lines.extend(table.lines());
+    for ((_, word), parts) in PARTS.iter().zip(&detail.parts).filter(|(_, parts)| !parts.is_empty())
+    {
+        lines.push(String::new());
+        let mut table = Table::new(&[
+            ("share", Column::Right),
+            ("95 %", Column::Right),
+            ("core h", Column::Right),
+            ("", Column::Left),
+            (word, Column::Yields),
+        ]);
+        for part in parts {
+            let name = part.name.clone().unwrap_or_else(|| "-".to_owned());
+            table.row_of(cells(part, name));
+        }
+        lines.extend(table.lines());
+    }
+    if !detail.spreads.is_empty() {
+        lines.push(String::new());
+        let mut table = Table::new(&[
+            ("over cores: least", Column::Right),
+            ("10 %", Column::Right),
+            ("half", Column::Right),
+            ("90 %", Column::Right),
+            ("most", Column::Right),
+            ("counter, a second", Column::Yields),
+        ]);
+        for spread in &detail.spreads {
+            let at = |tenth: usize| figure(spread.quantiles[tenth], &spread.counter.name);
+            let unit = if spread.counter.unit == "1" {
+                String::new()
+            } else {
+                format!(" ({})", spread.counter.unit)
+            };
+            let name = format!("{}{unit}", spread.counter.name);
+            table.row([at(0), at(1), at(5), at(9), at(10), name]);
+        }
+        lines.extend(table.lines());
+    }
+    let mut missing: Gaps = detail.gaps.clone();
+    missing.merge(found.gaps.clone());
+    lines.extend(gaps(&missing, palette));
+    lines.join("\n") + "\n"
+}
+
+pub(super) fn all_findings(found: &Findings) -> String {
+    let palette = Palette::stdout();
+    let mut lines = Vec::new();
+    if found.findings.is_empty() {
+        lines.push("No rule holds now.".to_owned());
+    }
+    for finding in &found.findings {
+        let of = match (&finding.job, &finding.node) {
+            (Some(job), _) => {
+                let user = finding.user.map_or_else(String::new, |user| format!(" of user {user}"));
+                format!("job {job}{user}")
+            }
+            (None, Some(node)) => format!("node {node}"),
+            (None, None) => "the machine".to_owned(),
+        };
+        lines.push(palette.strong(&clean(&of, WIDTH)));
+        lines.extend(lines_of(finding, palette));
+    }
+    lines.extend(gaps(&found.gaps, palette));
+    lines.join("\n") + "\n"
+}
+
+/// What was found, then what to do, indented.
+fn lines_of(finding: &Finding, palette: Palette) -> Vec<String> {
+    let (word, category) = match finding.severity {
+        Severity::Critical => ("critical", Some(Category::Waiting)),
+        Severity::Warning => ("warning", Some(Category::Waiting)),
+        Severity::Info => ("info", None),
+    };
+    let indent = "  ";
+    let title = format!("{word}: {} ({})", finding.title, finding.rule);
+    let title = wrapped(&title, WIDTH - 2).into_iter().map(|line| match category {
+        Some(category) => format!("{indent}{}", palette.category(category, &line)),
+        None => format!("{indent}{line}"),
+    });
+    let hint =
+        wrapped(&finding.hint, WIDTH - 4).into_iter().map(|line| format!("{indent}{indent}{line}"));
+    title.chain(hint).collect()
+}
+
+fn cells(part: &Part, name: String) -> Vec<String> {
+    const BAR: usize = 16;
+    let share = part.share;
+    vec![
+        share.map_or_else(String::new, |share| format!("{:.1} %", share.share * 100.0)),
+        share
+            .map_or_else(String::new, |s| format!("{:.1} to {:.1}", s.low * 100.0, s.high * 100.0)),
+        hours(part.core_seconds),
+        format!("{:<BAR$}", share.map_or_else(String::new, |share| bar(share.share, BAR))),
+        name,
+    ]
+}
+
+fn hours(core_seconds: f64) -> String {
+    let hours = core_seconds / 3600.0;
+    if hours < 10.0 { format!("{hours:.3}") } else { format!("{hours:.1}") }
+}
+
+/// Shares of 1 in percent, rates with three digits.
+fn figure(value: f64, counter: &str) -> String {
+    match value {
+        share if counter == "busy" => format!("{:.0} %", share * 100.0),
+        rate if rate >= 1e6 => format!("{rate:.2e}"),
+        rate if rate >= 100.0 => format!("{rate:.0}"),
+        rate => format!("{rate:.2}"),
+    }
+}
+
+/// To the minute, in this host's time.
+fn date(at: Nanos) -> String {
+    let stamp = Timestamp::from_nanosecond(i128::from(at.0)).unwrap_or(Timestamp::UNIX_EPOCH);
+    stamp.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+}

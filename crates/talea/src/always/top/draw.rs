@@ -1,0 +1,283 @@
+//! Everything that `talea top` draws: what all cores were at, the view's rows with their shares, the keys.
+//!
+//! Owns the layout from 30 columns and 6 rows up. Columns never jump: figures have fixed widths, what is too long
+//! is cut. The four activities differ in glyph and in colour, so that either alone says them. Names from outside
+//! are cleaned on their way ([`clean`]).
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
+use talea_model::Nanos;
+
+use super::keys::KEYS;
+use super::rows::{Parts, Row};
+use super::state::{Order, State, View};
+use crate::terminal::{clean, grouped, wrapped};
+use crate::topo::screen::colour::Colours;
+
+/// What is drawn.
+pub(super) struct Shown<'a> {
+    pub(super) head: &'a str,
+    pub(super) cost: Option<f64>,
+    pub(super) all: Parts,
+    /// The time that figures are of.
+    pub(super) time: Nanos,
+    pub(super) rows: &'a [Row],
+    /// Why there are no figures, if there are none.
+    pub(super) trouble: Option<&'a str>,
+    pub(super) gaps: &'a [String],
+}
+
+const GLYPHS: [char; 4] = ['█', '▓', '▒', '░'];
+const WORDS: [&str; 4] = ["user", "kernel", "waiting", "idle"];
+
+/// The colours of LOOK: computation blue, kernel vermilion, waiting orange, idle grey.
+fn style(colours: Colours, activity: usize) -> Style {
+    const PALETTE: [u8; 4] = [32, 166, 214, 240];
+    match colours {
+        Colours::Many => Style::new().fg(Color::Indexed(PALETTE[activity])),
+        Colours::None => Style::new(),
+    }
+}
+
+/// A buffer that is drawn into, with bounds.
+struct Pen<'a> {
+    buffer: &'a mut Buffer,
+    area: Rect,
+    colours: Colours,
+}
+
+impl Pen<'_> {
+    /// Text from a column on, cut at the right edge or after `width`. Gives the column after it.
+    fn text(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
+        let width = width.min(self.area.right().saturating_sub(x));
+        if y >= self.area.bottom() || width == 0 {
+            return x;
+        }
+        let text = clean(text, usize::from(width));
+        self.buffer.set_stringn(x, y, text, usize::from(width), style).0
+    }
+
+    /// Text that ends before a column.
+    fn right(&mut self, end: u16, y: u16, text: &str, style: Style) {
+        let columns = text.chars().count() as u16;
+        self.text(end.saturating_sub(columns), y, columns, text, style);
+    }
+
+    /// A bar of parts of `all`, whose last columns are those of the last part where the parts are all.
+    fn bar(&mut self, x: u16, y: u16, width: u16, parts: Parts, all: u64) {
+        let (mut at, mut sum) = (x, 0_u64);
+        for (activity, part) in parts.each().into_iter().enumerate() {
+            sum = sum.saturating_add(part);
+            let end = (sum as f64 / all.max(1) as f64 * f64::from(width)).round() as u16;
+            let end = x + end.min(width);
+            if end > at {
+                let glyphs = String::from(GLYPHS[activity]).repeat(usize::from(end - at));
+                at = self.text(at, y, end - at, &glyphs, style(self.colours, activity));
+            }
+        }
+        // What is too little for a column is seen too.
+        if at == x && sum > 0 {
+            let first = parts.each().iter().position(|part| *part > 0).unwrap_or(0);
+            self.text(x, y, 1, "▏", style(self.colours, first));
+        }
+    }
+}
+
+/// Draws all of it. Gives how many rows there was room for.
+pub(super) fn screen(buffer: &mut Buffer, shown: &Shown<'_>, state: &State, colours: Colours) {
+    let area = buffer.area;
+    let mut pen = Pen { buffer, area, colours };
+    if area.width < 30 || area.height < 6 {
+        pen.text(area.x, area.y, area.width, "expected 30 columns, 6 rows", Style::new());
+        return;
+    }
+    if state.help {
+        return help(&mut pen);
+    }
+    head(&mut pen, shown, state);
+    let mut y = area.y + 3;
+    if let Some(gap) = shown.gaps.first() {
+        let more = shown.gaps.len() - 1;
+        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        let text = format!("gap: {gap}{more}");
+        pen.text(area.x, y, area.width, &text, colours.warning());
+        y += 1;
+    }
+    tabs(&mut pen, y, state);
+    match shown.trouble {
+        Some(trouble) => {
+            pen.text(area.x, y + 2, area.width, trouble, colours.warning());
+        }
+        None => table(&mut pen, y + 1, shown, state),
+    }
+    footer(&mut pen, state);
+}
+
+fn head(pen: &mut Pen<'_>, shown: &Shown<'_>, state: &State) {
+    let (area, colours) = (pen.area, pen.colours);
+    let paused = if state.paused.is_some() { " paused " } else { "" };
+    let cost =
+        shown.cost.map_or_else(String::new, |c| format!(" · takes {:.2} % of a core", c * 100.0));
+    let length = shown.time;
+    let samples = grouped(shown.all.all());
+    let text = format!(" · {samples} samples in {length}{cost}");
+    let x = pen.text(area.x, area.y, area.width, shown.head, colours.strong());
+    pen.text(x, area.y, area.width, &text, colours.faint());
+    if !paused.is_empty() {
+        pen.right(area.right(), area.y, paused, colours.chosen());
+    }
+    let all = shown.all.all();
+    pen.bar(area.x, area.y + 1, area.width, shown.all, all);
+    let mut x = area.x;
+    for (activity, part) in shown.all.each().into_iter().enumerate() {
+        let share = if all > 0 {
+            format!("{:5.1} %", part as f64 / all as f64 * 100.0)
+        } else {
+            "    -  ".to_owned()
+        };
+        x = pen.text(x, area.y + 2, 2, &format!("{} ", GLYPHS[activity]), style(colours, activity));
+        x = pen.text(x, area.y + 2, 20, &format!("{} ", WORDS[activity]), Style::new());
+        x = pen.text(x, area.y + 2, 10, &share, colours.strong()) + 2;
+    }
+}
+
+/// The views, the choices on the way here, and the filter.
+fn tabs(pen: &mut Pen<'_>, y: u16, state: &State) {
+    let (area, colours) = (pen.area, pen.colours);
+    let mut x = area.x;
+    for view in View::ALL {
+        let style = if view == state.view { colours.chosen() } else { colours.faint() };
+        // On a narrow screen only the one that is shown has its whole name.
+        let word =
+            if area.width < 60 && view != state.view { &view.word()[..1] } else { view.word() };
+        x = pen.text(x, y, area.width, &format!(" {word} "), style);
+    }
+    x += 1;
+    for (view, value) in &state.only {
+        let value = match value {
+            talea_store::Value::Text(text) => short(text, 24),
+            talea_store::Value::Number(number) => number.to_string(),
+            _ => String::new(),
+        };
+        x = pen.text(x, y, area.width, &format!("{} {value} › ", view.word()), colours.key());
+    }
+    if state.typing || !state.filter.is_empty() {
+        let cursor = if state.typing { "▏" } else { "" };
+        pen.text(x, y, area.width, &format!("/{}{cursor}", state.filter), colours.warning());
+    }
+}
+
+fn table(pen: &mut Pen<'_>, y: u16, shown: &Shown<'_>, state: &State) {
+    let (area, colours) = (pen.area, pen.colours);
+    let core = state.view == View::Core;
+    let bar = match area.width {
+        0..60 => 0,
+        60..90 => 12,
+        _ => 24,
+    };
+    // share, its interval, cores, bar, name.
+    let ends = [area.x + 7, area.x + 21, area.x + 28];
+    let name = area.x + 30 + if bar > 0 { bar + 2 } else { 0 };
+    let largest = shown.rows.iter().map(|row| row.parts.all()).max().unwrap_or(0);
+    let of_largest = if core { 1.0 } else { largest as f64 / shown.all.all().max(1) as f64 };
+    let faint = colours.faint();
+    pen.right(ends[0], y, if core { "busy" } else { "share" }, faint);
+    pen.right(ends[1], y, "95 %", faint);
+    pen.right(ends[2], y, "cores", faint);
+    if bar > 0 {
+        let scale = format!("0 to {:.1} %", of_largest * 100.0);
+        pen.text(area.x + 30, y, bar, &scale, faint);
+    }
+    let arrow = if state.order == Order::Name { " ↓" } else { "" };
+    pen.text(name, y, area.width, &format!("{}{arrow}", state.view.word()), faint);
+    let room = usize::from(area.bottom().saturating_sub(y + 2));
+    let chosen = state.chosen.min(shown.rows.len().saturating_sub(1));
+    let first = chosen.saturating_sub(room.saturating_sub(1));
+    for (at, row) in shown.rows.iter().enumerate().skip(first).take(room) {
+        let y = y + 1 + (at - first) as u16;
+        let style = if at == chosen { colours.chosen() } else { Style::new() };
+        let percent = |part: f64| format!("{:5.1}", part * 100.0);
+        let share =
+            row.share.map_or_else(|| "-".to_owned(), |share| format!("{} %", percent(share.share)));
+        let between = row.share.map_or_else(String::new, |share| {
+            format!("{} to {}", percent(share.low).trim_start(), percent(share.high))
+        });
+        pen.right(ends[0], y, &share, colours.strong());
+        pen.right(ends[1], y, &between, faint);
+        pen.right(ends[2], y, &format!("{:.2}", row.cores), Style::new());
+        if bar > 0 {
+            let all = if core { row.parts.all() } else { largest };
+            pen.bar(area.x + 30, y, bar, row.parts, all);
+        }
+        let width = area.right().saturating_sub(name);
+        pen.text(name, y, width, &short(&row.name, usize::from(width)), style);
+    }
+    if shown.rows.is_empty() {
+        let why =
+            if state.filter.is_empty() { "nothing but idle time" } else { "no row has this text" };
+        pen.text(area.x + 1, y + 1, area.width, why, faint);
+    }
+}
+
+/// A path without its begin, which says less than its end.
+fn short(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width || !text.starts_with('/') || width == 0 {
+        return text.to_owned();
+    }
+    let end: String = text.chars().skip(length - width + 1).collect();
+    format!("…{end}")
+}
+
+fn footer(pen: &mut Pen<'_>, state: &State) {
+    let (area, colours) = (pen.area, pen.colours);
+    let y = area.bottom() - 1;
+    if state.typing {
+        pen.text(
+            area.x,
+            y,
+            area.width,
+            "text that names have · ⏎ keeps it · Esc takes it away",
+            colours.faint(),
+        );
+        return;
+    }
+    let mut x = area.x;
+    for key in KEYS.iter().filter(|key| !key.word.is_empty()) {
+        let needed = key.keys.chars().count() + 1 + key.word.chars().count();
+        if usize::from(area.right().saturating_sub(x)) < needed {
+            break;
+        }
+        x = pen.text(x, y, area.width, key.keys, colours.key());
+        x = pen.text(x + 1, y, area.width, key.word, colours.faint()) + 2;
+    }
+}
+
+/// How to read the figures, one sentence a line.
+const READING: [&str; 6] = [
+    "shares are of all samples of the time, idle ones too; in the view of cores, of each core's own",
+    "the 95 % interval is that of sampling: a longer time (+) or a higher --rate narrows it",
+    "cores is how many cores' time it took on average; bars are of the largest row",
+    "█ user: code of a program · ▓ kernel: for it, or for itself",
+    "▒ waiting: nothing, on a core that a job has · ░ idle: nothing",
+    "NO_COLOR in the environment turns colours off",
+];
+
+fn help(pen: &mut Pen<'_>) {
+    let (area, colours) = (pen.area, pen.colours);
+    pen.text(area.x, area.y, area.width, "talea top: keys", colours.strong());
+    let mut y = area.y + 2;
+    for key in &KEYS {
+        pen.text(area.x + 2, y, 5, key.keys, colours.key());
+        pen.text(area.x + 8, y, area.width, key.meaning, Style::new());
+        y += 1;
+    }
+    y += 1;
+    for text in READING {
+        for part in wrapped(text, usize::from(area.width - 5)) {
+            pen.text(area.x + 2, y, area.width, &part, Style::new());
+            y += 1;
+        }
+    }
+}
