@@ -69,6 +69,7 @@ fn batch(folder: &Path, hits: Vec<Hit>) -> Batch {
         interval: Duration::from_millis(1),
         budget: Budget::default(),
         spool: (folder.join("spool"), Bytes(1 << 20)),
+        yields: None,
         run_dir: folder.join("run"),
     };
     let mut agent = Agent::new(Box::new(Made(hits)), options, Gaps::default()).unwrap();

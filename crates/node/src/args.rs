@@ -14,7 +14,7 @@ use talea_topology::CpuSet;
 use crate::{Counters, Options, Sampler, Starting, Task};
 
 /// Where the agent is told of jobs.
-const RUN_DIR: &str = "/run/talea";
+pub const RUN_DIR: &str = "/run/talea";
 
 /// Sample every core of this node, all the time
 #[derive(Debug, Args)]
@@ -220,5 +220,21 @@ impl From<AgentArgs> for Task {
             counters: counters(&args.counters),
             run_dir: args.run_dir,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_counters() {
+        let these = |names: &[&str]| Counters::These(names.iter().map(|&n| n.to_owned()).collect());
+        assert_eq!(counters("default"), Counters::Default);
+        assert_eq!(counters("none"), these(&[]));
+        assert_eq!(
+            counters("cycles, cpu/event=1,umask=2/u,page-faults,"),
+            these(&["cycles", "cpu/event=1,umask=2/u", "page-faults"])
+        );
     }
 }

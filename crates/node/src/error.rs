@@ -58,7 +58,12 @@ impl NodeError {
             )
             | Self::Agent(_)
             | Self::Signals(_) => false,
-            Self::Store(_) | Self::Also(_) | Self::Send(_) | Self::NoToken | Self::NoId | Self::User { .. } => true,
+            Self::Store(_)
+            | Self::Also(_)
+            | Self::Send(_)
+            | Self::NoToken
+            | Self::NoId
+            | Self::User { .. } => true,
             Self::Sampler(error) => matches!(error, OpenError::Period { .. }),
             Self::Told(error) => matches!(error, ToldError::Id { .. }),
         }

@@ -3,6 +3,8 @@
 //! Owns what each metric is computed of. What cannot be had is absent: idle time where none of it was seen (a job's
 //! cores may not be known), counters that nobody counts, functions where nobody resolves them.
 
+use std::collections::BTreeMap;
+
 use talea_model::Module;
 use talea_model::shares::Activity;
 use talea_store::{Dimension, StoreError, Text, Value};
@@ -184,7 +186,7 @@ impl Subject<'_> {
         }
         let wanted = self.wanted(&[Dimension::Node, Dimension::Core, Dimension::Activity]);
         let parts = tables.parts(&wanted, self.key)?;
-        let mut cores: std::collections::BTreeMap<&[Value], Activities> = Default::default();
+        let mut cores: BTreeMap<&[Value], Activities> = BTreeMap::default();
         for part in parts.iter() {
             let Some((activity, core)) = part.key.split_last() else { continue };
             // Old times have no cores.
@@ -289,7 +291,7 @@ fn summed<'a>(
     rows: impl Iterator<Item = (&'a Value, u64)>,
     names: &mut dyn Names,
 ) -> Vec<(String, u64)> {
-    let mut sums: std::collections::BTreeMap<String, u64> = Default::default();
+    let mut sums: BTreeMap<String, u64> = BTreeMap::default();
     for (value, samples) in rows {
         let name = match value {
             Value::Function { module, address } => names.function(module.as_ref(), *address),

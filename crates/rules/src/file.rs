@@ -96,8 +96,8 @@ type Wrong = (usize, String);
 /// Names file, line and what was expected.
 pub fn read(text: &str, file: &Path) -> Result<Vec<Rule>, RuleError> {
     let wrong = |(at, why): Wrong| {
-        let line =
-            text.as_bytes()[..at.min(text.len())].iter().filter(|&&c| c == b'\n').count() + 1;
+        let before = text.get(..at).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
         RuleError::Rule { file: file.to_owned(), line, why }
     };
     if text.len() as u64 > LONGEST_FILE {
@@ -321,13 +321,13 @@ fn most(text: &Spanned<String>) -> Result<Most, Wrong> {
         "kernel" => Most::Activity(Activity::Kernel),
         "waiting" => Most::Activity(Activity::Waiting),
         "idle" => Most::Activity(Activity::Idle),
-        counter => match Metric::of(counter) {
-            Ok(Metric::Counter(counter)) => Most::Counter(counter),
-            _ => {
+        counter => {
+            let Ok(Metric::Counter(counter)) = Metric::of(counter) else {
                 let why = "expected busy, user, kernel, waiting, idle or a counter".to_owned();
                 return Err((text.span().start, why));
-            }
-        },
+            };
+            Most::Counter(counter)
+        }
     })
 }
 

@@ -250,7 +250,13 @@ impl Functions for Places {
 struct Idle;
 
 impl Findings for Idle {
-    fn findings(&self, visible: Visible, from: Nanos, to: Nanos) -> (Vec<Value>, Gaps) {
+    fn findings(
+        &self,
+        visible: Visible,
+        time: Option<(Nanos, Nanos)>,
+        _: Option<(&str, Option<u32>)>,
+    ) -> (Vec<Value>, Gaps) {
+        let (from, to) = time.unwrap_or_default();
         let sees = matches!(visible, Visible::All | Visible::User(1002));
         let found = json!({
             "rule": "idle-cores", "job": "4712_3", "user": 1002, "node": null, "begin_ns": from.0, "end_ns": to.0.min(from.0 + 3_600 * SECOND),

@@ -101,8 +101,7 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
         sqlite::Options { slice: options.slice, most: options.most, ..sqlite::Options::default() };
     let files = match address::parse(&options.store)? {
         Address::Sqlite(path) => of_sqlite(&path),
-        #[allow(unreachable_patterns)]
-        _ => Vec::new(),
+        Address::Prometheus(_) => Vec::new(),
     };
     let writer = address::open(&options.store, Mode::Write, &kept)?;
     let nodes = writer.nodes(Visible::All)?;

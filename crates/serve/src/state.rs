@@ -25,8 +25,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What rules found, for one who may see it.
 pub trait Findings: Send + Sync {
-    /// The findings of a time, as a list of the objects of docs/server.md. Called on a thread that may block.
-    fn findings(&self, visible: Visible, from: Nanos, to: Nanos) -> (Vec<serde_json::Value>, Gaps);
+    /// What holds now, or what held in a time, of everything or of one job (its name and owner), as a list of the objects of
+    /// docs/server.md. Called on a thread that may block.
+    fn findings(
+        &self,
+        visible: Visible,
+        time: Option<(Nanos, Nanos)>,
+        job: Option<(&str, Option<u32>)>,
+    ) -> (Vec<serde_json::Value>, Gaps);
 }
 
 /// Names functions by files and addresses. Called on a thread that may block.
@@ -40,7 +46,12 @@ pub trait Functions: Send + Sync {
 pub struct NoFindings;
 
 impl Findings for NoFindings {
-    fn findings(&self, _: Visible, _: Nanos, _: Nanos) -> (Vec<serde_json::Value>, Gaps) {
+    fn findings(
+        &self,
+        _: Visible,
+        _: Option<(Nanos, Nanos)>,
+        _: Option<(&str, Option<u32>)>,
+    ) -> (Vec<serde_json::Value>, Gaps) {
         let mut gaps = Gaps::default();
         let detail = "no rules are loaded".to_owned();
         gaps.note(Gap { kind: talea_model::GapKind::Unsupported, rank: None, detail, count: 0 });

@@ -143,7 +143,9 @@ impl Recent {
             }
         }
         let mut noted = Gaps::default();
-        gaps.into_iter().for_each(|(gap, count)| noted.note(Gap { count, ..gap }));
+        for (gap, count) in gaps {
+            noted.note(Gap { count, ..gap });
+        }
         let mut rows: Vec<(Vec<Value>, Sum)> = groups.into_iter().collect();
         // By key they are already.
         rows.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.0));

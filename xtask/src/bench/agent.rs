@@ -17,7 +17,7 @@ const ROUNDS: usize = 24;
 /// What one core does in a turn, calibrated to about this.
 const TURN: Duration = Duration::from_secs(1);
 /// How long memory and processor time are watched.
-const WATCHED: Duration = Duration::from_secs(60);
+const WATCHED: Duration = Duration::from_mins(1);
 const EXECS: u32 = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,11 +197,11 @@ fn work(turns: u64) -> f64 {
 
 /// Mean, and half of its 95 % interval.
 fn interval(values: &[f64]) -> (f64, f64) {
+    // Student's factor for 23 degrees of freedom.
+    const FACTOR: f64 = 2.069;
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    // Student's factor for 23 degrees of freedom.
-    const FACTOR: f64 = 2.069;
     (mean, FACTOR * (variance / n).sqrt())
 }
 

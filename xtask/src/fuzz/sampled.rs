@@ -46,7 +46,14 @@ pub(super) fn files() -> Result<Vec<Vec<u8>>, String> {
         Record::Samples(entries(0), (0..40).collect()),
         Record::Probes(entries(1), (0..40).collect()),
         Record::World(World { rank: Rank(1), size: 2, id: 3 }),
-        Record::State { thread: 1, number: Some(0), end: None, lost_samples: 3, lost_probes: 4 },
+        Record::State {
+            thread: 1,
+            number: Some(0),
+            end: None,
+            lost_samples: 3,
+            lost_probes: 4,
+            lost_phases: 5,
+        },
         Record::End { at: Nanos(9000) },
     ] {
         writer.append(&record).map_err(failed)?;

@@ -233,7 +233,9 @@ mod tests {
         Hit { process, offset: 77, ..Hit::idle(core) }
     }
 
-    fn told(rates: &mut Rates) -> (Vec<(u32, Vec<Sum>)>, Vec<(GapKind, u64)>) {
+    type Told = Vec<(u32, Vec<Sum>)>;
+
+    fn told(rates: &mut Rates) -> (Told, Vec<(GapKind, u64)>) {
         let (mut rated, mut gaps) = (Vec::new(), Gaps::default());
         rates.take(&mut rated);
         rates.tell(&mut gaps);

@@ -461,7 +461,7 @@ fn wrong_options_are_refused() {
 
 /// Two libraries: one takes a page fault each time it has computed for a while, one computes only. What faults there were in how much time is
 /// printed after each round.
-const FAULTS: &str = r#"
+const FAULTS: &str = r"
 #include <sys/mman.h>
 volatile unsigned long sum;
 long faults(void) {
@@ -472,11 +472,11 @@ long faults(void) {
     *page = 1;
     return 1;
 }
-"#;
-const QUIET: &str = r#"
+";
+const QUIET: &str = r"
 volatile unsigned long total;
 long quiet(void) { for (unsigned long i = 0; i < 20000; i++) total += i; return 0; }
-"#;
+";
 const ROUNDS: &str = r#"
 #include <sched.h>
 #include <stdio.h>

@@ -21,14 +21,16 @@ pub(super) async fn findings(
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &["job", "node"]])?;
-    let time = parameters.time(now())?;
+    // Rules look back as far as they say; only a time that has ended is looked at as a whole.
+    let (from, to) = parameters.time(now())?;
+    let time = parameters.get("to").map(|_| (from, to));
     let job = parameters.get("job").map(|job| json!(job));
     let node = parameters.get("node").map(|node| json!(node));
     let asked = move |finding: &Value| {
         job.as_ref().is_none_or(|job| finding["job"] == *job)
             && node.as_ref().is_none_or(|node| finding["node"] == *node)
     };
-    let (findings, gaps) = of(&state, person.visible(), time, asked).await?;
+    let (findings, gaps) = of(&state, person.visible(), time, None, asked).await?;
     Ok(Json(json!({ "findings": findings, "gaps": gaps })))
 }
 
@@ -36,11 +38,15 @@ pub(super) async fn findings(
 pub(super) async fn of(
     state: &Shared,
     visible: Visible,
-    (from, to): (Nanos, Nanos),
+    time: Option<(Nanos, Nanos)>,
+    job: Option<(String, Option<u32>)>,
     asked: impl Fn(&Value) -> bool + Send + 'static,
 ) -> Result<(Vec<Value>, Gaps), Refusal> {
     let rules = Arc::clone(&state.findings);
-    let found = state.work(move |_| Ok(rules.findings(visible, from, to))).await?;
-    let (findings, gaps) = found;
+    let of_job = move || {
+        let job = job.as_ref().map(|(name, owner)| (name.as_str(), *owner));
+        rules.findings(visible, time, job)
+    };
+    let (findings, gaps) = state.work(move |_| Ok(of_job())).await?;
     Ok((findings.into_iter().filter(asked).collect(), gaps))
 }

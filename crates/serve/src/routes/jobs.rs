@@ -42,10 +42,10 @@ pub(super) async fn job(
     let job: JobSeen = found.into_iter().next().ok_or_else(Refusal::missing)?;
     let mut object = answer::job(&job);
     let (visible, id) = (person.visible(), job.job.id.clone());
-    let (found, gaps) = findings::of(&state, visible, (job.first, job.last), move |finding| {
-        finding["job"] == json!(id)
-    })
-    .await?;
+    let of_it = Some((id.clone(), job.job.user));
+    let time = Some((job.first, job.last));
+    let (found, gaps) =
+        findings::of(&state, visible, time, of_it, move |one| one["job"] == json!(id)).await?;
     object.insert("findings".to_owned(), json!(found));
     let of_job = Question {
         job: Some(Text::Is(job.job.id.clone())),

@@ -40,7 +40,12 @@ impl Functions for Named {
 struct Found;
 
 impl Findings for Found {
-    fn findings(&self, visible: Visible, _: Nanos, _: Nanos) -> (Vec<Value>, Gaps) {
+    fn findings(
+        &self,
+        visible: Visible,
+        _: Option<(Nanos, Nanos)>,
+        _: Option<(&str, Option<u32>)>,
+    ) -> (Vec<Value>, Gaps) {
         let all = [(1, "alpha-1"), (2, "bravo-1")];
         let of = |user| visible == Visible::All || visible == Visible::User(user);
         let own = all.into_iter().filter(|(user, _)| of(*user));

@@ -69,6 +69,7 @@ pub(super) fn spreads(server: &Server, question: &Question) -> Result<Vec<Spread
             *buckets.entry(counter(&found)).or_default().entry(bucket).or_default() += cores;
         }
     }
-    let spreads = buckets.into_iter().filter_map(|(counter, cores)| SpreadSeen::of(counter, &cores));
+    let spreads =
+        buckets.into_iter().filter_map(|(counter, cores)| SpreadSeen::of(counter, &cores));
     Ok(spreads.take(question.limit).collect())
 }

@@ -5,6 +5,7 @@
 mod functions;
 mod jobs;
 mod rates;
+mod ruled;
 mod serve;
 mod top;
 mod usage;
@@ -48,8 +49,6 @@ pub(crate) enum AlwaysError {
     Sampler(#[from] OpenError),
     #[error(transparent)]
     Agent(#[from] AgentError),
-    #[error("signals cannot be caught: {0}")]
-    Signals(#[source] io::Error),
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] io::Error),
     #[error(transparent)]
@@ -73,7 +72,6 @@ impl Expected for AlwaysError {
             Self::Serve(ServeError::Listen { .. } | ServeError::System(_))
             | Self::Sampler(_)
             | Self::Agent(_)
-            | Self::Signals(_)
             | Self::Thread(_) => Exit::Lacking,
             Self::Screen(error) if !matches!(error, ScreenError::NoTerminal) => Exit::Lacking,
             Self::Serve(_)

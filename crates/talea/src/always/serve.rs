@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use talea_model::{Bytes, Module, Nanos};
+use talea_serve::Functions as Names;
 use talea_serve::access::{self, Kind, Role};
-use talea_serve::{Functions as Names, NoFindings};
 
-use super::AlwaysError;
 use super::functions::Functions;
+use super::ruled::Ruled;
+use super::{AlwaysError, jobs};
 use crate::terminal::{WIDTH, clean, say};
 
 /// What is asked for.
@@ -32,6 +33,8 @@ pub(crate) struct Options {
     pub(crate) config: PathBuf,
     /// Certificates and key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    /// Folder of own rules.
+    pub(crate) rules: Option<PathBuf>,
 }
 
 /// What is to be done with users and tokens in a folder.
@@ -59,6 +62,7 @@ impl Names for Resolved {
 
 /// Serves until a signal.
 pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
+    let rules = jobs::rules(options.rules.as_deref())?;
     talea_serve::serve(talea_serve::Options {
         store: options.store.clone(),
         slice: options.slice,
@@ -66,7 +70,7 @@ pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
         listen: options.listen,
         config: options.config.clone(),
         tls: options.tls.clone(),
-        findings: Arc::new(NoFindings),
+        findings: Arc::new(Ruled::new(&options.store, rules)),
         functions: Arc::new(Resolved::default()),
         ready: Box::new(|address| say(&format!("listening on {address}"))),
     })?;

@@ -151,19 +151,3 @@ impl From<UsageArgs> for UsageOptions {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_counters() {
-        let these = |names: &[&str]| Counters::These(names.iter().map(|&n| n.to_owned()).collect());
-        assert_eq!(counters("default"), Counters::Default);
-        assert_eq!(counters("none"), these(&[]));
-        assert_eq!(
-            counters("cycles, cpu/event=1,umask=2/u,page-faults,"),
-            these(&["cycles", "cpu/event=1,umask=2/u", "page-faults"])
-        );
-    }
-}

@@ -51,6 +51,9 @@ pub(super) struct ServeArgs {
     /// Most bytes of the store; agents keep what has no room [default: as much as there is]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     most: Option<Bytes>,
+    /// Folder of own rules, beside the built-in ones
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    rules: Option<PathBuf>,
     /// Folder of the files users and tokens
     #[arg(long, value_name = "DIR", global = true, default_value = "/etc/talea")]
     #[arg(value_hint = ValueHint::DirPath)]
@@ -146,6 +149,7 @@ impl From<ServeArgs> for Serve {
                     listen: args.listen,
                     config: args.config,
                     tls: args.tls_cert.zip(args.tls_key),
+                    rules: args.rules,
                 });
             }
             Some(What::User(Users::Add { name, uid, operator })) => {

@@ -97,7 +97,7 @@ fn right(process: &ProcessSamples, thread: &ThreadSamples, expected: usize) {
         let counted: Vec<[f64; 2]> = all.iter().filter_map(|one| one.grew).collect();
         // A thread's counters are opened some time after its begin.
         assert!(counted.len() * 2 > expected, "{} of {expected} {name}", counted.len());
-        let exact = counted.iter().filter(|grew| grew[1] == faults).count();
+        let exact = counted.iter().filter(|grew| (grew[1] - faults).abs() < 0.5).count();
         // The first instances touch code, and now and then the kernel takes a page away.
         assert!(exact * 10 >= counted.len() * 8, "{name}: {counted:?}");
         assert!(counted.iter().all(|grew| grew[1] >= faults), "{name}: {counted:?}");

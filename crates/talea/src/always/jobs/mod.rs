@@ -7,7 +7,7 @@ mod one;
 mod text;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use talea_model::{Module, Nanos};
@@ -55,7 +55,12 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
     };
     let out = if options.findings {
         let asked = Asked { visible: Visible::All, time: Time::Now(now), job: None };
-        let found = evaluate_asked(&*store, &rules(options)?, &asked, &mut Resolved::new())?;
+        let found = evaluate_asked(
+            &*store,
+            &rules(options.rules.as_deref())?,
+            &asked,
+            &mut Resolved::new(),
+        )?;
         if options.json { pretty(&json!(found)) } else { text::all_findings(&found) }
     } else if options.job.is_some() {
         one_job(&*store, &question, options)?
@@ -82,7 +87,7 @@ fn one_job(
         let job = options.job.clone().unwrap_or_default();
         return Err(AlwaysError::NoJob { job, store: options.store.clone() });
     }
-    let rules = rules(options)?;
+    let rules = rules(options.rules.as_deref())?;
     let mut names = Resolved::new();
     let (mut texts, mut values) = (Vec::new(), Vec::new());
     for seen in &all {
@@ -124,8 +129,9 @@ fn findings(
 }
 
 /// The built-in rules with the user's own.
-fn rules(options: &Options) -> Result<Vec<Rule>, AlwaysError> {
-    let own = options.rules.as_deref().map_or(Ok(Vec::new()), read_folder)?;
+/// The built-in rules and those of a folder.
+pub(super) fn rules(folder: Option<&Path>) -> Result<Vec<Rule>, AlwaysError> {
+    let own = folder.map_or(Ok(Vec::new()), read_folder)?;
     Ok(with_overrides(builtin()?, own))
 }
 
@@ -147,10 +153,10 @@ fn pretty(value: &Value) -> String {
 }
 
 /// Functions by the files of this host, opened when the first is asked for.
-struct Resolved(Option<Functions>);
+pub(super) struct Resolved(Option<Functions>);
 
 impl Resolved {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(None)
     }
 }

@@ -18,11 +18,12 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use talea_model::{Module, Nanos};
+use talea_node::Sampler;
 use talea_store::{Dimension, Question, Value, Visible};
 
 use super::functions::Functions;
 use super::usage::{self, Filters, print};
-use super::{AlwaysError, Sampler, UsageOptions};
+use super::{AlwaysError, UsageOptions};
 use crate::terminal::say;
 use crate::topo::screen::ScreenError;
 use crate::topo::screen::colour::Colours;
@@ -73,16 +74,14 @@ pub(crate) fn top(options: &Options) -> Result<(), AlwaysError> {
         return once(options);
     }
     let begin = Instant::now();
-    let (mut source, windows, last): (Box<dyn Source>, &[u64], Nanos) = match &options.store {
-        Some(store) => {
+    let (mut source, windows, last): (Box<dyn Source>, &[u64], Nanos) =
+        if let Some(store) = &options.store {
             let last = options.last.unwrap_or(Nanos(900_000_000_000));
             (Box::new(Stored::open(store, options.every)?), &LONG_WINDOWS, last)
-        }
-        None => {
+        } else {
             let last = options.last.unwrap_or(Nanos(30_000_000_000)).min(source::KEPT);
             (Box::new(Live::open(options)?), &WINDOWS, last)
-        }
-    };
+        };
     let view = options.by.first().and_then(|by| View::of(*by)).unwrap_or(View::Executable);
     let mut state = State::new(view, windows, last);
     let shown = watch(&mut *source, &mut state);
@@ -246,6 +245,7 @@ fn once(options: &Options) -> Result<(), AlwaysError> {
         last: options.last,
         filters: Filters::default(),
         limit: options.limit,
+        rates: false,
         json: options.json,
     };
     if let Some(store) = &options.store {
@@ -254,8 +254,8 @@ fn once(options: &Options) -> Result<(), AlwaysError> {
     }
     let mut live = Live::open(options)?;
     let (begin, during) = (Instant::now(), Duration::from_nanos(options.during.0));
-    while begin.elapsed() < during {
-        std::thread::sleep(PULSE.min(during - begin.elapsed().min(during)));
+    while let Some(left) = during.checked_sub(begin.elapsed()).filter(|left| !left.is_zero()) {
+        std::thread::sleep(PULSE.min(left));
         live.poll()?;
     }
     live.finish()?;

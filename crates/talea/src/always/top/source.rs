@@ -16,6 +16,7 @@ use talea_agent::{Agent, AgentError, Budget, Delivery};
 use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_node::Sampler;
+use talea_node::args::RUN_DIR;
 use talea_sampling::system::{self, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
 use talea_store::{Answer, Question, Recent, Store, StoreError, sqlite};
@@ -77,6 +78,8 @@ impl Live {
             // Somebody looks and sees what it costs: it need not be less.
             budget: Budget { processor: 64.0, memory: 1 << 32 },
             spool: (PathBuf::new(), Bytes(0)),
+            yields: None,
+            run_dir: PathBuf::from(RUN_DIR),
         };
         let mut agent = Agent::without_spool(sampler, asked, gaps);
         let stopped = Arc::clone(&stop);
@@ -91,7 +94,7 @@ impl Live {
     /// Stops, and takes in the rest.
     pub(super) fn finish(&mut self) -> Result<(), AlwaysError> {
         self.stop.store(true, Ordering::Relaxed);
-        for batch in self.batches.iter() {
+        for batch in &self.batches {
             self.recent.push(batch)?;
         }
         match self.thread.take().map(JoinHandle::join) {
