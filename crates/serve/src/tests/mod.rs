@@ -1,5 +1,6 @@
 //! A real server on a free port, and what comes back over HTTP.
 
+mod engines;
 mod hostile;
 mod ingest;
 mod killed;
@@ -104,12 +105,21 @@ impl Served {
 
     /// With a store of so many bytes at most.
     pub(crate) fn bounded(most: Option<Bytes>) -> Self {
+        Self::with(|options| options.most = most)
+    }
+
+    /// On another store.
+    pub(crate) fn on(store: &str) -> Self {
+        Self::with(|options| store.clone_into(&mut options.store))
+    }
+
+    fn with(change: impl FnOnce(&mut Options)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (ready, listens) = channel();
         let (end, told) = oneshot::channel();
         let mut options =
             options(folder.path(), Box::new(move |address| ready.send(address).unwrap()));
-        options.most = most;
+        change(&mut options);
         std::fs::create_dir(&options.config).unwrap();
         let thread = std::thread::spawn(move || serve_until(options, told).unwrap());
         let address = listens.recv_timeout(Duration::from_mins(1)).unwrap();

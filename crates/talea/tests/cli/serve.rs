@@ -1,6 +1,7 @@
 //! `talea serve` with real agents: what they sampled is what it answers, also when it was away meanwhile.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -124,6 +125,59 @@ fn made(said: &str) -> (u64, u64) {
     let line = said.lines().find(|line| line.contains(" samples in ")).unwrap();
     let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     (numbers[0], numbers[1])
+}
+
+/// Somebody with a job: name, number, the job, and a word that is in the paths of what it executes.
+pub(super) type Person<'a> = (&'a str, u32, &'a str, &'a str);
+
+/// A server on a copy of this store tells each of two users of their own job, and has no word of the other's in any answer.
+pub(super) fn each_sees_only_own(store: &Path, people: [Person<'_>; 2]) {
+    let site = Site::new();
+    std::fs::copy(store, site.path("t.db")).unwrap();
+    site.filled();
+    let config = site.path("config");
+    let tokens = people.map(|(name, number, _, _)| {
+        let number = number.to_string();
+        let add = ["serve", "user", "add", name, "--uid", &number, "--config", &config];
+        site.does(&add, "long enough\n");
+        let add = ["serve", "token", "add", "user", name, "--config", &config];
+        site.does(&add, "").trim().to_owned()
+    });
+    let server = site.server("127.0.0.1:0", &[]);
+    let agent: ureq::Agent =
+        ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let ask = |token: &str, path: &str| {
+        let request = agent.get(format!("http://{}{path}", server.address));
+        let mut answer = request.header("Authorization", format!("Bearer {token}")).call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    };
+    for (at, token) in tokens.iter().enumerate() {
+        let ((_, number, job, word), (_, _, other, others)) = (people[at], people[1 - at]);
+        let (status, jobs) = ask(token, "/api/v1/jobs");
+        let jobs: Value = serde_json::from_str(&jobs).unwrap();
+        let jobs = jobs["jobs"].as_array().unwrap();
+        assert!(status == 200 && jobs.iter().all(|one| one["user"] == number), "{jobs:?}");
+        assert!(jobs.iter().any(|one| one["job"] == job), "{jobs:?}");
+        let own = ask(token, "/api/v1/usage?by=executable").1;
+        assert!(own.contains(word), "{own}");
+        assert_eq!(ask(token, &format!("/api/v1/jobs/{other}")).0, 404);
+        assert_eq!(ask(token, &format!("/api/v1/jobs/{job}")).0, 200);
+        let by = ["node", "job,user", "executable", "library", "function", "phase", "core"];
+        let usage = by.iter().flat_map(|by| {
+            let other = format!("/api/v1/usage?by={by}&job={other}");
+            [format!("/api/v1/usage?by={by}"), other]
+        });
+        let lists =
+            ["nodes", "findings", "rates?by=executable", "series?by=executable&step=1h&last=6h"];
+        let lists = lists.iter().map(|path| format!("/api/v1/{path}"));
+        for path in usage.chain(lists).chain([format!("/api/v1/search?q={others}")]) {
+            let (status, text) = ask(token, &path);
+            assert!(
+                status == 200 && !text.contains(&format!("/{others}")),
+                "{path}: {status} {text}"
+            );
+        }
+    }
 }
 
 #[test]

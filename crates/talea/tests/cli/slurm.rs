@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use super::always::{Running, plain};
 use super::bench::{Bench, Mpi, checkout, missing, on_path, stderr};
+use super::serve::each_sees_only_own;
 
 /// Records two ranks of the halo exchange, with Slurm as their launcher.
 fn record(bench: &Bench, mpi: Mpi, run: &str, words: &[&str]) -> Option<Output> {
@@ -151,6 +152,10 @@ fn jobs_of_two_users_on_four_nodes_have_their_time_and_one_has_none() {
         let with = own.filter(|row| row["executable"].as_str().is_some_and(|e| e.ends_with(name)));
         with.map(|row| row["samples"].as_u64().unwrap()).sum()
     };
+    each_sees_only_own(
+        &bench.path("jobs.db"),
+        [("nobody", 65_534, alpha, "alpha"), ("daemon", 1, beta, "beta")],
+    );
     let alpha = of_job(alpha, 65_534, "/alpha");
     let beta = of_job(beta, 1, "/beta");
     assert!(alpha > 100 && beta > 50, "{alpha} {beta}: {all}");
