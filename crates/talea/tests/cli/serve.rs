@@ -233,6 +233,8 @@ fn tls_with_an_authority_of_ones_own() {
     site.filled();
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=talea"])
+        // A certificate of a server, which vouches for itself.
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
         .args(["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"])
         .current_dir(site.folder.path())
         .output()
