@@ -305,7 +305,15 @@ mod tests {
         std::fs::copy(cat, &path).unwrap();
         let mut command = std::process::Command::new(&path);
         let process = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-        Some(Mapped { _folder: folder, path, process })
+        // It is there a moment before its file is mapped.
+        let file = FileId::of_path(&path).unwrap();
+        for _ in 0..1000 {
+            if super::mapped(process.id(), file).is_some() {
+                return Some(Mapped { _folder: folder, path, process });
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("the program does not begin");
     }
 
     #[test]

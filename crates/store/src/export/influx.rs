@@ -129,8 +129,12 @@ mod tests {
                     for tag in &split(&parts[0], ',')[1..] {
                         prop_assert_eq!(split(tag, '=').len(), 2, "{}", line);
                     }
-                    let field = parts[1].strip_prefix("samples=").and_then(|f| f.split_once("i,"));
-                    samples += field.unwrap().0.parse::<u64>().unwrap();
+                    let field = |name| parts[1].strip_prefix(name).and_then(|f| f.split_once("i,"));
+                    if parts[0].starts_with("talea_samples,") {
+                        samples += field("samples=").unwrap().0.parse::<u64>().unwrap();
+                    } else {
+                        prop_assert!(field("count=").is_some(), "{}", line);
+                    }
                     prop_assert_eq!(parts[2].parse::<u64>().unwrap(), batch.end.0);
                 }
                 prop_assert_eq!(samples, batch.samples());
