@@ -24,6 +24,8 @@ use crate::told::{Facts, Known, Whose};
 /// Between two looks at what was hit, at first and at most: samplers want to be asked twice a minute at least.
 const LOOK: Duration = Duration::from_secs(1);
 const LONGEST_LOOK: Duration = Duration::from_secs(16);
+/// How much longer that is after a look that found nobody at work.
+const IDLE: u32 = 3;
 /// Between two looks at which cores jobs have, where nobody tells of them.
 const ALLOTTED: Duration = Duration::from_secs(5);
 
@@ -102,6 +104,8 @@ pub struct Agent {
     made: u64,
     refused: u64,
     look: Duration,
+    /// No core had anything to do at the last look.
+    idle: bool,
     /// When it was looked which cores jobs have.
     allotted_at: Option<Instant>,
 }
@@ -140,6 +144,7 @@ impl Agent {
             made: 0,
             refused: 0,
             look: LOOK,
+            idle: false,
             allotted_at: None,
             options,
         }
@@ -160,7 +165,9 @@ impl Agent {
         let mut begin = (Instant::now(), now());
         loop {
             let left = self.options.interval.saturating_sub(begin.0.elapsed());
-            self.wait(left.min(self.look));
+            // Where nobody ran, hardly anybody's names are about to be lost.
+            let look = if self.idle { IDLE * self.look } else { self.look };
+            self.wait(left.min(look));
             self.collect();
             let stopped = stop();
             if !stopped && begin.0.elapsed() < self.options.interval {
@@ -213,6 +220,7 @@ impl Agent {
             self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
         }
         self.look_for_jobs();
+        self.idle = hits.iter().all(|hit| hit.state == State::Idle);
         for hit in hits.drain(..) {
             let named = self.named(hit);
             self.tally.add(named);

@@ -65,8 +65,7 @@ pub(crate) fn run() -> Result<(), String> {
     }
     heading("What the agent takes from a program that is busy on every core");
     println!(
-        "Run time against no tool, mean and 95 % interval of {ROUNDS} rounds. The program: `{}`, {size:.2} MB.\n",
-        agent.display()
+        "Run time against no tool, mean and 95 % interval of {ROUNDS} rounds. The program: {size:.2} MB (`target/small/talea-agent`).\n"
     );
     println!("| tool | slowdown, % |\n|---|---|");
     let turns = calibrated();
