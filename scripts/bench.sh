@@ -1,8 +1,8 @@
 #!/bin/sh
 # Prints the tables of docs/benchmarks.md, measured on this machine: cost of a call, run time, sizes, speed of reading, the view of a node,
-# sampling, clustering, folding, reading of traces.
+# sampling, clustering, folding, reading of traces, markers, the agent.
 #
-#   bench.sh [mpi|flow|topo|sample|cluster|fold|paraver|mark]      default: all
+#   bench.sh [mpi|flow|topo|sample|cluster|fold|paraver|mark|agent]      default: all
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -10,8 +10,9 @@ cd "$(dirname "$0")/.."
 . scripts/mpi-env.sh
 
 cargo build --release --workspace
+cargo build --profile small -p talea-node
 make --no-print-directory -C apps
-[ $# -gt 0 ] || set -- mpi flow topo sample cluster fold paraver mark
+[ $# -gt 0 ] || set -- mpi flow topo sample cluster fold paraver mark agent
 for table in "$@"; do
     cargo xtask bench "$table"
 done
