@@ -305,11 +305,12 @@ mod tests {
         std::fs::copy(cat, &path).unwrap();
         let mut command = std::process::Command::new(&path);
         let process = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let program = Mapped { _folder: folder, path, process };
         // It is there a moment before its file is mapped.
-        let file = FileId::of_path(&path).unwrap();
+        let file = FileId::of_path(&program.path).unwrap();
         for _ in 0..1000 {
-            if super::mapped(process.id(), file).is_some() {
-                return Some(Mapped { _folder: folder, path, process });
+            if super::mapped(program.process.id(), file).is_some() {
+                return Some(program);
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }

@@ -106,25 +106,20 @@ fn pages_are_the_same_from_victoria_metrics() {
     for path in &paths {
         for (own, other) in people[0].iter().zip(&people[1]) {
             let expected = file.get(path, &[("Authorization", own)]);
-            let mut found = None;
-            // What was written is found a moment later.
-            let same = || {
-                let came = series.get(path, &[("Authorization", other)]);
-                let is = if came.status == 200 && expected.status == 200 {
-                    plain(came.json()) == plain(expected.json())
-                } else {
-                    came.status == expected.status
-                };
-                found = Some(came);
-                is
-            };
             let begin = Instant::now();
-            let mut same = same;
-            while !same() {
-                if begin.elapsed() > Duration::from_mins(1) {
-                    drop(same);
-                    panic!("{path}: {found:?}, expected {expected:?}");
+            // What was written is found a moment later.
+            loop {
+                let found = series.get(path, &[("Authorization", other)]);
+                let is_same = if found.status == 200 && expected.status == 200 {
+                    plain(found.json()) == plain(expected.json())
+                } else {
+                    found.status == expected.status
+                };
+                if is_same {
+                    break;
                 }
+                let waited = begin.elapsed();
+                assert!(waited < Duration::from_mins(1), "{path}: {found:?}, not {expected:?}");
                 std::thread::sleep(Duration::from_millis(300));
             }
         }
