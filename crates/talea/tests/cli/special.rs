@@ -123,7 +123,6 @@ fn barriers_agree(bench: &Bench, run: &str, command: &[String]) -> bool {
     let last_in = all.iter().map(|b| b.0).max().unwrap();
     let first_out = all.iter().map(|b| b.1).min().unwrap();
     // Bounds of recorded times and of the clocks' distance, generously.
-    println!("{run}: {all:?}");
     first_out + 200_000 > last_in
 }
 
