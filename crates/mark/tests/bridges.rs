@@ -6,29 +6,15 @@
 #![allow(clippy::print_stdout, clippy::too_many_lines, clippy::unwrap_used)]
 #![allow(missing_docs, reason = "tests")]
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod running;
 
-use talea_mark::reader::{self, State, Table};
+use std::path::PathBuf;
+use std::process::Command;
+
+use talea_mark::reader::State;
 use tempfile::TempDir;
 
-fn skipped(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "skipped in CI: {why}");
-    println!("skipped: {why}");
-}
-
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn library() -> PathBuf {
-    let own = std::env::current_exe().unwrap();
-    let library = own.parent().unwrap().join("libtalea_mark.so");
-    assert!(library.exists(), "not built: {}", library.display());
-    library
-}
+use running::{Running, library, skipped, table_of, top};
 
 fn python() -> String {
     let built = top().join("target/markers/bin/python3");
@@ -99,50 +85,6 @@ static inline nvtxEventAttributes_t text(const char *text)
 }
 "#;
 
-/// A program that stops where its test asks it to.
-struct Running {
-    child: std::process::Child,
-    words: BufReader<std::process::ChildStdout>,
-}
-
-impl Running {
-    fn new(command: &mut Command) -> Running {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let words = BufReader::new(child.stdout.take().unwrap());
-        Running { child, words }
-    }
-
-    /// Waits for a word, and reads the table.
-    fn at(&mut self, word: &str) -> Table {
-        let mut line = String::new();
-        self.words.read_line(&mut line).unwrap();
-        assert_eq!(line.trim_end(), word);
-        let process = self.child.id();
-        let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
-        let range = reader::table_in(&maps).expect("a table");
-        let mut bytes = vec![0; (range.end - range.start) as usize];
-        let memory = std::fs::File::open(format!("/proc/{process}/mem")).unwrap();
-        memory.read_exact_at(&mut bytes, range.start).unwrap();
-        Table::from_bytes(&bytes).unwrap()
-    }
-
-    /// The phase of its first thread at a word, and goes on.
-    fn phase_at(&mut self, word: &str) -> Option<String> {
-        let phase = self.at(word).phase_of(self.child.id()).map(ToOwned::to_owned);
-        self.go_on();
-        phase
-    }
-
-    fn go_on(&mut self) {
-        self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
-    }
-
-    fn end(mut self) {
-        self.go_on();
-        assert!(self.child.wait().unwrap().success());
-    }
-}
-
 const PYTHON: &str = "
 import sys
 def stop(word):
@@ -183,7 +125,7 @@ stop('none')
     assert_eq!(table.phase_of(running.child.id()), None);
     assert_eq!((table.unbalanced, table.deep), (0, 0));
     assert!(table.phases.iter().all(|phase| phase.file == "nvtx" && phase.line == 0));
-    running.end();
+    running.finish();
 }
 
 #[test]
@@ -213,7 +155,7 @@ stop('none')
     assert_eq!(table.phase_of(running.child.id()), None);
     assert_eq!(table.unbalanced, 0);
     assert!(table.phases.iter().all(|phase| phase.file == "itt"));
-    running.end();
+    running.finish();
 }
 
 #[test]
@@ -285,7 +227,7 @@ int main(void)
     let table = running.at("none");
     assert_eq!(table.phase_of(running.child.id()), None);
     assert_eq!(table.unbalanced, 2, "two pops without a push");
-    running.end();
+    running.finish();
 }
 
 #[test]
@@ -392,12 +334,9 @@ int main(void)
     assert!(table.phases.len() <= 2050, "{}", table.phases.len());
     let other = table.phases.iter().find(|phase| phase.name == "(other)").unwrap();
     assert!(other.entries > 90_000, "{other:?}");
-    let status = std::fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
-    let resident =
-        status.lines().find_map(|l| l.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
-    let resident: u64 = resident.unwrap().trim().parse().unwrap();
+    let resident = running.resident();
     assert!(resident < 32 << 10, "{resident} KiB");
-    running.end();
+    running.finish();
 }
 
 #[test]
@@ -434,7 +373,7 @@ int main(void)
     assert_eq!(running.phase_at("run again").as_deref(), Some("run"));
     let table = running.at("none");
     assert_eq!((table.phase_of(running.child.id()), table.unbalanced), (None, 0));
-    running.end();
+    running.finish();
     // Nothing at all where marking is off.
     let done = bridged(&mut Command::new(&program)).env("TALEA_MARK", "off").output().unwrap();
     assert!(done.status.success());
@@ -456,17 +395,10 @@ int main(void)
 "#;
     let Some(program) = compiled(&folder, body) else { return };
     let mut running = Running::new(bridged(&mut Command::new(&program)));
-    let mut line = String::new();
-    running.words.read_line(&mut line).unwrap();
-    let child: u32 = line.trim().parse().unwrap();
+    let child: u32 = running.word().parse().unwrap();
     let parents = running.at("child");
     assert_eq!(parents.phase_of(running.child.id()), Some("inner"));
-    let maps = std::fs::read_to_string(format!("/proc/{child}/maps")).unwrap();
-    let range = reader::table_in(&maps).unwrap();
-    let mut bytes = vec![0; (range.end - range.start) as usize];
-    let memory = std::fs::File::open(format!("/proc/{child}/mem")).unwrap();
-    memory.read_exact_at(&mut bytes, range.start).unwrap();
-    assert_eq!(Table::from_bytes(&bytes).unwrap().phase_of(child), Some("outer"));
+    assert_eq!(table_of(child).unwrap().phase_of(child), Some("outer"));
     running.child.kill().unwrap();
     running.child.wait().unwrap();
 }

@@ -4,14 +4,18 @@
 //! test says so and is skipped; in CI that fails.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod running;
+
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use talea_mark::reader::{self, State, Table};
+use talea_mark::reader::{self, State};
 use tempfile::TempDir;
+
+use running::{Running, library, skipped, table_of, top};
 
 /// What every program here begins with: commands of a test come on standard input, a line each.
 const PRELUDE: &str = r#"
@@ -27,23 +31,6 @@ const PRELUDE: &str = r#"
 /* Says that it is there, and waits for a line. */
 static inline void stop(const char *word) { printf("%s\n", word); fflush(stdout); if (getchar() == EOF) exit(0); }
 "#;
-
-fn skipped(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "skipped in CI: {why}");
-    println!("skipped: {why}");
-}
-
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The library that cargo made for these tests.
-fn library() -> PathBuf {
-    let own = std::env::current_exe().unwrap();
-    let library = own.parent().unwrap().join("libtalea_mark.so");
-    assert!(library.exists(), "not built: {}", library.display());
-    library
-}
 
 /// Compiles a program; None, and said why, without the compiler.
 fn compiled(folder: &TempDir, text: &str, compiler: &[&str]) -> Option<PathBuf> {
@@ -82,50 +69,6 @@ fn output(command: &mut Command) -> (String, String) {
     let (out, errors) = (text(done.stdout), text(done.stderr));
     assert!(done.status.success(), "{} {out} {errors}", done.status);
     (out, errors)
-}
-
-/// A program that stops where its test asks it to.
-struct Running {
-    child: std::process::Child,
-    words: BufReader<std::process::ChildStdout>,
-}
-
-impl Running {
-    fn new(command: &mut Command) -> Running {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let words = BufReader::new(child.stdout.take().unwrap());
-        Running { child, words }
-    }
-
-    /// Its next word.
-    fn word(&mut self) -> String {
-        let mut line = String::new();
-        self.words.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
-    }
-
-    fn go_on(&mut self) {
-        self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
-    }
-
-    fn table(&self) -> Table {
-        table_of(self.child.id()).unwrap()
-    }
-
-    fn end(mut self) {
-        drop(self.child.stdin.take());
-        assert!(self.child.wait().unwrap().success());
-    }
-}
-
-/// What a reader does: find the table in the maps, read it from the memory of the process.
-fn table_of(process: u32) -> Option<Table> {
-    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
-    let range = reader::table_in(&maps)?;
-    let mut bytes = vec![0; (range.end - range.start) as usize];
-    let memory = std::fs::File::open(format!("/proc/{process}/mem")).ok()?;
-    memory.read_exact_at(&mut bytes, range.start).ok()?;
-    Some(Table::from_bytes(&bytes).unwrap())
 }
 
 #[test]
@@ -461,10 +404,7 @@ int main(void)
     let table = running.table();
     assert_eq!((table.threads.len(), table.unslotted), (1, 0));
     assert_eq!(table.phases[0].entries, 100_000);
-    let status = std::fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
-    let resident =
-        status.lines().find_map(|l| l.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
-    let resident: u64 = resident.unwrap().trim().parse().unwrap();
+    let resident = running.resident();
     assert!(resident < 32 << 10, "{resident} KiB");
     running.end();
 }

@@ -3,10 +3,14 @@
 //! Programs in C have it and `libtalea_mark.so` preloaded; the crate inside a Rust program finds it as well, which is this test itself.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod running;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+
+use running::{library, skipped, top};
 
 /// Writes `+name` and `-name`, the thread before it.
 const RECORDER: &str = r#"
@@ -91,17 +95,12 @@ int main(int argc, char **argv)
 }
 "#;
 
-fn skipped(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "skipped in CI: {why}");
-    println!("skipped: {why}");
-}
-
 /// Compiles C with further words; none, and said why, without a compiler.
 fn compiled(folder: &TempDir, name: &str, text: &str, words: &[&str]) -> Option<PathBuf> {
     let source = folder.path().join(format!("{name}.c"));
     std::fs::write(&source, text).unwrap();
     let out = folder.path().join(name);
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+    let include = top().join("include");
     let mut command = Command::new("cc");
     command.args(["-O1", "-std=gnu11", "-I"]).arg(include).args(words).arg("-o").arg(&out);
     let Ok(done) = command.arg(&source).arg("-lpthread").output() else {
@@ -126,8 +125,7 @@ fn output(command: &mut Command) -> (String, String) {
 
 /// The program with both libraries.
 fn run(program: &Path, recorder: &Path, way: &str) -> (String, String) {
-    let library = std::env::current_exe().unwrap().with_file_name("libtalea_mark.so");
-    let preload = format!("{}:{}", recorder.display(), library.display());
+    let preload = format!("{}:{}", recorder.display(), library().display());
     let mut command = Command::new(program);
     command.arg(way).env("LD_PRELOAD", preload).env("TALEA_MARK", "report");
     output(command.env_remove("TALEA_MARK_BUDGET"))

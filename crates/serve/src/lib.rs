@@ -9,7 +9,6 @@
 //! ```
 
 pub mod access;
-mod answer;
 mod heard;
 mod ingest;
 mod log;

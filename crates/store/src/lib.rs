@@ -20,6 +20,7 @@ mod glob;
 mod oracle;
 pub mod prometheus;
 mod proportion;
+pub mod public;
 mod question;
 mod rates;
 mod recent;

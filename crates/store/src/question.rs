@@ -4,8 +4,8 @@
 //! Who may see what is part of the question, so that no caller can forget it.
 
 use serde::{Deserialize, Serialize};
-use talea_model::Nanos;
 use talea_model::shares::Activity;
+use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::arrival::cut;
 use crate::error::StoreError;
@@ -169,6 +169,24 @@ impl Question {
             return Err(StoreError::Question { why });
         }
         Ok(())
+    }
+
+    /// Says where an answer is of more time than was asked for.
+    pub(crate) fn note_wider(&self, time: Option<(Nanos, Nanos)>, gaps: &mut Gaps) {
+        let Some((begin, end)) = time.filter(|&(begin, end)| begin < self.from || end > self.to)
+        else {
+            return;
+        };
+        gaps.note(Gap {
+            kind: GapKind::Estimated,
+            rank: None,
+            detail: format!(
+                "times are kept in slices, which count whole: the answer is of {} s to {} s since 1970",
+                begin.seconds(),
+                end.seconds()
+            ),
+            count: 0,
+        });
     }
 
     /// True when it needs what only fine slices keep.

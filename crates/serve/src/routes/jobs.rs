@@ -5,11 +5,10 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
-use talea_store::{JobSeen, Question, Text};
+use talea_store::{JobSeen, Question, Text, public};
 
-use super::{findings, rates};
+use super::findings;
 use crate::access::Person;
-use crate::answer;
 use crate::question::{FILTERS, Parameters, TIME, now};
 use crate::refusal::Refusal;
 use crate::state::Shared;
@@ -22,7 +21,7 @@ pub(super) async fn jobs(
     parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
     let question = parameters.question(person.visible(), now())?;
     let jobs = state.ask(move |store| store.jobs(&question)).await?;
-    let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(answer::job(job))).collect();
+    let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(public::job(job))).collect();
     Ok(Json(json!({ "jobs": jobs })))
 }
 
@@ -40,7 +39,7 @@ pub(super) async fn job(
     let asked = question.clone();
     let found = state.ask(move |store| store.jobs(&asked)).await?;
     let job: JobSeen = found.into_iter().next().ok_or_else(Refusal::missing)?;
-    let mut object = answer::job(&job);
+    let mut object = public::job(&job);
     let (visible, id) = (person.visible(), job.job.id.clone());
     let of_it = Some((id.clone(), job.job.user));
     let time = Some((job.first, job.last));
@@ -53,7 +52,7 @@ pub(super) async fn job(
         ..Question::of(visible, question.from, question.to)
     };
     let spreads = state.ask(move |store| store.spreads(&of_job)).await?;
-    let spreads: Vec<Value> = spreads.iter().map(rates::spread).collect();
+    let spreads: Vec<Value> = spreads.iter().map(public::spread).collect();
     object.insert("spreads".to_owned(), json!(spreads));
     object.insert("gaps".to_owned(), json!(gaps));
     Ok(Json(Value::Object(object)))

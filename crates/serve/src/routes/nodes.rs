@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
+use talea_store::public;
 
 use crate::access::Person;
-use crate::answer;
 use crate::question::Parameters;
 use crate::refusal::Refusal;
 use crate::state::Shared;
@@ -18,6 +18,6 @@ pub(super) async fn nodes(
     parameters.only(&[])?;
     let visible = person.visible();
     let nodes = state.ask(move |store| store.nodes(visible)).await?;
-    let nodes: Vec<Value> = nodes.iter().map(answer::node).collect();
+    let nodes: Vec<Value> = nodes.iter().map(public::node).collect();
     Ok(Json(json!({ "nodes": nodes })))
 }

@@ -3,10 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
-use talea_store::{RateRow, SpreadSeen};
+use talea_store::{RateRow, public};
 
 use crate::access::Person;
-use crate::answer;
 use crate::question::{FILTERS, Parameters, TIME, now};
 use crate::refusal::Refusal;
 use crate::state::Shared;
@@ -19,11 +18,12 @@ pub(super) async fn rates(
     parameters.only(&[&TIME, &FILTERS, &["by", "limit"]])?;
     let question = parameters.question(person.visible(), now())?;
     let rates = state.ask(move |store| store.rates(&question)).await?;
+    // Without functions, which rates are not told apart by, there is nothing here that blocks.
     let functions = &*state.functions;
     let row = |row: &RateRow| {
-        let words = rates.by.iter().map(|&by| answer::word(by));
-        // Without functions there is nothing here that blocks.
-        let names = row.key.iter().map(|key| answer::name(key, functions));
+        let words = rates.by.iter().map(|&by| public::word(by));
+        let mut name = |module: Option<&_>, address| functions.name(module, address);
+        let names = row.key.iter().map(|key| public::name(key, &mut name));
         let mut object: Map<String, Value> = words.zip(names).collect();
         for (key, value) in [
             ("counter", json!(row.counter.name)),
@@ -44,14 +44,4 @@ pub(super) async fn rates(
         "rows": rows,
         "gaps": rates.gaps,
     })))
-}
-
-/// The object of a spread.
-pub(super) fn spread(spread: &SpreadSeen) -> Value {
-    json!({
-        "counter": spread.counter.name,
-        "unit": spread.counter.unit,
-        "cores": spread.cores,
-        "quantiles": spread.quantiles,
-    })
 }

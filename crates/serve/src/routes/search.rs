@@ -6,10 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 use talea_model::Nanos;
-use talea_store::{Dimension, Question, Text, Value as Key};
+use talea_store::{Dimension, Question, Text, Value as Key, public};
 
 use crate::access::Person;
-use crate::answer;
 use crate::question::{Parameters, TIME, now};
 use crate::refusal::Refusal;
 use crate::state::Shared;
@@ -46,7 +45,7 @@ pub(super) async fn search(
                 let answer = store.usage(&asked(&question, kind, &pattern))?;
                 let names = answer.rows.into_iter().filter_map(|row| row.key.into_iter().next());
                 hits.extend(names.filter_map(|name| match name {
-                    Key::Text(name) => Some(json!({ "kind": answer::word(kind), "name": name })),
+                    Key::Text(name) => Some(json!({ "kind": public::word(kind), "name": name })),
                     _ => None,
                 }));
             }

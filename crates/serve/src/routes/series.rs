@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
+use talea_store::public;
 
 use crate::access::Person;
-use crate::answer;
 use crate::question::{FILTERS, Parameters, TIME, now};
 use crate::refusal::Refusal;
 use crate::state::Shared;
@@ -33,6 +33,8 @@ pub(super) async fn series(
     }
     let series = state.ask(move |store| store.series(&question, step)).await?;
     let functions = Arc::clone(&state.functions);
-    let shown = state.work(move |_| Ok(answer::series(&series, &*functions)));
+    let shown = state.work(move |_| {
+        Ok(public::series(&series, &mut |module, address| functions.name(module, address)))
+    });
     Ok(Json(shown.await?))
 }

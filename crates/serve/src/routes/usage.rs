@@ -3,10 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
-use talea_store::{Dimension, MOST_ROWS, Question};
+use talea_store::{Dimension, MOST_ROWS, Question, public};
 
 use crate::access::Person;
-use crate::answer;
 use crate::question::{FILTERS, Parameters, TIME, now};
 use crate::refusal::Refusal;
 use crate::state::Shared;
@@ -27,7 +26,12 @@ pub(super) async fn usage(
     let store = if person.operator { state.store.clone() } else { String::new() };
     let answer = of(&state, question).await?;
     let functions = std::sync::Arc::clone(&state.functions);
-    let shown = state.work(move |_| Ok(answer::usage(&store, &answer, limit, &*functions)));
+    let shown = state.work(move |_| {
+        let mut name = |module: Option<&_>, address| functions.name(module, address);
+        let mut rows = public::named(&answer, &mut name);
+        rows.truncate(limit);
+        Ok(public::usage(&store, &answer, &rows))
+    });
     Ok(Json(shown.await?))
 }
 

@@ -154,20 +154,7 @@ fn time(
     let begin = begins.iter().filter_map(at).min();
     let end = ends.iter().filter_map(at).max();
     let time = begin.zip(end);
-    if let Some((begin, end)) =
-        time.filter(|&(begin, end)| begin < question.from || end > question.to)
-    {
-        gaps.note(Gap {
-            kind: GapKind::Estimated,
-            rank: None,
-            detail: format!(
-                "times are kept in slices, which count whole: the answer is of {} s to {} s since 1970",
-                begin.seconds(),
-                end.seconds()
-            ),
-            count: 0,
-        });
-    }
+    question.note_wider(time, gaps);
     Ok(time)
 }
 

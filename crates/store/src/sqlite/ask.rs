@@ -220,20 +220,7 @@ pub(super) fn totals(
     })?;
     let at = |at: i64| Nanos(at.max(0) as u64);
     let time = begin.zip(end).map(|(begin, end)| (at(begin), at(end)));
-    if let Some((begin, end)) =
-        time.filter(|&(begin, end)| begin < question.from || end > question.to)
-    {
-        gaps.note(Gap {
-            kind: GapKind::Estimated,
-            rank: None,
-            detail: format!(
-                "times are kept in slices, which count whole: the answer is of {} s to {} s since 1970",
-                begin.seconds(),
-                end.seconds()
-            ),
-            count: 0,
-        });
-    }
+    question.note_wider(time, gaps);
     if coarse > 0 && question.is_fine() {
         gaps.note(Gap {
             kind: GapKind::Missing,

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use talea_store::{Question, RateRow, Rates, SpreadSeen, Store, Value as Key};
+use talea_store::{Question, RateRow, Rates, SpreadSeen, Store, Value as Key, public};
 
 use super::AlwaysError;
-use super::usage::{Options, cell, missing, word};
+use super::usage::{Options, cell, missing};
 use crate::table::{Column, Table};
 use crate::terminal::grouped;
 
@@ -53,7 +53,7 @@ fn name(key: &Key) -> Value {
 
 fn object(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
     let rows = rates.rows.iter().zip(per_instruction(rates)).map(|(row, per_instruction)| {
-        let names = rates.by.iter().map(|&by| word(by)).zip(row.key.iter().map(name));
+        let names = rates.by.iter().map(|&by| public::word(by)).zip(row.key.iter().map(name));
         let mut object: Map<String, Value> = names.collect();
         for (key, value) in [
             ("counter", json!(row.counter.name)),
@@ -68,14 +68,6 @@ fn object(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
         }
         Value::Object(object)
     });
-    let spread = |spread: &SpreadSeen| {
-        json!({
-            "counter": spread.counter.name,
-            "unit": spread.counter.unit,
-            "cores": spread.cores,
-            "quantiles": spread.quantiles,
-        })
-    };
     let value = json!({
         "store": address,
         "begin_ns": rates.time.map(|(begin, _)| begin.0),
@@ -83,7 +75,7 @@ fn object(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
         "by": rates.by,
         "groups": rates.groups,
         "rows": rows.collect::<Vec<_>>(),
-        "spreads": spreads.iter().map(spread).collect::<Vec<_>>(),
+        "spreads": spreads.iter().map(public::spread).collect::<Vec<_>>(),
         "gaps": rates.gaps,
     });
     format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
@@ -150,7 +142,7 @@ fn rows(rates: &Rates) -> Table {
         columns.push(("per instr.", Column::Right));
     }
     columns.push(("samples", Column::Right));
-    let words: Vec<String> = rates.by.iter().map(|&by| word(by)).collect();
+    let words: Vec<String> = rates.by.iter().map(|&by| public::word(by)).collect();
     let last = words.len().saturating_sub(1);
     for (at, word) in words.iter().enumerate() {
         columns.push((word, if at == last { Column::Yields } else { Column::Left }));

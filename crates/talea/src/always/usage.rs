@@ -1,16 +1,14 @@
 //! `talea usage`: what the cores of a time were used for, from a store.
 //!
-//! Owns the table and the public keys of its JSON. A share is of all samples of the time, idle ones included; its interval is that of sampling.
+//! Owns the table; the JSON is `talea_store::public`'s. A share is of all samples of the time, idle ones included; its interval is that of sampling.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use talea_model::{Gaps, Nanos};
 use talea_store::address::{self, Access};
-use talea_store::{
-    Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Value as Key, Visible, sqlite,
-};
+use talea_store::public::{self, Named};
+use talea_store::{Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Visible, sqlite};
 
 use super::AlwaysError;
 use super::functions::Functions;
@@ -48,14 +46,6 @@ pub(crate) struct Filters {
     pub(crate) phase: Option<String>,
 }
 
-/// A row as it is shown.
-struct Shown {
-    names: Vec<Value>,
-    samples: u64,
-    core_seconds: f64,
-    share: Option<Proportion>,
-}
-
 /// Answers on standard output.
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let store = address::open(&options.store, Access::Read, &sqlite::Options::default())?;
@@ -90,11 +80,14 @@ pub(super) fn limit(options: &Options) -> usize {
 
 /// An answer as text or JSON.
 pub(super) fn print(options: &Options, answer: &Answer) -> String {
-    let resolves = options.by.contains(&Dimension::Function);
-    let mut rows = rows(answer, resolves.then(Functions::new).as_mut());
+    let mut functions = None;
+    let mut name = |module: Option<&_>, address| {
+        functions.get_or_insert_with(Functions::new).name(module, address)
+    };
+    let mut rows = public::named(answer, &mut name);
     rows.truncate(options.limit);
     if options.json {
-        let value = object(options, answer, &rows);
+        let value = public::usage(&options.store, answer, &rows);
         return format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default());
     }
     table(options, answer, &rows)
@@ -102,74 +95,6 @@ pub(super) fn print(options: &Options, answer: &Answer) -> String {
 
 fn like(name: String) -> Text {
     if name.contains(['*', '?']) { Text::Like(name) } else { Text::Is(name) }
-}
-
-/// Rows with names; those of one function are one.
-fn rows(answer: &Answer, mut functions: Option<&mut Functions>) -> Vec<Shown> {
-    let mut together: BTreeMap<String, (Vec<Value>, u64, f64)> = BTreeMap::new();
-    for row in &answer.rows {
-        let name = |key: &Key| match key {
-            Key::Absent => Value::Null,
-            Key::Text(text) => json!(text),
-            Key::Number(number) => json!(number),
-            Key::Activity(activity) => json!(activity),
-            Key::Function { module, address } => {
-                let name = functions.as_deref_mut();
-                json!(name.map(|functions| functions.name(module.as_ref(), *address)))
-            }
-        };
-        let names: Vec<Value> = row.key.iter().map(name).collect();
-        let key = Value::Array(names.clone()).to_string();
-        let entry = together.entry(key).or_insert((names, 0, 0.0));
-        entry.1 += row.samples;
-        entry.2 += row.core_seconds;
-    }
-    let mut rows: Vec<Shown> = together
-        .into_values()
-        .map(|(names, samples, core_seconds)| Shown {
-            names,
-            samples,
-            core_seconds,
-            share: Proportion::of(samples, answer.totals.all_samples),
-        })
-        .collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
-    rows
-}
-
-pub(super) fn word(dimension: Dimension) -> String {
-    json!(dimension).as_str().unwrap_or_default().to_owned()
-}
-
-fn object(options: &Options, answer: &Answer, rows: &[Shown]) -> Value {
-    let rows: Vec<Value> = rows
-        .iter()
-        .map(|row| {
-            let mut object: Map<String, Value> =
-                options.by.iter().map(|&by| word(by)).zip(row.names.iter().cloned()).collect();
-            object.insert("samples".to_owned(), json!(row.samples));
-            object.insert("core_seconds".to_owned(), json!(row.core_seconds));
-            let share = row.share;
-            object.insert("share".to_owned(), json!(share.map(|share| share.share)));
-            object.insert("standard_error".to_owned(), json!(share.map(|share| share.error)));
-            object.insert("low".to_owned(), json!(share.map(|share| share.low)));
-            object.insert("high".to_owned(), json!(share.map(|share| share.high)));
-            Value::Object(object)
-        })
-        .collect();
-    let totals = &answer.totals;
-    json!({
-        "store": options.store,
-        "begin_ns": totals.time.map(|(begin, _)| begin.0),
-        "end_ns": totals.time.map(|(_, end)| end.0),
-        "samples": totals.all_samples,
-        "core_seconds": totals.all_core_seconds,
-        "matched_samples": totals.samples,
-        "matched_core_seconds": totals.core_seconds,
-        "by": options.by,
-        "rows": rows,
-        "gaps": answer.gaps,
-    })
 }
 
 /// A long path without its begin, which says less than its end.
@@ -183,7 +108,7 @@ fn shortened(text: &str) -> String {
     format!("…{end}")
 }
 
-fn table(options: &Options, answer: &Answer, rows: &[Shown]) -> String {
+fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     let totals = &answer.totals;
     let mut lines = Vec::new();
     let Some((begin, end)) = totals.time else {
@@ -200,7 +125,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Shown]) -> String {
     ));
     let mut columns =
         vec![("share", Column::Right), ("95 %", Column::Right), ("core s", Column::Right)];
-    let words: Vec<String> = options.by.iter().map(|&by| word(by)).collect();
+    let words: Vec<String> = options.by.iter().map(|&by| public::word(by)).collect();
     let last = words.len().saturating_sub(1);
     for (at, word) in words.iter().enumerate() {
         columns.push((word, if at == last { Column::Yields } else { Column::Left }));

@@ -125,17 +125,22 @@ impl From<By> for Dimension {
     }
 }
 
+/// Each once, in the order in which they were named first.
+pub(super) fn dimensions(named: Vec<By>) -> Vec<Dimension> {
+    let mut by: Vec<Dimension> = Vec::new();
+    for one in named.into_iter().map(Dimension::from) {
+        if !by.contains(&one) {
+            by.push(one);
+        }
+    }
+    by
+}
+
 impl From<UsageArgs> for UsageOptions {
     fn from(args: UsageArgs) -> Self {
-        let mut by: Vec<Dimension> = Vec::new();
-        for one in args.by.into_iter().map(Dimension::from) {
-            if !by.contains(&one) {
-                by.push(one);
-            }
-        }
         Self {
             store: args.store,
-            by,
+            by: dimensions(args.by),
             last: args.last,
             filters: Filters {
                 node: args.node,

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use talea_model::Nanos;
 use talea_node::args::How;
-use talea_store::Dimension;
 
-use super::always::{By, limit};
+use super::always::{By, dimensions, limit};
 use super::values;
 use crate::always::{JobsOptions, TopOptions};
 
@@ -87,15 +86,9 @@ fn during(text: &str) -> Result<Nanos, String> {
 
 impl From<TopArgs> for TopOptions {
     fn from(args: TopArgs) -> Self {
-        let mut by: Vec<Dimension> = Vec::new();
-        for one in args.by.into_iter().map(Dimension::from) {
-            if !by.contains(&one) {
-                by.push(one);
-            }
-        }
         Self {
             store: args.store,
-            by,
+            by: dimensions(args.by),
             last: args.last,
             rate: args.rate,
             sampler: args.sampler.into(),

@@ -15,7 +15,7 @@ use talea_rules::{
     Asked, Findings, Names, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
 };
 use talea_store::address::{self, Access};
-use talea_store::{JobSeen, Question, Store, Text, Visible, sqlite};
+use talea_store::{JobSeen, Question, Store, Text, Visible, public, sqlite};
 
 use super::AlwaysError;
 use super::functions::Functions;
@@ -66,7 +66,7 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
         one_job(&*store, &question, options)?
     } else {
         let all = store.jobs(&question)?;
-        let jobs: Vec<Value> = all.iter().map(object).collect();
+        let jobs: Vec<Value> = all.iter().map(|job| Value::Object(public::job(job))).collect();
         if options.json {
             pretty(&json!({ "store": options.store, "jobs": jobs }))
         } else {
@@ -94,15 +94,13 @@ fn one_job(
         let detail = one::detail(store, question, seen, options.limit.unwrap_or(10), &mut names)?;
         let found = findings(store, &rules, seen, &mut names)?;
         texts.push(text::one(seen, &detail, &found));
-        let mut value = object(seen);
-        if let Value::Object(value) = &mut value {
-            value.extend(one::object(&detail));
-            value.insert("findings".to_owned(), json!(found.findings));
-            let mut gaps = detail.gaps.clone();
-            gaps.merge(found.gaps.clone());
-            value.insert("gaps".to_owned(), json!(gaps));
-        }
-        values.push(value);
+        let mut value = public::job(seen);
+        value.extend(one::object(&detail));
+        value.insert("findings".to_owned(), json!(found.findings));
+        let mut gaps = detail.gaps.clone();
+        gaps.merge(found.gaps.clone());
+        value.insert("gaps".to_owned(), json!(gaps));
+        values.push(Value::Object(value));
     }
     Ok(if options.json {
         // One is the rule.
@@ -133,19 +131,6 @@ fn findings(
 pub(super) fn rules(folder: Option<&Path>) -> Result<Vec<Rule>, AlwaysError> {
     let own = folder.map_or(Ok(Vec::new()), read_folder)?;
     Ok(with_overrides(builtin()?, own))
-}
-
-/// The keys of a job in lists.
-fn object(seen: &JobSeen) -> Value {
-    json!({
-        "job": seen.job.id,
-        "user": seen.job.user,
-        "first_ns": seen.first.0,
-        "last_ns": seen.last.0,
-        "nodes": seen.nodes,
-        "samples": seen.samples,
-        "core_seconds": seen.core_seconds,
-    })
 }
 
 fn pretty(value: &Value) -> String {

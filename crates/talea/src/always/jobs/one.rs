@@ -11,7 +11,7 @@ use talea_model::shares::Activity;
 use talea_rules::Names;
 use talea_store::{
     Dimension, JobSeen, MOST_ROWS, Proportion, Question, SpreadSeen, Store, StoreError, Text,
-    Value as Key,
+    Value as Key, public,
 };
 
 /// The parts that a job's time is told apart by.
@@ -142,18 +142,7 @@ pub(super) fn object(detail: &Detail) -> Map<String, Value> {
         let key = if *word == "library" { "libraries".to_owned() } else { format!("{word}s") };
         object.insert(key, json!(parts));
     }
-    let spreads: Vec<Value> = detail
-        .spreads
-        .iter()
-        .map(|spread| {
-            json!({
-                "counter": spread.counter.name,
-                "unit": spread.counter.unit,
-                "cores": spread.cores,
-                "quantiles": spread.quantiles,
-            })
-        })
-        .collect();
+    let spreads: Vec<Value> = detail.spreads.iter().map(public::spread).collect();
     object.insert("spreads".to_owned(), json!(spreads));
     object
 }

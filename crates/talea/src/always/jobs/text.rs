@@ -55,13 +55,7 @@ pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
     let mut lines = vec![palette.strong(&clean(&title, WIDTH))];
     lines.extend(found.findings.iter().flat_map(|finding| lines_of(finding, palette)));
     lines.push(String::new());
-    let mut table = Table::new(&[
-        ("share", Column::Right),
-        ("95 %", Column::Right),
-        ("core h", Column::Right),
-        ("", Column::Left),
-        ("activity", Column::Left),
-    ]);
+    let mut table = parts_table("activity");
     for (activity, part) in &detail.activities {
         let word = serde_json::json!(activity).as_str().unwrap_or_default().to_owned();
         table.row_of(cells(part, word));
@@ -70,13 +64,7 @@ pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
     for ((_, word), parts) in PARTS.iter().zip(&detail.parts).filter(|(_, parts)| !parts.is_empty())
     {
         lines.push(String::new());
-        let mut table = Table::new(&[
-            ("share", Column::Right),
-            ("95 %", Column::Right),
-            ("core h", Column::Right),
-            ("", Column::Left),
-            (word, Column::Yields),
-        ]);
+        let mut table = parts_table(word);
         for part in parts {
             let name = part.name.clone().unwrap_or_else(|| "-".to_owned());
             table.row_of(cells(part, name));
@@ -149,6 +137,17 @@ fn lines_of(finding: &Finding, palette: Palette) -> Vec<String> {
     let hint =
         wrapped(&finding.hint, WIDTH - 4).into_iter().map(|line| format!("{indent}{indent}{line}"));
     title.chain(hint).collect()
+}
+
+/// A table of parts of a job's time, told apart by what the last column says.
+fn parts_table(word: &str) -> Table {
+    Table::new(&[
+        ("share", Column::Right),
+        ("95 %", Column::Right),
+        ("core h", Column::Right),
+        ("", Column::Left),
+        (word, Column::Yields),
+    ])
 }
 
 fn cells(part: &Part, name: String) -> Vec<String> {

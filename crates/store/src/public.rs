@@ -1,44 +1,57 @@
-//! Answers of the store as JSON.
+//! Answers as the JSON that commands print and servers send.
 //!
-//! Owns the public keys, which are those of `talea usage --json`. Rows of addresses of one function become one row. Figures that could not be had are null with a gap.
+//! Owns the public keys (docs/server.md, `talea usage --help`), so that both say the same. Rows of addresses of one function become one row; who calls says
+//! what a function is called. Figures that could not be had are null with a gap.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use talea_store::{Answer, Dimension, JobSeen, NodeSeen, Proportion, Series, Value as Key};
+use talea_model::Module;
 
-use crate::state::Functions;
+use crate::answer::{Answer, JobSeen, NodeSeen, Series, Value as Key};
+use crate::proportion::Proportion;
+use crate::question::Dimension;
+use crate::rates::SpreadSeen;
+
+/// Names the function at an address of a file.
+pub type Names<'a> = dyn FnMut(Option<&Module>, Option<u64>) -> String + 'a;
 
 /// A row with names.
-struct Named {
-    names: Vec<Value>,
-    samples: u64,
-    core_seconds: f64,
-    share: Option<Proportion>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// One for each dimension; null where there is none.
+    pub names: Vec<Value>,
+    /// How many.
+    pub samples: u64,
+    /// What they stand for.
+    pub core_seconds: f64,
+    /// Of all samples of the time that may be seen.
+    pub share: Option<Proportion>,
 }
 
 /// The word of a dimension.
-pub(crate) fn word(dimension: Dimension) -> String {
+pub fn word(dimension: Dimension) -> String {
     json!(dimension).as_str().unwrap_or_default().to_owned()
 }
 
 /// A part of a key.
-pub(crate) fn name(key: &Key, functions: &dyn Functions) -> Value {
+pub fn name(key: &Key, names: &mut Names<'_>) -> Value {
     match key {
         Key::Absent => Value::Null,
         Key::Text(text) => json!(text),
         Key::Number(number) => json!(number),
         Key::Activity(activity) => json!(activity),
-        Key::Function { module, address } => json!(functions.name(module.as_ref(), *address)),
+        Key::Function { module, address } => json!(names(module.as_ref(), *address)),
     }
 }
 
-fn named(answer: &Answer, functions: &dyn Functions) -> Vec<Named> {
+/// Rows with names, those of one function as one; most samples first.
+pub fn named(answer: &Answer, names: &mut Names<'_>) -> Vec<Named> {
     let mut together: BTreeMap<String, (Vec<Value>, u64, f64)> = BTreeMap::new();
     for row in &answer.rows {
-        let names: Vec<Value> = row.key.iter().map(|key| name(key, functions)).collect();
-        let key = Value::Array(names.clone()).to_string();
-        let entry = together.entry(key).or_insert((names, 0, 0.0));
+        let own: Vec<Value> = row.key.iter().map(|key| name(key, names)).collect();
+        let key = Value::Array(own.clone()).to_string();
+        let entry = together.entry(key).or_insert((own, 0, 0.0));
         entry.1 = entry.1.saturating_add(row.samples);
         entry.2 += row.core_seconds;
     }
@@ -53,18 +66,11 @@ fn named(answer: &Answer, functions: &dyn Functions) -> Vec<Named> {
     rows
 }
 
-/// The object of `talea usage --json`.
-pub(crate) fn usage(
-    store: &str,
-    answer: &Answer,
-    limit: usize,
-    functions: &dyn Functions,
-) -> Value {
-    let mut rows = named(answer, functions);
-    rows.truncate(limit);
-    let row = |row: Named| {
+/// The object of `talea usage --json`, with these rows of the answer.
+pub fn usage(store: &str, answer: &Answer, rows: &[Named]) -> Value {
+    let row = |row: &Named| {
         let words = answer.by.iter().map(|&by| word(by));
-        let mut object: Map<String, Value> = words.zip(row.names).collect();
+        let mut object: Map<String, Value> = words.zip(row.names.iter().cloned()).collect();
         let share = row.share;
         for (key, value) in [
             ("samples", json!(row.samples)),
@@ -78,7 +84,7 @@ pub(crate) fn usage(
         }
         Value::Object(object)
     };
-    let rows: Vec<Value> = rows.into_iter().map(row).collect();
+    let rows: Vec<Value> = rows.iter().map(row).collect();
     let totals = &answer.totals;
     json!({
         "store": store,
@@ -94,9 +100,10 @@ pub(crate) fn usage(
     })
 }
 
-pub(crate) fn series(series: &Series, functions: &dyn Functions) -> Value {
-    let names = |key: &Vec<Key>| key.iter().map(|key| name(key, functions)).collect();
-    let keys: Vec<Vec<Value>> = series.keys.iter().map(names).collect();
+/// Rows over time.
+pub fn series(series: &Series, names: &mut Names<'_>) -> Value {
+    let mut of_key = |key: &Vec<Key>| key.iter().map(|part| name(part, names)).collect();
+    let keys: Vec<Vec<Value>> = series.keys.iter().map(&mut of_key).collect();
     let points: Vec<Value> = series
         .points
         .iter()
@@ -119,7 +126,8 @@ pub(crate) fn series(series: &Series, functions: &dyn Functions) -> Value {
     })
 }
 
-pub(crate) fn node(node: &NodeSeen) -> Value {
+/// A node of a list.
+pub fn node(node: &NodeSeen) -> Value {
     json!({
         "name": node.name,
         "first_ns": node.first.0,
@@ -129,7 +137,8 @@ pub(crate) fn node(node: &NodeSeen) -> Value {
     })
 }
 
-pub(crate) fn job(job: &JobSeen) -> Map<String, Value> {
+/// A job of a list.
+pub fn job(job: &JobSeen) -> Map<String, Value> {
     let pairs = [
         ("job", json!(job.job.id)),
         ("user", json!(job.job.user)),
@@ -140,4 +149,14 @@ pub(crate) fn job(job: &JobSeen) -> Map<String, Value> {
         ("core_seconds", json!(job.core_seconds)),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// How a counter's rate is spread over cores.
+pub fn spread(spread: &SpreadSeen) -> Value {
+    json!({
+        "counter": spread.counter.name,
+        "unit": spread.counter.unit,
+        "cores": spread.cores,
+        "quantiles": spread.quantiles,
+    })
 }
