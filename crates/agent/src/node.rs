@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use talea_model::shares::{Activity, Batch, BatchId, KERNEL};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
 use talea_sampling::Root;
-use talea_sampling::system::{Hit, Rated, State, SystemSampler};
+use talea_sampling::system::{Hit, Rated, State, SystemSampler, boot_id};
 use talea_store::spool::{Spool, SpoolError};
 
 use crate::allotted::Allotted;
@@ -61,6 +61,8 @@ pub enum AgentError {
 pub enum Delivery {
     /// It is somebody else's now.
     Taken,
+    /// It was somebody else's already: an answer before was lost.
+    Known,
     /// Not now, for this reason: it waits.
     Later(String),
     /// Never, for this reason: it is lost, which is counted.
@@ -102,6 +104,8 @@ pub struct Agent {
     always: Gaps,
     started: u64,
     made: u64,
+    /// The kernel, as it was started this time.
+    kernel: Module,
     refused: u64,
     look: Duration,
     /// No core had anything to do at the last look.
@@ -142,6 +146,7 @@ impl Agent {
             always: gaps,
             started: now().0,
             made: 0,
+            kernel: Module { path: KERNEL.to_owned(), build_id: boot_id() },
             refused: 0,
             look: LOOK,
             idle: false,
@@ -324,7 +329,7 @@ impl Agent {
             named.executable = Some(known.module.clone());
         }
         if hit.state == State::Kernel {
-            named.library = Some(Module { path: KERNEL.to_owned(), build_id: String::new() });
+            named.library = Some(self.kernel.clone());
             named.address = Some(hit.offset);
         } else if let Some(file) = hit.file {
             let known = self.modules.find(file, hit.process, || sampler.path(file));
@@ -396,7 +401,7 @@ impl Agent {
                     self.refused += 1;
                     Some(why)
                 }
-                Delivery::Taken => None,
+                Delivery::Taken | Delivery::Known => None,
             };
             spool.acknowledge(&batch.id)?;
             if trouble.is_some() {
@@ -413,7 +418,7 @@ impl Agent {
         deliver: &mut dyn FnMut(&Batch) -> Delivery,
     ) -> Option<String> {
         match deliver(batch) {
-            Delivery::Taken => None,
+            Delivery::Taken | Delivery::Known => None,
             Delivery::Later(why) | Delivery::Refused(why) => {
                 self.refused += 1;
                 Some(why)
