@@ -144,10 +144,13 @@ fn meaning(status: u16, text: &str) -> Delivery {
     let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
     let why = format!("the server answered {status}: {said}");
     match status {
-        // Somebody else's page would be 200 too: ours says how many were new.
+        // Somebody else's page would be any of these too: ours says how many were new, or which batch it does not take. Of
+        // the latter the same batch would be told the same for ever.
+        200 if text.contains("\"new\":0") => Delivery::Known,
         200 if text.contains("\"new\"") => Delivery::Taken,
-        // Of these the same batch would be told the same for ever.
-        400 | 413 => Delivery::Refused(why),
+        400 | 413 if text.contains("\"error\"") => Delivery::Refused(why),
+        // The batch is of a time when this node had another name, which no token of this one will ever send.
+        403 if text.contains(wire::OTHER_NODE) => Delivery::Refused(why),
         // Wrong tokens and servers that are not there are mended by people, while batches wait.
         _ => Delivery::Later(why),
     }

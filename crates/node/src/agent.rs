@@ -13,7 +13,7 @@ use talea_agent::slots::Slots;
 use talea_agent::{Agent, Budget, Delivery, Progress};
 use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
-use talea_sampling::system::{self, PhaseOf, SystemSampler, Wake};
+use talea_sampling::system::{self, OpenError, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
 use talea_store::export::{Output, OutputError};
 use talea_store::{Put, Store, StoreError, sqlite};
@@ -120,7 +120,11 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     let (mut target, beside) = target(options, &kept)?;
     let mut outputs = Outputs::open(&options.also)?;
     let mut gaps = Gaps::default();
-    let sampler = opened(options, &mut gaps)?;
+    let counters = match &options.counters {
+        Counters::Default => system::default_counters(),
+        Counters::These(names) => names.clone(),
+    };
+    let sampler = opened(options.sampler, period(options), counters, &mut gaps)?;
     if sampler.name() == How::Bpf && !is_of_the_host() {
         gaps.note(Gap {
             kind: GapKind::Unsupported,
@@ -163,23 +167,27 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     let mut refusal = String::new();
     let mut put = |store: &mut dyn Store, batch: &Batch| match store.put(batch) {
         Ok(put) => {
-            if put == Put::New {
-                outputs.send(batch, say);
-            }
             // The agent never ends by itself: what gets old is seen to as it goes on.
             let refused = retain(store).err().map_or_else(String::new, |e| e.to_string());
             if refused != refusal && !refused.is_empty() {
                 say(&format!("old times stay as fine as they are: {refused}"));
             }
             refusal = refused;
-            Delivery::Taken
+            if put == Put::New { Delivery::Taken } else { Delivery::Known }
         }
         Err(error @ StoreError::Batch { .. }) => Delivery::Refused(error.to_string()),
         Err(error) => Delivery::Later(error.to_string()),
     };
-    let mut deliver = |batch: &_| match &mut target {
-        Target::Store(store) => put(&mut **store, batch),
-        Target::Server(sender) => sender.send(batch),
+    let mut deliver = |batch: &_| {
+        let delivery = match &mut target {
+            Target::Store(store) => put(&mut **store, batch),
+            Target::Server(sender) => sender.send(batch),
+        };
+        // What was there before went on before.
+        if delivery == Delivery::Taken {
+            outputs.send(batch, say);
+        }
+        delivery
     };
     let mut last: Option<Progress> = None;
     let mut samples = 0;
@@ -238,28 +246,34 @@ fn period(options: &Options) -> Nanos {
     Nanos((1e9 / options.rate).round() as u64)
 }
 
-fn opened(options: &Options, gaps: &mut Gaps) -> Result<Box<dyn SystemSampler>, NodeError> {
+/// Opens a sampler that sees phases too.
+///
+/// # Errors
+/// What stands against it.
+pub fn opened(
+    sampler: Sampler,
+    period: Nanos,
+    counters: Vec<String>,
+    gaps: &mut Gaps,
+) -> Result<Box<dyn SystemSampler>, OpenError> {
     let asked = system::Options {
-        period: period(options),
+        period,
         seed: u64::from(std::process::id()),
         // Phases are read while threads are still in them.
         wake: Wake::EachSample,
-        counters: match &options.counters {
-            Counters::Default => system::default_counters(),
-            Counters::These(names) => names.clone(),
-        },
+        counters,
         ..system::Options::default()
     };
     let phases = || -> PhaseOf {
         let mut slots = Slots::default();
         Box::new(move |process, thread| slots.phase_of(process, thread))
     };
-    Ok(match options.sampler {
-        Sampler::Auto => system::open(&asked, Some(phases()), gaps)?,
-        Sampler::Bpf => system::open_bpf(&asked)?,
-        Sampler::Rings => system::open_rings(&asked, Some(phases()))?,
-        Sampler::Own => system::open_own(&asked)?,
-    })
+    match sampler {
+        Sampler::Auto => system::open(&asked, Some(phases()), gaps),
+        Sampler::Bpf => system::open_bpf(&asked),
+        Sampler::Rings => system::open_rings(&asked, Some(phases())),
+        Sampler::Own => system::open_own(&asked),
+    }
 }
 
 fn words(how: How) -> &'static str {

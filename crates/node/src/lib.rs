@@ -8,7 +8,7 @@ pub mod args;
 mod error;
 mod jobs;
 
-pub use agent::{Counters, Options, Sampler};
+pub use agent::{Counters, Options, Sampler, opened};
 pub use error::NodeError;
 pub use jobs::Starting;
 

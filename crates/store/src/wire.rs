@@ -17,6 +17,9 @@ const LEVEL: i32 = 3;
 /// Most memory that a frame may ask of its reader: 2^23 bytes.
 const WINDOW: u32 = 23;
 
+/// What a server says of a batch of another node than its token's: agents know by it that this batch will never be taken.
+pub const OTHER_NODE: &str = "a node's token puts batches of this node alone";
+
 /// Why bytes are no batch.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {

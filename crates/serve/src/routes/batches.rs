@@ -131,10 +131,14 @@ fn unpacked(bytes: &[u8], node: &str) -> Result<Vec<Batch>, Refusal> {
             return Err(refused(format!("expected {length} bytes, found {left}")));
         };
         rest = behind;
-        let batch = wire::decode(packed).map_err(|error| refused(error.to_string()))?;
+        let batch = wire::decode(packed).map_err(|error| match error {
+            // An agent that was renewed before its server: it waits for the server.
+            wire::WireError::Newer { .. } => Refusal::busy(error.to_string()),
+            error => refused(error.to_string()),
+        })?;
         talea_store::check(&batch).map_err(|error| refused(error.to_string()))?;
         if batch.id.node != node {
-            return Err(Refusal::role("a node's token puts batches of this node alone"));
+            return Err(Refusal::role(wire::OTHER_NODE));
         }
         rows += ingest::rows(&batch);
         batches.push(batch);

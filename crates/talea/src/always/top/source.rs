@@ -11,13 +11,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
-use talea_agent::slots::Slots;
 use talea_agent::{Agent, AgentError, Budget, Delivery};
 use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gaps, Nanos};
-use talea_node::Sampler;
 use talea_node::args::RUN_DIR;
-use talea_sampling::system::{self, PhaseOf, SystemSampler, Wake};
+use talea_node::opened;
 use talea_store::address::{self, Access};
 use talea_store::{Answer, Question, Recent, Store, StoreError, sqlite};
 
@@ -59,7 +57,7 @@ impl Live {
         let begin = (Instant::now(), processor_time());
         let period = Nanos((1e9 / options.rate).round() as u64);
         let mut gaps = Gaps::default();
-        let sampler = opened(options.sampler, period, &mut gaps)?;
+        let sampler = opened(options.sampler, period, Vec::new(), &mut gaps)?;
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let cores = sampler.cores().len();
         let how = match sampler.name() {
@@ -202,30 +200,6 @@ impl Source for Stored {
     fn cost(&self) -> Option<f64> {
         None
     }
-}
-
-fn opened(
-    sampler: Sampler,
-    period: Nanos,
-    gaps: &mut Gaps,
-) -> Result<Box<dyn SystemSampler>, AlwaysError> {
-    let asked = system::Options {
-        period,
-        seed: u64::from(std::process::id()),
-        // Phases are read while threads are still in them.
-        wake: Wake::EachSample,
-        ..system::Options::default()
-    };
-    let phases = || -> PhaseOf {
-        let mut slots = Slots::default();
-        Box::new(move |process, thread| slots.phase_of(process, thread))
-    };
-    Ok(match sampler {
-        Sampler::Auto => system::open(&asked, Some(phases()), gaps)?,
-        Sampler::Bpf => system::open_bpf(&asked)?,
-        Sampler::Rings => system::open_rings(&asked, Some(phases()))?,
-        Sampler::Own => system::open_own(&asked)?,
-    })
 }
 
 /// Processor time of all threads of this process.
