@@ -121,6 +121,9 @@ fn subjects(
     }
     let rest = vec![Dimension::Activity];
     let table = tables.table(&Wanted { window, subject: dimensions.to_vec(), rest, like: None })?;
+    if !table.whole {
+        tables.note_cut();
+    }
     let enough = table.subjects.iter().filter(|(key, parts)| {
         is_something(dimensions, key) && Activities::of(parts).all() >= rule.samples
     });

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use talea_model::{Gaps, Nanos};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_store::{
     Dimension, MOST_ROWS, NodeSeen, QUANTILES, Question, Store, StoreError, Text, Value, Visible,
 };
@@ -45,7 +45,7 @@ pub(crate) struct Part {
 pub(crate) struct Table {
     pub(crate) subjects: BTreeMap<Vec<Value>, Rc<Vec<Part>>>,
     /// True when no row is missing.
-    whole: bool,
+    pub(crate) whole: bool,
     rows: usize,
 }
 
@@ -145,7 +145,16 @@ impl<'a> Tables<'a> {
             return Ok(table.subjects.get(subject).cloned().unwrap_or_default());
         }
         let (own, _) = self.ask(wanted, Some(subject))?;
+        if !own.whole {
+            self.note_cut();
+        }
         Ok(own.subjects.get(subject).cloned().unwrap_or_default())
+    }
+
+    /// Says that an answer had more rows than a store gives.
+    pub(crate) fn note_cut(&mut self) {
+        let detail = format!("rules looked at the first {MOST_ROWS} rows of an answer only");
+        self.gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
     }
 
     /// The nodes that may be seen.

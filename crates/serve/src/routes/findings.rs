@@ -11,7 +11,7 @@ use talea_model::{Gaps, Nanos};
 use talea_store::Visible;
 
 use crate::access::Person;
-use crate::question::{Parameters, TIME, now};
+use crate::question::{Parameters, now};
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
@@ -20,17 +20,16 @@ pub(super) async fn findings(
     person: Person,
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
-    parameters.only(&[&TIME, &["job", "node"]])?;
-    // Rules look back as far as they say; only a time that has ended is looked at as a whole.
-    let (from, to) = parameters.time(now())?;
-    let time = parameters.get("to").map(|_| (from, to));
-    let job = parameters.get("job").map(|job| json!(job));
+    // Without a time it is what holds now: rules look back as far as they say.
+    parameters.only(&[&["from", "to"], &["job", "node"]])?;
+    let now = now();
+    let (from, to) = parameters.time(now)?;
+    let whole = parameters.get("from").is_some() || parameters.get("to").is_some();
+    let time = whole.then_some((from, to.min(now)));
+    let job = parameters.get("job").map(|job| (job.to_owned(), None));
     let node = parameters.get("node").map(|node| json!(node));
-    let asked = move |finding: &Value| {
-        job.as_ref().is_none_or(|job| finding["job"] == *job)
-            && node.as_ref().is_none_or(|node| finding["node"] == *node)
-    };
-    let (findings, gaps) = of(&state, person.visible(), time, None, asked).await?;
+    let asked = move |finding: &Value| node.as_ref().is_none_or(|node| finding["node"] == *node);
+    let (findings, gaps) = of(&state, person.visible(), time, job, asked).await?;
     Ok(Json(json!({ "findings": findings, "gaps": gaps })))
 }
 
@@ -43,10 +42,12 @@ pub(super) async fn of(
     asked: impl Fn(&Value) -> bool + Send + 'static,
 ) -> Result<(Vec<Value>, Gaps), Refusal> {
     let rules = Arc::clone(&state.findings);
+    let named = job.as_ref().map(|(name, _)| json!(name));
     let of_job = move || {
         let job = job.as_ref().map(|(name, owner)| (name.as_str(), *owner));
         rules.findings(visible, time, job)
     };
     let (findings, gaps) = state.work(move |_| Ok(of_job())).await?;
-    Ok((findings.into_iter().filter(asked).collect(), gaps))
+    let of_it = |finding: &Value| named.as_ref().is_none_or(|job| finding["job"] == *job);
+    Ok((findings.into_iter().filter(|one| of_it(one) && asked(one)).collect(), gaps))
 }

@@ -5,7 +5,8 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
-use talea_store::{JobSeen, Question, Text, public};
+use talea_model::{Gap, GapKind, Gaps};
+use talea_store::{JobSeen, MOST_ROWS, Question, Text, public};
 
 use super::findings;
 use crate::access::Person;
@@ -19,10 +20,19 @@ pub(super) async fn jobs(
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
-    let question = parameters.question(person.visible(), now())?;
-    let jobs = state.ask(move |store| store.jobs(&question)).await?;
+    let mut question = parameters.question(person.visible(), now())?;
+    let limit = question.limit;
+    // One more than is asked for tells whether there are more.
+    question.limit = (limit + 1).min(MOST_ROWS);
+    let mut jobs = state.ask(move |store| store.jobs(&question)).await?;
+    let mut gaps = Gaps::default();
+    if jobs.len() > limit {
+        jobs.truncate(limit);
+        let detail = format!("there are more jobs than the {limit} asked for");
+        gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
+    }
     let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(public::job(job))).collect();
-    Ok(Json(json!({ "jobs": jobs })))
+    Ok(Json(json!({ "jobs": jobs, "gaps": gaps })))
 }
 
 pub(super) async fn job(
@@ -40,11 +50,10 @@ pub(super) async fn job(
     let found = state.ask(move |store| store.jobs(&asked)).await?;
     let job: JobSeen = found.into_iter().next().ok_or_else(Refusal::missing)?;
     let mut object = public::job(&job);
-    let (visible, id) = (person.visible(), job.job.id.clone());
-    let of_it = Some((id.clone(), job.job.user));
+    let visible = person.visible();
+    let of_it = Some((job.job.id.clone(), job.job.user));
     let time = Some((job.first, job.last));
-    let (found, gaps) =
-        findings::of(&state, visible, time, of_it, move |one| one["job"] == json!(id)).await?;
+    let (found, gaps) = findings::of(&state, visible, time, of_it, |_| true).await?;
     object.insert("findings".to_owned(), json!(found));
     let of_job = Question {
         job: Some(Text::Is(job.job.id.clone())),

@@ -57,9 +57,11 @@ fn requests(path: &str) -> Vec<String> {
         "/api/v1/jobs/{id}" => ["alpha-1", "bravo-1", "no-such-job", "bravo-1?user=2", "*", "%2A"]
             .map(|id| format!("/api/v1/jobs/{id}"))
             .to_vec(),
-        "/api/v1/findings" => ["", "?job=bravo-1", "?node=n-bravo", "?last=1h"]
-            .map(|rest| format!("{path}{rest}"))
-            .to_vec(),
+        "/api/v1/findings" => {
+            ["", "?job=bravo-1", "?node=n-bravo", "?from=1767225600&to=1767312000"]
+                .map(|rest| format!("{path}{rest}"))
+                .to_vec()
+        }
         "/api/v1/search" => ["a", "bravo", "*", "n", "phase", "/home", "1"]
             .map(|text| format!("{path}?q={text}&{time}"))
             .to_vec(),

@@ -3,31 +3,45 @@
 //! Owns the remembered answers, each for one who asks: nobody gets what was found for another. Rules and their evaluation are `talea_rules`'.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use talea_model::{Gap, GapKind, Gaps, Nanos};
-use talea_rules::{Asked, Rule, Time, evaluate_asked};
+use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
+use talea_rules::{Asked, Names, Rule, Time, evaluate_asked};
 use talea_serve::Findings;
 use talea_store::address::{self, Access};
 use talea_store::{StoreError, Visible, sqlite};
 
 use super::jobs::Resolved;
+use crate::terminal::say;
 
-/// How long an answer holds: agents send once a minute.
-const HOLDS: Duration = Duration::from_secs(30);
+/// How long an answer holds: agents send once a minute, and pages ask twice.
+const HOLDS: Duration = Duration::from_secs(45);
 /// Most answers that are remembered.
-const MOST: usize = 256;
+const MOST: usize = 64;
 
 type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32>)>);
 type Answer = (Vec<Value>, Gaps);
+
+/// Answers of the last moments. Who asks what somebody asks already waits for the answer to that.
+type Known = HashMap<Question, Arc<Mutex<Option<(Instant, Answer)>>>>;
+
+/// Names for one question at a time: others ask for theirs in between.
+struct Places<'a>(&'a Mutex<Resolved>);
+
+impl Names for Places<'_> {
+    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
+        locked(self.0).function(module, address)
+    }
+}
 
 /// Rules on a store.
 pub(super) struct Ruled {
     store: String,
     rules: Vec<Rule>,
-    known: Mutex<HashMap<Question, (Instant, Answer)>>,
+    known: Mutex<Known>,
+    functions: Arc<Mutex<Resolved>>,
 }
 
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -35,13 +49,31 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Ruled {
-    pub(super) fn new(store: &str, rules: Vec<Rule>) -> Self {
-        Self { store: store.to_owned(), rules, known: Mutex::default() }
+    pub(super) fn new(store: &str, rules: Vec<Rule>, functions: Arc<Mutex<Resolved>>) -> Self {
+        Self { store: store.to_owned(), rules, known: Mutex::default(), functions }
+    }
+
+    /// The place of an answer; old ones go.
+    fn place(&self, question: Question) -> Arc<Mutex<Option<(Instant, Answer)>>> {
+        let mut known = locked(&self.known);
+        if let Some(place) = known.get(&question) {
+            return Arc::clone(place);
+        }
+        let fresh = |place: &Arc<Mutex<Option<(Instant, Answer)>>>| {
+            // Somebody is at work there.
+            let Ok(answer) = place.try_lock() else { return true };
+            answer.as_ref().is_some_and(|(at, _)| at.elapsed() < HOLDS)
+        };
+        known.retain(|_, place| fresh(place));
+        if known.len() >= MOST {
+            known.clear();
+        }
+        Arc::clone(known.entry(question).or_default())
     }
 
     fn found(&self, asked: &Asked) -> Result<Answer, StoreError> {
         let store = address::open(&self.store, Access::Read, &sqlite::Options::default())?;
-        let found = evaluate_asked(&*store, &self.rules, asked, &mut Resolved::new())?;
+        let found = evaluate_asked(&*store, &self.rules, asked, &mut Places(&self.functions))?;
         let findings = found.findings.iter().filter_map(|one| serde_json::to_value(one).ok());
         Ok((findings.collect(), found.gaps))
     }
@@ -59,11 +91,10 @@ impl Findings for Ruled {
             Visible::All => None,
             Visible::User(user) => Some(user),
         };
-        let question = (user, time, job.clone());
-        let now = Instant::now();
-        let fresh = |at: &Instant| now.duration_since(*at) < HOLDS;
-        if let Some((at, answer)) = locked(&self.known).get(&question)
-            && fresh(at)
+        let place = self.place((user, time, job.clone()));
+        let mut known = locked(&place);
+        if let Some((at, answer)) = &*known
+            && at.elapsed() < HOLDS
         {
             return answer.clone();
         }
@@ -72,17 +103,13 @@ impl Findings for Ruled {
             .map_or(Time::Now(Nanos(clock.as_nanos() as u64)), |(from, to)| Time::Whole(from, to));
         let answer = self.found(&Asked { visible, time, job }).unwrap_or_else(|error| {
             let mut gaps = Gaps::default();
-            let detail = format!("rules could not be looked at: {error}");
+            // Where the store is, is the business of who runs it.
+            say(&format!("rules cannot be looked at: {error}"));
+            let detail = "rules cannot be looked at: the store does not answer".to_owned();
             gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
             (Vec::new(), gaps)
         });
-        let mut known = locked(&self.known);
-        if known.len() >= MOST {
-            known.retain(|_, (at, _)| fresh(at));
-        }
-        if known.len() < MOST {
-            known.insert(question, (now, answer.clone()));
-        }
+        *known = Some((Instant::now(), answer.clone()));
         answer
     }
 }

@@ -13,7 +13,7 @@ use talea_model::{Bytes, Module, Nanos};
 use talea_serve::Functions as Names;
 use talea_serve::access::{self, Kind, Role};
 
-use super::functions::Functions;
+use super::jobs::Resolved;
 use super::ruled::Ruled;
 use super::{AlwaysError, jobs};
 use crate::terminal::{WIDTH, clean, say};
@@ -48,21 +48,19 @@ pub(crate) enum Change {
     ListTokens,
 }
 
-/// Functions of files that this host has.
-#[derive(Debug, Default)]
-struct Resolved(Mutex<Option<Functions>>);
+/// Functions of files that this host has, opened when the first is asked for.
+struct Places(Arc<Mutex<Resolved>>);
 
-impl Names for Resolved {
+impl Names for Places {
     fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
-        // Files are opened when the first function is asked for.
-        let mut functions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        functions.get_or_insert_with(Functions::new).name(module, address)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).functions().name(module, address)
     }
 }
 
 /// Serves until a signal.
 pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
     let rules = jobs::rules(options.rules.as_deref())?;
+    let places = Arc::new(Mutex::new(Resolved::new()));
     talea_serve::serve(talea_serve::Options {
         store: options.store.clone(),
         slice: options.slice,
@@ -70,8 +68,8 @@ pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
         listen: options.listen,
         config: options.config.clone(),
         tls: options.tls.clone(),
-        findings: Arc::new(Ruled::new(&options.store, rules)),
-        functions: Arc::new(Resolved::default()),
+        findings: Arc::new(Ruled::new(&options.store, rules, Arc::clone(&places))),
+        functions: Arc::new(Places(places)),
         ready: Box::new(|address| say(&format!("listening on {address}"))),
     })?;
     Ok(())

@@ -126,8 +126,7 @@ fn findings(
     Ok(evaluate_asked(store, rules, &asked, names)?)
 }
 
-/// The built-in rules with the user's own.
-/// The built-in rules and those of a folder.
+/// The built-in rules and those of a folder, which take their places.
 pub(super) fn rules(folder: Option<&Path>) -> Result<Vec<Rule>, AlwaysError> {
     let own = folder.map_or(Ok(Vec::new()), read_folder)?;
     Ok(with_overrides(builtin()?, own))
@@ -144,11 +143,14 @@ impl Resolved {
     pub(super) fn new() -> Self {
         Self(None)
     }
+
+    pub(super) fn functions(&mut self) -> &mut Functions {
+        self.0.get_or_insert_with(Functions::new)
+    }
 }
 
 impl Names for Resolved {
     fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
-        (module.is_some() && address.is_some())
-            .then(|| self.0.get_or_insert_with(Functions::new).name(module, address))
+        self.functions().known(module?, address)
     }
 }
