@@ -83,16 +83,26 @@ pub(super) fn answer(
 }
 
 /// Length of the steps that windows are made of.
-fn base(leaf: &Leaf, times: Times) -> u64 {
+fn base(leaf: &Leaf, times: Times) -> Result<u64, AnswerError> {
     let range = leaf.range.0;
-    let Some(Nanos(step)) = times.step else { return (range / STEPS_OF_WINDOW).max(1) };
+    let Some(Nanos(step)) = times.step else { return Ok((range / STEPS_OF_WINDOW).max(1)) };
     let (mut a, mut b) = (range, step);
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    let all = (times.end - times.begin).0 + range;
-    // Odd ranges have nothing in common with the step: they are taken as whole steps.
-    if a >= 1_000_000_000 && all / a + 2 < MOST_POINTS / 2 { a } else { step }
+    let all = (times.end - times.begin).0.saturating_add(range);
+    if a >= 1_000_000_000 && all / a + 2 < MOST_POINTS / 2 {
+        return Ok(a);
+    }
+    // Whole steps, then; a range that is none of them would be summed up over more than it is.
+    if range % step == 0 {
+        return Ok(step);
+    }
+    Err(AnswerError::Query(format!(
+        "a range of {} s with a step of {} s over so long a time, expected a range that is a multiple of the step",
+        leaf.range.seconds(),
+        Nanos(step).seconds()
+    )))
 }
 
 fn rows(
@@ -101,7 +111,7 @@ fn rows(
     times: Times,
     gaps: &mut Gaps,
 ) -> Result<Rows, AnswerError> {
-    let base = base(leaf, times);
+    let base = base(leaf, times)?;
     let steps = leaf.range.0.div_ceil(base).max(1);
     let begin = times.begin.0.saturating_sub(leaf.offset.0) / base;
     let end = times.end.0.saturating_sub(leaf.offset.0) / base;

@@ -226,10 +226,7 @@ pub(crate) async fn values(
     let (from, to) = asked.window()?;
     let mut selectors = Vec::new();
     for text in asked.0.all("match[]") {
-        // A batch's own series are of every node.
-        let text = text.replace("talea_batch_number", "talea_work_samples");
-        let (leaf, _) = translate::selector(&text, person.visible()).map_err(Error::data)?;
-        selectors.push(leaf);
+        selectors.push(translate::selector_of_names(text, person.visible()).map_err(Error::data)?);
     }
     if selectors.is_empty() {
         let (leaf, _) =

@@ -11,7 +11,7 @@ use promql_parser::parser::token::{
 };
 use promql_parser::parser::{
     AggregateExpr, BinaryExpr, Call, Expr, LabelModifier, MatrixSelector, Offset,
-    VectorMatchCardinality, parse,
+    VectorMatchCardinality, VectorSelector, parse,
 };
 use talea_model::Nanos;
 use talea_store::{Dimension, Question, Text, Visible};
@@ -161,9 +161,26 @@ pub(super) fn query(text: &str, visible: Visible) -> Result<Query, String> {
 
 /// A selector of series alone, as `match[]` has it.
 pub(super) fn selector(text: &str, visible: Visible) -> Result<(Leaf, &'static str), String> {
-    let Expr::VectorSelector(selector) = parsed(text)? else {
-        return Err("expected a metric with labels".to_owned());
-    };
+    one_of(plain(text)?, visible)
+}
+
+/// The same where names are asked for: a batch's own series, which a server of Prometheus has, are of every node that has work.
+pub(super) fn selector_of_names(text: &str, visible: Visible) -> Result<Leaf, String> {
+    let mut selector = plain(text)?;
+    if selector.name.as_deref() == Some("talea_batch_number") {
+        selector.name = Some("talea_work_samples".to_owned());
+    }
+    Ok(one_of(selector, visible)?.0)
+}
+
+fn plain(text: &str) -> Result<VectorSelector, String> {
+    match parsed(text)? {
+        Expr::VectorSelector(selector) => Ok(selector),
+        _ => Err("expected a metric with labels".to_owned()),
+    }
+}
+
+fn one_of(selector: VectorSelector, visible: Visible) -> Result<(Leaf, &'static str), String> {
     let all = Grouping::Without(Vec::new());
     let name = selector.name.clone();
     let whole = MatrixSelector { vs: selector, range: Duration::from_secs(1) };
@@ -177,6 +194,8 @@ fn parsed(text: &str) -> Result<Expr, String> {
     let (mut outside, mut escaped) = (0, false);
     for byte in text.bytes() {
         match quote {
+            // The parser passes over comments, whatever quotes they have.
+            None if byte == b'#' => return Err("expected a query without comments".to_owned()),
             None if matches!(byte, b'"' | b'\'' | b'`') => quote = Some(byte),
             None => outside += 1,
             Some(_) if escaped => escaped = false,
