@@ -2,6 +2,7 @@
 //!
 //! Owns which of them are written, and the table of bursts. Files take their name when they are whole.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -107,10 +108,15 @@ fn csv(study: &Study) -> String {
     for &at in &computed {
         let _ = write!(out, ",{}", quoted(&study.dimensions[at].name));
     }
+    // A table that was clustered before has columns of these names: a name must stand for one column.
+    let mut taken: HashSet<String> =
+        ["rank", "begin", "end", "duration", "cluster"].map(str::to_owned).into();
+    taken.extend(computed.iter().map(|&at| study.dimensions[at].name.clone()));
     for counter in &bursts.counters {
-        // A table that was clustered before has columns of these names: a name must stand for one column.
-        let taken = ["rank", "begin", "end", "duration", "cluster"].contains(&&*counter.name);
-        let name = if taken { format!("{} (input)", counter.name) } else { counter.name.clone() };
+        let mut name = counter.name.clone();
+        while !taken.insert(name.clone()) {
+            name.push_str(" (input)");
+        }
         let _ = write!(out, ",{}", quoted(&name));
     }
     out.push('\n');
