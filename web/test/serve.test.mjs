@@ -199,7 +199,11 @@ test("pages of what is now ask again by themselves, those of the past do not", a
   await page.clock.install();
   await page.reload();
   await settled(page);
-  for (let time = 0; time < 2; time++) await Promise.all([asks(), page.clock.fastForward(31_000)]);
+  // The next time begins with the answer: until then no clock that goes on would make it ask.
+  for (let time = 0; time < 3; time++) {
+    await Promise.all([asks(), page.clock.fastForward(31_000)]);
+    await settled(page);
+  }
   await page.goto(`${sites.small.url}/#/jobs?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z`);
   await settled(page);
   let asked = 0;
