@@ -38,7 +38,7 @@ pub struct Batch {
     pub sampler: Sampler,
     /// Jobs that rows speak of.
     pub jobs: Vec<Job>,
-    /// Executables and libraries that rows speak of; the kernel is `[kernel]`.
+    /// Executables and libraries that rows speak of; the kernel is `[kernel]`, and in place of a build id it has that of its start.
     pub modules: Vec<Module>,
     /// Phases that rows speak of.
     pub phases: Vec<String>,
