@@ -1,6 +1,6 @@
 //! Tables in a terminal: columns that never jump, in at most 100 columns of text.
 //!
-//! Owns the widths. One column may give way: it is cut where the line would be too long.
+//! Owns the widths. Columns that may give way are cut where the line would be too long, the widest first.
 
 use crate::terminal::{WIDTH, clean};
 
@@ -11,8 +11,10 @@ pub(crate) enum Column {
     Left,
     /// Numbers.
     Right,
-    /// Text that is cut first where there is no room.
+    /// Text that is cut where there is no room.
     Yields,
+    /// The same; of a path the begin is cut, which says less than its end.
+    Path,
 }
 
 /// A table with a head.
@@ -47,17 +49,13 @@ impl Table {
         let mut widths: Vec<usize> = (0..self.columns.len())
             .map(|at| self.rows.iter().filter_map(|row| row.get(at)).map(length).max().unwrap_or(0))
             .collect();
-        let total = widths.iter().sum::<usize>() + 2 * (widths.len().saturating_sub(1));
-        if let (true, Some(at)) =
-            (total > WIDTH, self.columns.iter().position(|column| *column == Column::Yields))
-        {
-            widths[at] = widths[at].saturating_sub(total - WIDTH).max(8);
-        }
+        self.narrow(&mut widths);
         let line = |row: &Vec<String>| {
             let cells =
                 row.iter().zip(&self.columns).zip(&widths).map(|((cell, column), &width)| {
                     match column {
                         Column::Right => format!("{:>width$}", clean(cell, width)),
+                        Column::Path => format!("{:<width$}", path(cell, width)),
                         _ => format!("{:<width$}", clean(cell, width)),
                     }
                 });
@@ -65,6 +63,36 @@ impl Table {
         };
         self.rows.iter().map(line).collect()
     }
+
+    /// Takes from the widest of the columns that may give way until the line fits.
+    fn narrow(&self, widths: &mut [usize]) {
+        const LEAST: usize = 8;
+        let yields = |at: &usize| matches!(self.columns[*at], Column::Yields | Column::Path);
+        loop {
+            let total = widths.iter().sum::<usize>() + 2 * (widths.len().saturating_sub(1));
+            let too_long = total.saturating_sub(WIDTH);
+            let yielding = (0..widths.len()).filter(yields);
+            let Some(widest) = yielding.clone().max_by_key(|&at| (widths[at], at)) else { return };
+            if too_long == 0 || widths[widest] <= LEAST {
+                return;
+            }
+            let next = yielding.filter(|&at| at != widest).map(|at| widths[at]).max();
+            // Down to the next one, then both in turn.
+            let least = next.unwrap_or(0).min(widths[widest] - 1).max(LEAST);
+            widths[widest] = widths[widest].saturating_sub(too_long).max(least);
+        }
+    }
+}
+
+/// A path without its begin where it is too long.
+fn path(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    let text = clean(text, length);
+    if length <= width || !text.starts_with('/') {
+        return clean(&text, width);
+    }
+    let end: String = text.chars().skip(length - width.saturating_sub(1)).collect();
+    format!("…{end}")
 }
 
 #[cfg(test)]
@@ -80,5 +108,18 @@ mod tests {
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH), "{lines:?}");
         assert_eq!(lines[1].chars().count(), WIDTH);
         assert!(lines[2].ends_with("   7"));
+    }
+
+    #[test]
+    fn of_several_the_widest_give_way_and_paths_keep_their_ends() {
+        let mut table =
+            Table::new(&[("a", Column::Path), ("n", Column::Right), ("b", Column::Path)]);
+        let [long, longer] = [90, 150].map(|length| format!("/{}/end", "x".repeat(length)));
+        table.row([long, "12".to_owned(), longer]);
+        table.row(["/short".to_owned(), "7".to_owned(), "not a path".repeat(20)]);
+        let lines = table.lines();
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH), "{lines:?}");
+        assert_eq!(lines[1].matches("xx/end").count(), 2, "{lines:?}");
+        assert!(lines[2].starts_with("/short ") && lines[2].ends_with('…'), "{lines:?}");
     }
 }

@@ -95,7 +95,7 @@ fn base(leaf: &Leaf, times: Times) -> Result<u64, AnswerError> {
         return Ok(a);
     }
     // Whole steps, then; a range that is none of them would be summed up over more than it is.
-    if range % step == 0 {
+    if range.is_multiple_of(step) {
         return Ok(step);
     }
     Err(AnswerError::Query(format!(

@@ -149,10 +149,7 @@ pub(super) fn rows(rates: &Rates) -> Table {
     }
     columns.push(("samples", Column::Right));
     let words: Vec<String> = rates.by.iter().map(|&by| public::word(by)).collect();
-    let last = words.len().saturating_sub(1);
-    for (at, word) in words.iter().enumerate() {
-        columns.push((word, if at == last { Column::Yields } else { Column::Left }));
-    }
+    columns.extend(words.iter().map(|word| (word.as_str(), Column::Path)));
     let mut table = Table::new(&columns);
     for (row, ratio) in rates.rows.iter().zip(ratios) {
         let rate = row.rate().map_or_else(String::new, |rate| per_second(rate, &row.counter.unit));

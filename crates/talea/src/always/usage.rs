@@ -97,17 +97,6 @@ fn like(name: String) -> Text {
     if name.contains(['*', '?']) { Text::Like(name) } else { Text::Is(name) }
 }
 
-/// A long path without its begin, which says less than its end.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 60;
-    let length = text.chars().count();
-    if length <= MOST || !text.starts_with('/') {
-        return text.to_owned();
-    }
-    let end: String = text.chars().skip(length - MOST + 1).collect();
-    format!("…{end}")
-}
-
 fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     let totals = &answer.totals;
     let mut lines = Vec::new();
@@ -126,10 +115,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     let mut columns =
         vec![("share", Column::Right), ("95 %", Column::Right), ("core s", Column::Right)];
     let words: Vec<String> = options.by.iter().map(|&by| public::word(by)).collect();
-    let last = words.len().saturating_sub(1);
-    for (at, word) in words.iter().enumerate() {
-        columns.push((word, if at == last { Column::Yields } else { Column::Left }));
-    }
+    columns.extend(words.iter().map(|word| (word.as_str(), Column::Path)));
     let mut table = Table::new(&columns);
     for row in rows {
         let percent = |part: f64| format!("{:.1} %", part * 100.0);
@@ -152,7 +138,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
 pub(super) fn cell(name: &Value) -> String {
     match name {
         Value::Null => "-".to_owned(),
-        Value::String(text) => shortened(text),
+        Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }
@@ -167,20 +153,4 @@ pub(super) fn missing(gaps: &Gaps) -> Vec<String> {
     let palette = Palette::stdout();
     let lines = gaps.iter().flat_map(|gap| wrapped(&counted(gap), WIDTH));
     lines.map(|line| palette.faint(&line)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_long_path_is_shown() {
-        let long = format!("/{}/libé.so", "x".repeat(80));
-        let short = shortened(&long);
-        assert_eq!(short.chars().count(), 60);
-        assert!(short.starts_with("…xx") && short.ends_with("/libé.so"), "{short}");
-        assert_eq!(shortened("/usr/lib/libc.so"), "/usr/lib/libc.so");
-        let function = "f".repeat(80);
-        assert_eq!(shortened(&function), function);
-    }
 }

@@ -120,6 +120,36 @@ fn functions_and_all_time_of_all_cores_are_seen() {
     }
 }
 
+/// A program with its own processes' numbers and its own mounts, as a container has them, is seen as it is; an agent inside one says
+/// what it cannot see.
+#[test]
+fn name_spaces_of_containers() {
+    let Some(program) = plain("twice") else { return };
+    let enter = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+    if !Command::new("unshare").args(enter).arg("true").status().is_ok_and(|done| done.success()) {
+        return missing("name spaces cannot be made").unwrap_or(());
+    }
+    let bench = Bench::new();
+    // A file that only the container has.
+    let inside = bench.path("inside");
+    std::fs::create_dir(&inside).unwrap();
+    let script = "mount -t tmpfs none $1 && cp $2 $1/contained && exec $1/contained 1000000";
+    let mut command = Command::new("unshare");
+    command.args(enter).args(["sh", "-c", script, "sh"]).arg(&inside).arg(&program);
+    let _contained = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    let Some(agent) = Running::agent(&bench, "sqlite:t.db", &[], 600) else { return };
+    agent.stopped();
+    let words = ["usage", "--store", "sqlite:t.db", "--by", "executable,function", "--json"];
+    let answer = bench.json(&words);
+    let path = inside.join("contained").display().to_string();
+    assert!(of(&answer, "executable", &path) > 0.2 * samples(&answer) as f64, "{answer}");
+    let mut command = Command::new("unshare");
+    let agent = ["agent", "--store", "sqlite:i.db", "--interval", "300ms", "--for", "1s"];
+    command.args(enter).arg(env!("CARGO_BIN_EXE_talea")).args(agent).current_dir(bench.path("."));
+    let said = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();
+    assert!(said.contains("a container's name space of processes"), "{said}");
+}
+
 #[test]
 fn marked_phases_have_their_shares() {
     let (Some(bench), Some(program)) = (Bench::new(), plain("phases")) else { return };

@@ -10,8 +10,8 @@ use talea_model::Gaps;
 use talea_model::shares::Activity;
 use talea_rules::Names;
 use talea_store::{
-    Dimension, JobSeen, MOST_ROWS, Proportion, Question, Rates, SpreadSeen, Store, StoreError, Text,
-    Value as Key, public,
+    Dimension, JobSeen, MOST_ROWS, Proportion, Question, Rates, SpreadSeen, Store, StoreError,
+    Text, Value as Key, public,
 };
 
 use crate::always::rates;

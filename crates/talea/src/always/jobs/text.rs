@@ -135,7 +135,7 @@ fn parts_table(word: &str) -> Table {
         ("95 %", Column::Right),
         ("core h", Column::Right),
         ("", Column::Left),
-        (word, Column::Yields),
+        (word, Column::Path),
     ])
 }
 
