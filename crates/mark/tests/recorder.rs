@@ -48,20 +48,26 @@ const PROGRAM: &str = r#"
 #include <sys/wait.h>
 #include <unistd.h>
 #include "talea_mark.h"
-/* What a program with NVTX inside gives to whoever fills it: words of functions, 9 and 11 of the first module are push and pop. */
+/* What a program with NVTX inside gives to whoever fills it: words of functions, of which 9 and 11 of module 1 are push
+   and pop, and 4 and 5 of module 5 are those of a domain. */
+struct attributes { short version, bytes; int other[5]; long payload; int type; const char *message; };
 static int (*push)(const char *);
 static int (*pop)(void);
+static int (*domain_push)(const void *, const struct attributes *);
+static int (*domain_pop)(const void *);
 static void *empty;
-static void **core[16];
+static void **tables[2][16];
 static int module(unsigned which, void ****table, unsigned *number)
 {
-    for (int i = 0; i < 16; i++)
-        core[i] = &empty;
-    core[9] = (void **)&push;
-    core[11] = (void **)&pop;
-    *table = core;
+    for (int i = 0; i < 32; i++)
+        tables[i / 16][i % 16] = &empty;
+    tables[0][9] = (void **)&push;
+    tables[0][11] = (void **)&pop;
+    tables[1][4] = (void **)&domain_push;
+    tables[1][5] = (void **)&domain_pop;
+    *table = tables[which / 5];
     *number = 16;
-    return which == 1;
+    return which == 1 || which == 5;
 }
 static const struct { size_t bytes; int (*module)(unsigned, void ****, unsigned *); } callbacks = {sizeof callbacks, module};
 static const void *export_table(unsigned which) { return which == 1 ? &callbacks : 0; }
@@ -89,6 +95,19 @@ int main(int argc, char **argv)
             pop();
         }
         return 0;
+    }
+    if (strcmp(way, "nvtx too deep") == 0) {
+        struct attributes attributes = {3, sizeof attributes, {0}, 0, 1, "domain's"};
+        bridge();
+        push("range");
+        for (int i = 0; i < 70; i++)
+            domain_push(&attributes, &attributes);
+        if (pop() != 0 || pop() != -1)
+            return 3;
+        for (int i = 69; i >= 0; i--)
+            if (domain_pop(&attributes) != (i < 63 ? i : 64))
+                return 4;
+        return domain_pop(&attributes) == -1 ? 0 : 5;
     }
     TALEA_PHASE_BEGIN("outer");
     TALEA_PHASE_BEGIN("inner");
@@ -193,6 +212,10 @@ fn a_recorder_is_told_of_every_phase_in_order() {
     let once = "+range +within -within -range";
     check("nvtx", &format!("{once} {once}"));
     check("nvtx after native", "+outer +inner +range +native -native -range -inner");
+    // Pops of one domain find its own ranges, also where those of another are too deep.
+    let (out, errors) = run(&program, &recorder, "nvtx too deep");
+    assert_eq!(out.matches("-range").count(), 1, "{out}: {errors}");
+    assert_eq!(out.matches("+domain's").count(), out.matches("-domain's").count(), "{out}");
     // The child of a fork is not recorded; its parent is.
     let errors = check("fork", "+outer +inner -inner");
     assert!(errors.contains(" 1 on child ("), "{errors}");
