@@ -9,6 +9,7 @@
  *   never     `last` is entered and not left
  *   twice     each `touch` is left twice, `step` is left from inside `plain`
  *   hot       before all else a phase is entered ten million times
+ *   brief     before all else 200 threads, one after the other, are in `brief` for 3 ms, which is all that they do
  *   stop      writes a line when it is in `last`, and waits there until it is killed
  *   fork      a child does the same
  */
@@ -102,6 +103,14 @@ static void hot(void)
     }
 }
 
+static void *brief(void *unused)
+{
+    TALEA_PHASE_BEGIN("brief");
+    double sum = compute(own_time() + 0.003);
+    TALEA_PHASE_END("brief");
+    return sum < 0 ? unused : 0;
+}
+
 static void all(int threads)
 {
     pthread_t others[256];
@@ -129,6 +138,12 @@ int main(int argc, char **argv)
 #endif
     if (strcmp(way, "hot") == 0)
         hot();
+    for (int i = 0; i < 200 && strcmp(way, "brief") == 0; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, 0, brief, 0) != 0)
+            return 1;
+        pthread_join(thread, 0);
+    }
     if (strcmp(way, "fork") == 0) {
         pid_t child = fork();
         if (child == 0) {

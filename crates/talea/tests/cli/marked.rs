@@ -298,6 +298,50 @@ fn phases_that_come_too_fast_are_counted_and_left_out() {
 }
 
 #[test]
+fn phases_of_threads_that_end_at_once_are_recorded() {
+    let Some((bench, program)) = bench("regions") else { return };
+    bench.record("run", &OPTIONS, &words(&program, "15 1 brief"));
+    let Some(processes) = sampled(&bench.path("run")) else { return };
+    let [process] = &processes[..] else { panic!("{} processes", processes.len()) };
+    let brief: Vec<_> =
+        process.threads.iter().flat_map(|thread| instances(process, thread, "brief").0).collect();
+    let lost: u64 = process.threads.iter().map(|thread| thread.lost_phases).sum();
+    assert_eq!((brief.len(), lost), (200, 0));
+    assert!(brief.iter().all(|one| one.end - one.begin >= 2_700_000), "each takes 3 ms");
+    let folded = bench.json(&["fold", "run", "--region", "brief", "--json"]);
+    assert_eq!(folded["found"], 200);
+}
+
+#[test]
+fn phases_are_recorded_without_counters_where_nothing_is_sampled() {
+    let Some((bench, program)) = bench("regions") else { return };
+    let refused = checkout().join("apps/bin/plain/refused");
+    if !refused.is_file() {
+        return missing("refused is not built: `make -C apps`").unwrap_or_default();
+    }
+    let command = [vec![refused.display().to_string()], words(&program, "15 2")].concat();
+    bench.record("run", &["--sample", "400Hz"], &command);
+    let loaded = samples::load(&RunDirectory::open(&bench.path("run")).unwrap());
+    let process = loaded.processes.iter().find(|one| !one.phases.is_empty()).unwrap();
+    let told = process.gaps.iter().any(|gap| gap.detail.starts_with("nothing is sampled"));
+    assert!(told, "{:?}", process.gaps);
+    let threads = process.threads.iter().filter(|thread| !thread.phases.series.is_empty());
+    for name in ["step", "touch", "plain"] {
+        for thread in threads.clone() {
+            let kinds = &thread.phases.kinds;
+            let of_it = |at: &usize| process.phases[thread.phases.phases[*at] as usize] == name;
+            let left = (0..kinds.len()).filter(of_it).filter(|&at| kinds[at] == PhaseKind::Leave);
+            assert_eq!(left.count(), 15, "{name}");
+        }
+    }
+    assert_eq!(threads.count(), 2);
+    assert!(process.threads.iter().all(|thread| thread.phases.series.values.is_empty()));
+    let shown = bench.json(&["show", "run", "samples", "--json"]);
+    let touch = phase(&shown[0], "touch");
+    assert_eq!((&touch["left"], &touch["counted"]), (&30.into(), &0.into()));
+}
+
+#[test]
 fn phases_of_fortran_programs_are_recorded() {
     let Some((bench, program)) = bench("phases_f") else { return };
     bench.record("run", &OPTIONS, &words(&program, ""));
