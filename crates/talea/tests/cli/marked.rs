@@ -233,7 +233,9 @@ fn totals(trace: &Path, name: &str) -> Vec<Vec<[i64; 2]>> {
         // What an entry counted came before it.
         for pair in words[5..].chunks(2) {
             for (at, _) in counters.iter().enumerate().filter(|(_, one)| **one == pair[0]) {
-                open.iter_mut().for_each(|one| one.1[at] += pair[1]);
+                for one in open.iter_mut() {
+                    one.1[at] += pair[1];
+                }
             }
         }
         for pair in words[5..].chunks(2).filter(|pair| pair[0] == marked) {
