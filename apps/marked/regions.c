@@ -9,6 +9,7 @@
  *   never     `last` is entered and not left
  *   twice     each `touch` is left twice, `step` is left from inside `plain`
  *   hot       before all else a phase is entered ten million times
+ *   brief     before all else 200 threads, one after the other, are in `brief` for 3 ms, which is all that they do
  *   stop      writes a line when it is in `last`, and waits there until it is killed
  *   fork      a child does the same
  */
@@ -85,8 +86,16 @@ static void *work(void *unused)
         TALEA_PHASE_END("step");
         munmap(pages, (size_t)PAGES * PAGE);
 #ifdef WITH_MPI
+        /* The others wait for it in the call. */
+        int rank;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        if (rank == 1)
+            sum += compute(own_time() + 0.004);
         double all;
         MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        TALEA_PHASE_BEGIN("after");
+        sum += compute(own_time() + 0.001);
+        TALEA_PHASE_END("after");
 #endif
     }
     /* So that the work is not left out. */
@@ -100,6 +109,14 @@ static void hot(void)
         __asm__ volatile("" : "+r"(i));
         TALEA_PHASE_END("hot");
     }
+}
+
+static void *brief(void *unused)
+{
+    TALEA_PHASE_BEGIN("brief");
+    double sum = compute(own_time() + 0.003);
+    TALEA_PHASE_END("brief");
+    return sum < 0 ? unused : 0;
 }
 
 static void all(int threads)
@@ -129,6 +146,12 @@ int main(int argc, char **argv)
 #endif
     if (strcmp(way, "hot") == 0)
         hot();
+    for (int i = 0; i < 200 && strcmp(way, "brief") == 0; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, 0, brief, 0) != 0)
+            return 1;
+        pthread_join(thread, 0);
+    }
     if (strcmp(way, "fork") == 0) {
         pid_t child = fork();
         if (child == 0) {

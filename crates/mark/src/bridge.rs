@@ -16,13 +16,16 @@ use names::Name;
 
 /// Ranges that a thread can have open; deeper ones are counted as lost.
 const OPEN: usize = 64;
+/// Domains whose lost ranges are told apart.
+const DOMAINS: usize = 8;
 
 /// Open ranges of a thread, innermost last. Only that thread uses it; zeroed memory has none.
 #[repr(C)]
 pub(crate) struct Stack {
     depth: AtomicU32,
-    /// Open ranges that did not fit.
-    lost: AtomicU32,
+    /// Open ranges that did not fit, by domain, and those of still more domains.
+    lost: [Lost; DOMAINS],
+    others: AtomicU32,
     ranges: [Range; OPEN],
 }
 
@@ -32,6 +35,13 @@ struct Range {
     domain: AtomicUsize,
     /// Twice the number of its name, and 1 if its phase was entered.
     name: AtomicUsize,
+}
+
+/// Open ranges of a domain that did not fit; without any the place is free.
+#[repr(C)]
+struct Lost {
+    domain: AtomicUsize,
+    count: AtomicU32,
 }
 
 /// A range as it is on the stack.
@@ -46,7 +56,28 @@ impl Stack {
     /// Nothing is open: for a thread that begins.
     pub(crate) fn clear(&self) {
         self.depth.store(0, Relaxed);
-        self.lost.store(0, Relaxed);
+        self.others.store(0, Relaxed);
+        for lost in &self.lost {
+            lost.count.store(0, Relaxed);
+        }
+    }
+
+    /// Where lost ranges of a domain are counted, if it has any there.
+    fn lost(&self, domain: usize) -> Option<&AtomicU32> {
+        let of_it =
+            |lost: &&Lost| lost.count.load(Relaxed) > 0 && lost.domain.load(Relaxed) == domain;
+        self.lost.iter().find(of_it).map(|lost| &lost.count)
+    }
+
+    /// Counts a range that does not fit.
+    fn lose(&self, domain: usize) {
+        let place = self.lost(domain).or_else(|| {
+            let free = self.lost.iter().find(|lost| lost.count.load(Relaxed) == 0)?;
+            free.domain.store(domain, Relaxed);
+            Some(&free.count)
+        });
+        let place = place.unwrap_or(&self.others);
+        place.store(place.load(Relaxed).saturating_add(1), Relaxed);
     }
 
     fn at(&self, at: usize) -> Option<Open> {
@@ -92,8 +123,9 @@ fn push(domain: usize, name: &'static Name) -> Option<i32> {
     let thread = slots::own()?;
     let stack = &thread.ranges;
     let depth = stack.depth();
-    if depth == OPEN {
-        stack.lost.store(stack.lost.load(Relaxed).saturating_add(1), Relaxed);
+    // Inside a lost range of its domain it would be popped in place of that one.
+    if depth == OPEN || stack.lost(domain).is_some() {
+        stack.lose(domain);
         thread::count(header::DEEP, 1);
         return Some(OPEN as i32);
     }
@@ -106,12 +138,14 @@ fn push(domain: usize, name: &'static Name) -> Option<i32> {
 /// Closes the innermost range of a domain: how many of it are left; None if there was none.
 fn pop(domain: usize) -> Option<i32> {
     let stack = &slots::known()?.ranges;
-    let (lost, depth) = (stack.lost.load(Relaxed), stack.depth());
-    if lost > 0 {
-        stack.lost.store(lost - 1, Relaxed);
+    let depth = stack.depth();
+    let found = stack.innermost(domain);
+    let others = Some(&stack.others).filter(|all| found.is_none() && all.load(Relaxed) > 0);
+    if let Some(lost) = stack.lost(domain).or(others) {
+        lost.store(lost.load(Relaxed) - 1, Relaxed);
         return Some(OPEN as i32);
     }
-    let Some((at, open)) = stack.innermost(domain) else {
+    let Some((at, open)) = found else {
         thread::count(header::UNBALANCED, 1);
         return None;
     };

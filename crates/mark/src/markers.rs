@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use crate::layout::{self, header};
-use crate::lock::Lock;
+use crate::lock::{Held, Lock};
 use crate::meter::{BRIDGED_PAIR_NS, Budget, PAIR_NS, RECORDED_PAIR_NS};
 use crate::site::Site;
 use crate::table::Table;
@@ -142,6 +142,15 @@ pub(crate) fn give_up() {
     MODE.store(OFF, Ordering::Release);
 }
 
+/// The registry; looks for a recorder the first time, before: that takes the loader's lock, which a thread has whose library is just loaded
+/// and marks, so that it must not be waited for with the registry in hand.
+fn hold() -> Held<'static, Registry> {
+    if MODE.load(Ordering::Acquire) == 0 {
+        recorder::look();
+    }
+    REGISTRY.hold()
+}
+
 /// Whether there is anything to mark into; looks at the environment the first time.
 fn begin(registry: &mut Registry) -> bool {
     match MODE.load(Ordering::Acquire) {
@@ -163,14 +172,13 @@ fn begin(registry: &mut Registry) -> bool {
     registry.free.reserve_exact(layout::SLOTS);
     registry.published = cfg!(target_arch = "x86_64") && !context::taken() && context::publish();
     table.word(header::CONTEXT).store(u32::from(registry.published), Ordering::Relaxed);
-    recorder::look();
     MODE.store(ON, Ordering::Release);
     true
 }
 
 /// Whether anything is marked in this process.
 pub(crate) fn is_on() -> bool {
-    begin(&mut REGISTRY.hold())
+    begin(&mut hold())
 }
 
 /// Registers a site: its flag from now on, 1 for on, -1 for off.
@@ -179,7 +187,7 @@ pub(crate) fn register(site: &Site) -> i8 {
         // Made by a header of another time: its fields may be others.
         return -1;
     }
-    let mut registry = REGISTRY.hold();
+    let mut registry = hold();
     let marker = match site.marker() {
         Some(marker) => Some(marker),
         None if begin(&mut registry) => find(&mut registry, site),

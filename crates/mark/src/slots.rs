@@ -9,12 +9,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::layout::{self, header};
 use crate::markers::{self, NONE, REGISTRY, Registry};
 use crate::table::Table;
-use crate::thread::{DEPTH, LOST, Thread};
+use crate::thread::{DEPTH, LOST, RECORDED, Thread};
 use crate::{mapping, process, recorder, thread, tls};
 
 /// Gives the calling thread a state and a slot; None if there is none left, or no memory.
 #[allow(clippy::cast_ptr_alignment, reason = "mappings begin at a page, and offsets are multiples")]
-pub(crate) fn attach(registry: &mut Registry) -> Option<*mut Thread> {
+fn attach(registry: &mut Registry) -> Option<*mut Thread> {
     let table = markers::table()?;
     let index = match registry.free.pop() {
         Some(index) => index,
@@ -37,9 +37,26 @@ pub(crate) fn attach(registry: &mut Registry) -> Option<*mut Thread> {
     Some(thread)
 }
 
+/// Gives the calling thread a state and a slot, and sends it the way that it goes from now on; false if there is none left, or no memory.
+pub(crate) fn join() -> bool {
+    let attached = attach(&mut REGISTRY.hold());
+    match (attached, recorder::current()) {
+        (Some(thread), Some(_)) => {
+            tls::set_recorded_state(thread as usize);
+            tls::set_state(RECORDED);
+        }
+        (Some(thread), None) => tls::set_state(thread as usize),
+        (None, _) => {
+            thread::count(header::UNSLOTTED, 1);
+            tls::set_state(LOST);
+        }
+    }
+    attached.is_some()
+}
+
 /// The calling thread's state, if it has one.
 pub(crate) fn known() -> Option<&'static Thread> {
-    let state = tls::state();
+    let state = thread::own_state();
     // SAFETY: the state of this thread, which is never unmapped.
     (state > LOST).then(|| unsafe { &*(state as *const Thread) })
 }
@@ -47,11 +64,7 @@ pub(crate) fn known() -> Option<&'static Thread> {
 /// The calling thread's state, which it gets if it has none yet; None if there is none left.
 pub(crate) fn own() -> Option<&'static Thread> {
     if tls::state() == 0 {
-        let attached = attach(&mut REGISTRY.hold());
-        if attached.is_none() {
-            thread::count(header::UNSLOTTED, 1);
-        }
-        tls::set_state(attached.map_or(LOST, |thread| thread as usize));
+        join();
     }
     known()
 }

@@ -250,24 +250,5 @@ fn now() -> u64 {
 
 /// The first marker of a thread.
 fn begin(state: usize, marker: &'static Marker) -> bool {
-    if state == LOST || !marker.on.load(Relaxed) {
-        return false;
-    }
-    let mut registry = REGISTRY.hold();
-    let attached = slots::attach(&mut registry);
-    if attached.is_none()
-        && let Some(table) = markers::table()
-    {
-        table.long(header::UNSLOTTED).fetch_add(1, Relaxed);
-    }
-    match (attached, recorder::current()) {
-        (Some(thread), Some(_)) => {
-            tls::set_recorded_state(thread as usize);
-            tls::set_state(RECORDED);
-        }
-        (Some(thread), None) => tls::set_state(thread as usize),
-        (None, _) => tls::set_state(LOST),
-    }
-    drop(registry);
-    attached.is_some() && enter_slowly(marker)
+    state != LOST && marker.on.load(Relaxed) && slots::join() && enter_slowly(marker)
 }

@@ -499,6 +499,59 @@ int main(void)
 }
 
 #[test]
+fn libraries_mark_while_they_are_loaded_and_another_thread_marks_for_the_first_time() {
+    let (folder, plugins) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    // The loader's lock is the loading thread's until the constructor returns; the other one waits for it at its first marker.
+    let plugin = format!(
+        r#"{PRELUDE}
+#include <sys/syscall.h>
+static volatile long other;
+static void *mark(void *unused)
+{{
+    other = syscall(SYS_gettid);
+    TALEA_PHASE_BEGIN("first");
+    TALEA_PHASE_END("first");
+    return unused;
+}}
+static int waits(void)
+{{
+    char name[64], line[256] = "";
+    snprintf(name, sizeof name, "/proc/self/task/%ld/stat", other);
+    FILE *file = fopen(name, "r");
+    if (!file) return 1;
+    char *got = fgets(line, sizeof line, file);
+    fclose(file);
+    return got && strstr(line, ") S") != 0;
+}}
+static pthread_t thread;
+__attribute__((constructor)) static void load(void)
+{{
+    alarm(30);
+    pthread_create(&thread, 0, mark, 0);
+    while (!other || !waits()) usleep(1000);
+    TALEA_PHASE_BEGIN("loaded");
+    TALEA_PHASE_END("loaded");
+}}
+void join(void) {{ pthread_join(thread, 0); }}
+"#
+    );
+    let words = [CC, &["-shared", "-fPIC", "-Wl,-z,now"]].concat();
+    let Some(plugin) = compiled(&plugins, &plugin, &words) else { return };
+    let body = r#"
+int main(int argc, char **argv)
+{
+    void *plugin = dlopen(argv[argc - 1], RTLD_NOW);
+    if (!plugin) return 1;
+    ((void (*)(void))dlsym(plugin, "join"))();
+    return 0;
+}
+"#;
+    let Some(program) = program(&folder, body) else { return };
+    let (_, errors) = output(marked(&program).arg(plugin).env("TALEA_MARK", "report"));
+    assert!(errors.contains(" 1 on first (") && errors.contains(" 1 on loaded ("), "{errors}");
+}
+
+#[test]
 fn marking_can_be_off_altogether() {
     let folder = TempDir::new().unwrap();
     let body = r#"int main(void) { TALEA_PHASE_SCOPE("a"); stop("in"); }"#;

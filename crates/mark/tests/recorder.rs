@@ -39,6 +39,8 @@ const void *talea_mpi_phases(unsigned version) { return version == 1 ? &table : 
 "#;
 
 const PROGRAM: &str = r#"
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +48,35 @@ const PROGRAM: &str = r#"
 #include <sys/wait.h>
 #include <unistd.h>
 #include "talea_mark.h"
+/* What a program with NVTX inside gives to whoever fills it: words of functions, of which 9 and 11 of module 1 are push
+   and pop, and 4 and 5 of module 5 are those of a domain. */
+struct attributes { short version, bytes; int other[5]; long payload; int type; const char *message; };
+static int (*push)(const char *);
+static int (*pop)(void);
+static int (*domain_push)(const void *, const struct attributes *);
+static int (*domain_pop)(const void *);
+static void *empty;
+static void **tables[2][16];
+static int module(unsigned which, void ****table, unsigned *number)
+{
+    for (int i = 0; i < 32; i++)
+        tables[i / 16][i % 16] = &empty;
+    tables[0][9] = (void **)&push;
+    tables[0][11] = (void **)&pop;
+    tables[1][4] = (void **)&domain_push;
+    tables[1][5] = (void **)&domain_pop;
+    *table = tables[which / 5];
+    *number = 16;
+    return which == 1 || which == 5;
+}
+static const struct { size_t bytes; int (*module)(unsigned, void ****, unsigned *); } callbacks = {sizeof callbacks, module};
+static const void *export_table(unsigned which) { return which == 1 ? &callbacks : 0; }
+static void bridge(void)
+{
+    int (*fill)(const void *(*)(unsigned)) = (int (*)(const void *(*)(unsigned)))dlsym(RTLD_DEFAULT, "InitializeInjectionNvtx2");
+    if (fill(export_table) != 1)
+        exit(9);
+}
 static void *other(void *unused)
 {
     TALEA_PHASE_BEGIN("other");
@@ -55,6 +86,29 @@ static void *other(void *unused)
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
+    if (strcmp(way, "nvtx") == 0) {
+        bridge();
+        for (int i = 0; i < 2; i++) {
+            push("range");
+            push("within");
+            pop();
+            pop();
+        }
+        return 0;
+    }
+    if (strcmp(way, "nvtx too deep") == 0) {
+        struct attributes attributes = {3, sizeof attributes, {0}, 0, 1, "domain's"};
+        bridge();
+        push("range");
+        for (int i = 0; i < 70; i++)
+            domain_push(&attributes, &attributes);
+        if (pop() != 0 || pop() != -1)
+            return 3;
+        for (int i = 69; i >= 0; i--)
+            if (domain_pop(&attributes) != (i < 63 ? i : 64))
+                return 4;
+        return domain_pop(&attributes) == -1 ? 0 : 5;
+    }
     TALEA_PHASE_BEGIN("outer");
     TALEA_PHASE_BEGIN("inner");
     if (strcmp(way, "nested") == 0) {
@@ -71,6 +125,13 @@ int main(int argc, char **argv)
             TALEA_PHASE_BEGIN("deep");
         for (int i = 0; i < 40; i++)
             TALEA_PHASE_END("deep");
+    } else if (strcmp(way, "nvtx after native") == 0) {
+        bridge();
+        push("range");
+        TALEA_PHASE_BEGIN("native");
+        TALEA_PHASE_END("native");
+        pop();
+        TALEA_PHASE_END("inner");
     } else if (strcmp(way, "thread") == 0) {
         pthread_t thread;
         pthread_create(&thread, 0, other, 0);
@@ -103,7 +164,7 @@ fn compiled(folder: &TempDir, name: &str, text: &str, words: &[&str]) -> Option<
     let include = top().join("include");
     let mut command = Command::new("cc");
     command.args(["-O1", "-std=gnu11", "-I"]).arg(include).args(words).arg("-o").arg(&out);
-    let Ok(done) = command.arg(&source).arg("-lpthread").output() else {
+    let Ok(done) = command.arg(&source).args(["-lpthread", "-ldl"]).output() else {
         skipped("no cc");
         return None;
     };
@@ -147,6 +208,14 @@ fn a_recorder_is_told_of_every_phase_in_order() {
     // An end of an outer phase ends those inside it, the innermost first.
     check("crossed", "+outer +inner -inner -outer");
     check("thread", "+outer +inner +other -other");
+    // Ranges of other tools are phases as all others, whichever of the two a thread begins with.
+    let once = "+range +within -within -range";
+    check("nvtx", &format!("{once} {once}"));
+    check("nvtx after native", "+outer +inner +range +native -native -range -inner");
+    // Pops of one domain find its own ranges, also where those of another are too deep.
+    let (out, errors) = run(&program, &recorder, "nvtx too deep");
+    assert_eq!(out.matches("-range").count(), 1, "{out}: {errors}");
+    assert_eq!(out.matches("+domain's").count(), out.matches("-domain's").count(), "{out}");
     // The child of a fork is not recorded; its parent is.
     let errors = check("fork", "+outer +inner -inner");
     assert!(errors.contains(" 1 on child ("), "{errors}");

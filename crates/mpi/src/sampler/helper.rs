@@ -3,8 +3,9 @@
 //! Owns when that happens. New threads are looked for often while the process is young or has just got some; buffers are emptied ten times a
 //! second, more often where they fill. A file exists from the first sample or phase on, so that programs too short for one leave nothing.
 
+mod look;
+
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use talea_model::{GapKind, Nanos};
 use talea_run::samples::records::{Header, Record};
 use talea_run::samples::{Counter, Trigger, Unwinding, World, Writer};
 use talea_sampling::Root;
-use talea_sampling::threads::{OpenThreadError, Sampled, Selected, select};
+use talea_sampling::threads::{Selected, select};
 
 use super::file::SampleFile;
 use super::probes::ProbeThread;
@@ -34,8 +35,6 @@ const EAGERNESS: u64 = 1_000_000_000;
 const NAMES: u64 = 1_000_000_000;
 /// A set's turn.
 const TURN: u64 = 500_000_000;
-/// Threads that are sampled; each has a buffer of its own.
-const MOST_THREADS: usize = 4096;
 
 /// Works until the process ends.
 pub(super) fn run(options: &Options) {
@@ -150,66 +149,6 @@ fn wait(pause: Duration, world: &mut Option<World>) -> (bool, Option<u64>) {
 }
 
 impl Helper<'_> {
-    /// Opens events on threads that are new, and notes those that are gone.
-    fn look_for_threads(&mut self) {
-        let Some(selected) = &self.selected else { return };
-        let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return };
-        // SAFETY: the call has no precondition.
-        let own = unsafe { libc::gettid() } as u32;
-        let mut here: Vec<u32> = tasks
-            .flatten()
-            .filter_map(|task| task.file_name().to_str()?.parse().ok())
-            .filter(|&tid| tid != own)
-            .collect();
-        here.sort_unstable();
-        for (tid, watched) in &mut self.threads {
-            if !watched.ended && here.binary_search(tid).is_err() {
-                watched.drain(&mut self.stacks, nanos(self.pairs));
-                watched.close();
-            }
-        }
-        let first = self.options.rank as usize;
-        for tid in here {
-            // Numbers of threads come round again.
-            if self.threads.get(&tid).is_some_and(|watched| !watched.ended) {
-                continue;
-            }
-            if self.threads.contains_key(&tid) || self.threads.len() >= MOST_THREADS {
-                continue;
-            }
-            let events = match Sampled::open(selected, tid, first) {
-                Ok(events) => Some(events),
-                Err(OpenThreadError::Gone) => continue,
-                Err(OpenThreadError::Io(error)) => {
-                    let detail = format!("some threads are not sampled: {error}");
-                    let gap = (GapKind::Missing, detail);
-                    if !self.gaps.contains(&gap) {
-                        self.gaps.push(gap);
-                    }
-                    None
-                }
-            };
-            let watched = Watched::new(tid, self.next, name(tid), events);
-            self.next += 1;
-            self.threads.insert(tid, watched);
-            self.came = clock::monotonic();
-        }
-        self.waiting.extend(ProbeThread::new_ones());
-        self.waiting.retain(|probe| match self.threads.get_mut(&probe.tid) {
-            Some(watched) => {
-                watched.probed_by(probe);
-                false
-            }
-            // A thread that came after the look, or one that was too short for any.
-            None if Path::new(&format!("/proc/self/task/{}", probe.tid)).exists() => true,
-            None => {
-                // SAFETY: the thread is gone, and this is the helper.
-                unsafe { probe.release() };
-                false
-            }
-        });
-    }
-
     /// Takes everything that was collected; gives how full the fullest buffer was.
     fn collect(&mut self, now: u64) -> f64 {
         self.stacks.follow_modules();
@@ -240,6 +179,9 @@ impl Helper<'_> {
     /// Writes what is new.
     fn write(&mut self, end: bool) {
         if self.failed {
+            // Nobody will read what comes now.
+            self.threads.values_mut().for_each(Watched::forget);
+            self.threads.retain(|_, watched| !watched.ended);
             return;
         }
         let some = self.threads.values().any(Watched::has_some);

@@ -9,13 +9,13 @@ use std::cell::{Cell, UnsafeCell};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
+use talea_run::samples::MOST_PHASES;
+
 use super::probes::{ProbeThread, Ring, Taken};
 use crate::clock;
 
 /// Version of the table of functions.
 const VERSION: u32 = 1;
-/// Most names of phases, as many as `libtalea_mark` tells apart.
-pub(super) const MOST_PHASES: usize = 4096;
 /// Nanoseconds between instances of one phase that are recorded, on the average, and how many of these may be made up for at once.
 const STEP: u64 = 50_000;
 const BURST: u64 = 64;
@@ -85,12 +85,15 @@ pub(crate) fn this_thread() -> &'static ProbeThread {
 
 extern "C" fn enter(phase: u32) {
     let thread = this_thread();
-    thread.phases.guarded(|own| own.enter(thread, phase));
+    if !thread.phases.guarded(|own| own.enter(thread, phase)) {
+        thread.phases.lose();
+    }
 }
 
 extern "C" fn leave(phase: u32) {
     let thread = this_thread();
-    thread.phases.guarded(|own| own.leave(thread, phase));
+    // Where the thread is in here itself the begin was not recorded either.
+    let _ = thread.phases.guarded(|own| own.leave(thread, phase));
 }
 
 /// What a thread's phases need; the thread's own but for the ring and for what is not recorded.
@@ -132,11 +135,11 @@ impl ThreadPhases {
         }
     }
 
-    /// Does something with the thread's own part, unless the thread is in it already.
-    fn guarded(&self, what: impl FnOnce(&mut Own)) {
+    /// Does something with the thread's own part; false if the thread is in it already.
+    fn guarded(&self, what: impl FnOnce(&mut Own)) -> bool {
         // Only the thread itself and its signals' handlers come here: nothing that locks the bus is needed.
         if self.busy.load(Ordering::Relaxed) {
-            return self.lose();
+            return false;
         }
         self.busy.store(true, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
@@ -151,6 +154,7 @@ impl ThreadPhases {
         }));
         compiler_fence(Ordering::SeqCst);
         self.busy.store(false, Ordering::Relaxed);
+        true
     }
 
     /// Counts an instance that is not recorded.
@@ -190,7 +194,12 @@ impl Own {
         // A phase that comes fast leaves half of the ring to the others.
         let hasty = *due > now;
         let room = |ring: &Ring| ring.room() > if hasty { ring.rows() / 2 } else { KEPT };
-        if *due > now + burst || !thread.phase_ring(room) {
+        if *due > now + burst {
+            return thread.phases.lose();
+        }
+        if !thread.phase_ring(room) {
+            // As hasty as if it had been recorded: otherwise it would take the other half, too.
+            *due = ((*due).max(now) + step).min(now + burst);
             return thread.phases.lose();
         }
         *due = (*due).max(now) + step;
@@ -220,4 +229,32 @@ impl Own {
 fn put(thread: &ProbeThread, ticks: u64, taken: Option<&Taken>, what: u64) {
     let (state, row) = taken.map_or((0, &[][..]), |taken| (taken.state, &taken.row[..]));
     thread.phase_ring(|ring| ring.push([ticks, state, what], row));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hasty_phase_leaves_room_for_others() {
+        let thread = this_thread();
+        let begin = clock::ticks();
+        // The ring would be full after an eighth of this.
+        while clock::ticks() - begin < clock::ticks_of(STEP * EARLY as u64 * 4) {
+            enter(1);
+            leave(1);
+        }
+        let lost = thread.phases.lost.load(Ordering::Relaxed);
+        assert!(lost > 0, "all of it was recorded");
+        enter(2);
+        enter(3);
+        leave(3);
+        leave(2);
+        assert_eq!(thread.phases.lost.load(Ordering::Relaxed), lost);
+        let mut rows = Vec::new();
+        let full = thread.drain_phases(|row| rows.push(row[2]));
+        assert!((0.5..=0.8).contains(&full), "{full}");
+        assert_eq!(rows[rows.len() - 4..], [4, 6, 7, 5]);
+        assert!(thread.drain_phases(|_| ()) < 1e-9);
+    }
 }

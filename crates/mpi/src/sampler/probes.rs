@@ -129,7 +129,7 @@ impl ProbeThread {
     pub(super) fn new_ones() -> Vec<&'static Self> {
         let mut at = NEW.swap(std::ptr::null_mut(), Ordering::Acquire);
         let mut all = Vec::new();
-        // SAFETY: registered threads are never freed.
+        // SAFETY: registered threads are never freed, only what was opened for them is.
         while let Some(thread) = unsafe { at.as_ref() } {
             all.push(thread);
             at = thread.next;
@@ -170,7 +170,7 @@ impl ProbeThread {
     pub(super) fn read_now(&self, due: &mut u64) -> Option<Taken> {
         let ticks = clock::ticks();
         let state = self.state.load(Ordering::Acquire);
-        // SAFETY: what was opened is never freed.
+        // SAFETY: what was opened is not freed while the thread is there.
         let open = unsafe { self.open.load(Ordering::Acquire).as_ref() }.filter(|_| state != 0)?;
         let reader = open.readers.get(turn_of(state).1)?;
         let mut row = [talea_sampling::threads::ABSENT; WIDEST];
@@ -197,7 +197,7 @@ impl ProbeThread {
 
     /// Hands what was taken to the helper; `what` is told in [`talea_run::samples::records::Record::Probes`].
     pub(crate) fn put(&self, taken: &Taken, what: u64) {
-        // SAFETY: what was opened is never freed.
+        // SAFETY: what was opened is not freed while the thread is there.
         if let Some(open) = unsafe { self.open.load(Ordering::Acquire).as_ref() }
             && !open.ring.push([taken.ticks, taken.state, what], &taken.row)
         {
@@ -214,20 +214,18 @@ impl ProbeThread {
         }
     }
 
-    /// Gives all rows of phases since the last call, and what part of the ring they were; for the helper.
+    /// Gives all rows of phases since the last call, and what part of the fuller ring they were; for the helper.
     pub(super) fn drain_phases(&self, mut each: impl FnMut(&[u64])) -> f64 {
-        if let Some(early) = self.phases.early() {
-            early.drain(&mut each);
-        }
         // SAFETY: the helper alone frees what was opened.
-        match unsafe { self.open.load(Ordering::Acquire).as_ref() } {
-            Some(open) => {
-                let full = 1.0 - open.phases.room() as f64 / phases::ROWS as f64;
-                open.phases.drain(each);
-                full
-            }
-            None => 0.0,
+        let open = unsafe { self.open.load(Ordering::Acquire).as_ref() };
+        // Rows of the early one came before.
+        let rings = [self.phases.early(), open.map(|open| &open.phases)];
+        let mut full: f64 = 0.0;
+        for ring in rings.into_iter().flatten() {
+            full = full.max(1.0 - ring.room() as f64 / ring.rows() as f64);
+            ring.drain(&mut each);
         }
+        full
     }
 
     /// Frees what was made for the thread.
@@ -247,7 +245,7 @@ impl ProbeThread {
 
     /// Gives all rows since the last call: ticks, state, what, counts; for the helper.
     pub(super) fn drain(&self, each: impl FnMut(&[u64])) {
-        // SAFETY: what was opened is never freed.
+        // SAFETY: the helper alone frees what was opened.
         if let Some(open) = unsafe { self.open.load(Ordering::Acquire).as_ref() } {
             open.ring.drain(each);
         }

@@ -214,8 +214,26 @@ impl Watched {
         }
     }
 
-    /// Nothing more will come.
-    pub(super) fn close(&mut self) {
+    /// Something reads its counters, or is told of its phases.
+    pub(super) fn is_probed(&self) -> bool {
+        self.probe.is_some()
+    }
+
+    /// What was collected is not written.
+    pub(super) fn forget(&mut self) {
+        self.samples.clear();
+        self.probes.clear();
+        self.phases.clear();
+        self.bare_phases.clear();
+    }
+
+    /// The thread is gone: takes what it has left, after which nothing will come.
+    pub(super) fn end(&mut self, stacks: &mut Interned, nanos: impl Fn(u64) -> u64) {
+        self.drain(stacks, nanos);
+        // It was there when it marked its first phase, whenever it was found.
+        let phases = self.phases.iter().chain(&self.bare_phases);
+        let first = phases.filter_map(|(entries, _)| entries.times.first()).min();
+        self.begin = first.map_or(self.begin, |&first| self.begin.min(Nanos(first)));
         self.events = None;
         self.ended = true;
         if let Some(probe) = self.probe {

@@ -254,7 +254,7 @@ impl Reading {
         }
         if phases > 0 {
             let detail = format!(
-                "{phases} instances of phases of process {pid} came faster than they are recorded"
+                "{phases} instances of phases of process {pid} were not recorded: too fast, or no room"
             );
             let kind = GapKind::Missing;
             self.process.gaps.note(Gap { kind, rank: None, detail, count: phases });

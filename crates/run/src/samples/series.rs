@@ -190,6 +190,6 @@ pub struct ThreadSamples {
     pub lost_samples: u64,
     /// Probes that found no room.
     pub lost_probes: u64,
-    /// Instances of phases that came faster than they are recorded.
+    /// Instances of phases that were not recorded: they came too fast, or there was no room for them.
     pub lost_phases: u64,
 }

@@ -113,7 +113,7 @@ fn a_file_says_what_was_written() {
         gaps,
         [
             "2 samples of process 77 found no room",
-            "3 instances of phases of process 77 came faster than they are recorded",
+            "3 instances of phases of process 77 were not recorded: too fast, or no room",
             "no PMU"
         ]
     );

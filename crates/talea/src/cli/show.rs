@@ -117,7 +117,7 @@ lost_phases, threads: [{tid, name, number, samples, probes, lost_samples, lost_p
 lost_phases}], functions: [{function, self, self_share, total, total_share}],
 lines: [{function, file, line, samples, share}], gaps: [{kind, detail, count}]}]; phases are those
 that the program marks, counted the instances with counters at both ends, phases of a thread begins
-and ends, lost_phases instances that came faster than they are recorded; rank and world are null
+and ends, lost_phases instances that were not recorded: too fast, or no room; rank and world are null
 without MPI, number is the thread's in the recording of MPI calls, shares are from 0 to 1 of the
 process's samples; period in units of the trigger, ns for task-clock.")]
     Samples(OneRankArgs),

@@ -211,7 +211,7 @@ struct Marked {
     counted: u64,
 }
 
-/// The phases of a process by their names.
+/// The phases of a process, those that were entered most first.
 fn marked(process: &ProcessSamples) -> Vec<Marked> {
     let mut found: BTreeMap<&str, Marked> = BTreeMap::new();
     for phases in process.threads.iter().map(|thread| &thread.phases) {
@@ -220,13 +220,16 @@ fn marked(process: &ProcessSamples) -> Vec<Marked> {
             let one = found.entry(name).or_default();
             one.entered += u64::from(kind == PhaseKind::Enter);
             one.left += u64::from(kind == PhaseKind::Leave);
-            // An instance's end has counters where its begin has.
+            // An instance's end has counters only where its begin has; it has none, or those of another set, where the set changed meanwhile.
             let counted = kind == PhaseKind::Leave && !phases.series.row(at).is_empty();
             one.counted += u64::from(counted);
         }
     }
     let named = |(name, one): (&str, Marked)| Marked { phase: name.to_owned(), ..one };
-    found.into_iter().map(named).collect()
+    let mut all: Vec<Marked> = found.into_iter().map(named).collect();
+    // Stable: those that were entered as often stay in the order of their names.
+    all.sort_by_key(|one| std::cmp::Reverse(one.entered));
+    all
 }
 
 fn unwinding(process: &ProcessSamples) -> &'static str {
@@ -299,10 +302,45 @@ fn text(process: &ProcessSamples, places: &Places, lines: &mut Vec<String>) {
         ("with counters", Column::Right),
         ("phase", Column::Yields),
     ]);
+    let more = marked.len().saturating_sub(SHOWN);
     for one in marked.into_iter().take(SHOWN) {
         let numbers = [one.entered, one.left, one.counted].map(|number| number.to_string());
         let [entered, left, counted] = numbers;
         table.row([entered, left, counted, one.phase]);
     }
     lines.extend(table.lines());
+    if more > 0 {
+        let s = if more == 1 { "" } else { "s" };
+        lines.push(format!("and {more} phase{s} more; all of them with --json"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_run::samples::ThreadSamples;
+
+    use super::*;
+
+    #[test]
+    fn phases_that_were_entered_most_are_shown_and_the_others_counted() {
+        let mut thread = ThreadSamples::default();
+        for phase in 0..SHOWN as u32 + 2 {
+            let entered = if phase == 21 { 3 } else { 1 };
+            for kind in [PhaseKind::Enter, PhaseKind::Leave].repeat(entered) {
+                thread.phases.phases.push(phase);
+                thread.phases.kinds.push(kind);
+            }
+        }
+        let process = ProcessSamples {
+            phases: (0..SHOWN + 2).map(|phase| format!("phase {phase:02}")).collect(),
+            threads: vec![thread],
+            ..ProcessSamples::default()
+        };
+        let mut lines = Vec::new();
+        text(&process, &Places::default(), &mut lines);
+        let rows: Vec<&String> = lines.iter().filter(|line| line.contains(" phase ")).collect();
+        assert_eq!(rows.len(), SHOWN);
+        assert!(rows[0].ends_with("phase 21") && rows[1].ends_with("phase 00"), "{lines:?}");
+        assert_eq!(lines.last().unwrap(), "and 2 phases more; all of them with --json");
+    }
 }

@@ -145,11 +145,20 @@ impl<'a> Sampled<'a> {
             entries.extend(series.times.iter().zip(0..).map(|(&time, at)| (time, kind, at)));
         }
         entries.sort_unstable();
+        let place = |&(time, kind, at): &(u64, Entry, usize)| match probed(probes, at, events) {
+            Some(event) if kind == Entry::Probe => {
+                let begins = probes.kinds[at] == ProbeKind::Begin;
+                (if begins { event.begin.0 } else { event.end.0 }, true)
+            }
+            _ => (self.axis.time(time), false),
+        };
+        let mut times: Vec<(u64, bool)> = entries.iter().map(place).collect();
+        put_between(&mut times);
         let mut before: Option<(&Series, usize)> = None;
         let mut last = 0;
         let mut inside = Vec::new();
         let (mut kinds, mut values) = (Vec::new(), Vec::new());
-        for (time, kind, at) in entries {
+        for (&(_, kind, at), &(time, _)) in entries.iter().zip(&times) {
             kinds.clear();
             values.clear();
             let series = match kind {
@@ -157,17 +166,10 @@ impl<'a> Sampled<'a> {
                 Entry::Probe => &probes.series,
                 Entry::Phase => &phases.series,
             };
-            let mut time = self.axis.time(time);
             let probe = kind == Entry::Probe;
             if kind == Entry::Phase {
                 self.phase(phases, at, &mut inside, pictures, (&mut kinds, &mut values));
-            } else if probe {
-                let event = usize::try_from(probes.events[at]).ok().and_then(|at| events.get(at));
-                if let Some(event) = event {
-                    let begins = probes.kinds[at] == ProbeKind::Begin;
-                    time = if begins { event.begin.0 } else { event.end.0 };
-                }
-            } else {
+            } else if !probe {
                 let stack = pictures.stack(self.number, self.process, samples.stacks[at]);
                 kinds.extend(stack.iter().map(|pair| pair.0));
                 values.extend(stack.iter().map(|pair| pair.1));
@@ -247,6 +249,33 @@ impl<'a> Sampled<'a> {
     }
 }
 
+/// The event of the call that a probe belongs to.
+fn probed(probes: &Probes, at: usize, events: &[TimedEvent]) -> Option<TimedEvent> {
+    let event = usize::try_from(*probes.events.get(at)?).ok()?;
+    events.get(event).copied()
+}
+
+/// Keeps the order of what was counted. Times of calls were rounded when they were recorded, and those of samples and phases were not: these
+/// stay between the ends of calls (true) that they were between, so that what a call counted is no phase's that began after it.
+fn put_between(times: &mut [(u64, bool)]) {
+    let mut before = 0;
+    for (time, of_call) in times.iter_mut() {
+        if *of_call {
+            before = before.max(*time);
+        } else {
+            *time = before.max(*time);
+        }
+    }
+    let mut after = u64::MAX;
+    for (time, of_call) in times.iter_mut().rev() {
+        if *of_call {
+            after = after.min(*time);
+        } else {
+            *time = after.min(*time);
+        }
+    }
+}
+
 /// Where the burst began that ends at this probe.
 fn begin_of_burst(probes: &Probes, at: usize, events: &[TimedEvent]) -> Option<u64> {
     if probes.kinds[at] != ProbeKind::Begin {
@@ -287,6 +316,8 @@ pub(super) struct Pictures<'a, 'b> {
     deepest: u32,
     /// Names of phases, from value 1.
     phases: Vec<String>,
+    /// The same the other way round.
+    values: HashMap<String, i64>,
     /// Bursts before whose begin the last reading stands.
     shared_out: u64,
 }
@@ -294,8 +325,16 @@ pub(super) struct Pictures<'a, 'b> {
 impl<'a, 'b> Pictures<'a, 'b> {
     /// None yet.
     pub(super) fn new(sites: &'a SampleSites, callers: &'b mut Callers<'a>) -> Self {
-        let (stacks, counters) = (HashMap::new(), BTreeMap::new());
-        Self { sites, callers, stacks, counters, deepest: 0, phases: Vec::new(), shared_out: 0 }
+        Self {
+            sites,
+            callers,
+            stacks: HashMap::new(),
+            counters: BTreeMap::new(),
+            deepest: 0,
+            phases: Vec::new(),
+            values: HashMap::new(),
+            shared_out: 0,
+        }
     }
 
     fn stack(&mut self, number: usize, process: &ProcessSamples, stack: u32) -> &[(u32, i64)] {
@@ -338,12 +377,13 @@ impl<'a, 'b> Pictures<'a, 'b> {
     /// The value of a phase of this name; processes share it.
     fn phase(&mut self, name: &str) -> i64 {
         let name = if name.is_empty() { "(unknown)" } else { name };
-        let known = self.phases.iter().position(|known| known == name);
-        let at = known.unwrap_or_else(|| {
-            self.phases.push(name.to_owned());
-            self.phases.len() - 1
-        });
-        at as i64 + 1
+        if let Some(&known) = self.values.get(name) {
+            return known;
+        }
+        self.phases.push(name.to_owned());
+        let value = self.phases.len() as i64;
+        self.values.insert(name.to_owned(), value);
+        value
     }
 
     /// Labels of counters and phases, and what was estimated; how many levels of stacks there are.
@@ -396,6 +436,18 @@ pub(super) fn note_unplaced(samples: &RunSamples, placed: usize, trace: &mut Tra
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entries_stay_between_the_calls_that_they_were_between() {
+        // Two ends of calls that were rounded up and down.
+        let mut times = [(8, false), (12, true), (11, false), (14, false), (19, false), (17, true)];
+        put_between(&mut times);
+        assert_eq!(times.map(|(time, _)| time), [8, 12, 12, 14, 17, 17]);
+        // Whatever a damaged recording says, times of calls stay.
+        let mut times = [(5, false), (9, true), (7, false), (3, true), (4, false)];
+        put_between(&mut times);
+        assert_eq!(times.map(|(time, _)| time), [3, 9, 3, 3, 9]);
+    }
 
     #[test]
     fn what_lies_before_a_burst_is_not_the_bursts() {

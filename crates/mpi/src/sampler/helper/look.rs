@@ -1,0 +1,131 @@
+//! Which threads there are: those that are new are watched, those that are gone leave what they have collected.
+//!
+//! Owns how the end of a thread is known: what the thread itself uses is freed then, so that a wrong answer would be felt by the program. The
+//! list of threads is asked for new ones, and for those that may be gone; that they are gone the kernel must say of each by its number.
+
+use std::collections::btree_map::Entry;
+
+use talea_model::GapKind;
+use talea_sampling::threads::{OpenThreadError, Sampled};
+
+use super::super::probes::ProbeThread;
+use super::super::watched::Watched;
+use super::{Helper, name, nanos};
+use crate::clock;
+
+/// Threads that are watched; each has a buffer of its own.
+const MOST_THREADS: usize = 4096;
+
+impl Helper<'_> {
+    /// Opens events on threads that are new, and takes what those that are gone have left.
+    pub(super) fn look_for_threads(&mut self) {
+        let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return };
+        // SAFETY: the call has no precondition.
+        let own = unsafe { libc::gettid() } as u32;
+        let mut here: Vec<u32> = tasks
+            .flatten()
+            .filter_map(|task| task.file_name().to_str()?.parse().ok())
+            .filter(|&tid| tid != own)
+            .collect();
+        here.sort_unstable();
+        // The kernel leaves threads out of its list where others end meanwhile: it is believed only of those that it does not know by name.
+        let is_gone = |(&tid, watched): (&u32, &Watched)| {
+            let gone = !watched.ended && here.binary_search(&tid).is_err() && !exists(tid);
+            gone.then_some(tid)
+        };
+        let gone: Vec<u32> = self.threads.iter().filter_map(is_gone).collect();
+        // After the look: whoever is gone has told of itself before.
+        self.waiting.extend(ProbeThread::new_ones());
+        for tid in here {
+            // What has ended is there until it is written, and numbers of threads come round again.
+            if !self.threads.contains_key(&tid) && self.threads.len() < MOST_THREADS {
+                self.watch(tid);
+            }
+        }
+        self.hand_out_probes();
+        let to_nanos = nanos(self.pairs);
+        for tid in gone {
+            if let Some(watched) = self.threads.get_mut(&tid) {
+                watched.end(&mut self.stacks, to_nanos);
+            }
+        }
+    }
+
+    /// A thread that is new: with events, if it can be sampled.
+    fn watch(&mut self, tid: u32) {
+        let first = self.options.rank as usize;
+        let opened = self.selected.as_ref().map(|selected| Sampled::open(selected, tid, first));
+        let events = match opened.transpose() {
+            Ok(events) => events,
+            Err(OpenThreadError::Gone) => return,
+            Err(OpenThreadError::Io(error)) => {
+                let gap = (GapKind::Missing, format!("some threads are not sampled: {error}"));
+                if !self.gaps.contains(&gap) {
+                    self.gaps.push(gap);
+                }
+                None
+            }
+        };
+        self.threads.insert(tid, Watched::new(tid, self.next, name(tid), events));
+        self.next += 1;
+        self.came = clock::monotonic();
+    }
+
+    /// Brings threads that told of themselves together with those that were found.
+    fn hand_out_probes(&mut self) {
+        let to_nanos = nanos(self.pairs);
+        let (threads, stacks, next) = (&mut self.threads, &mut self.stacks, &mut self.next);
+        self.waiting.retain(|probe| match threads.entry(probe.tid) {
+            // One of the same number has ended, and is about to be written.
+            Entry::Occupied(watched) if watched.get().ended => true,
+            Entry::Occupied(mut watched) if watched.get().is_probed() => {
+                // A thread tells of itself once: the one before it is gone, and its number has come again since the last look.
+                watched.get_mut().end(stacks, to_nanos);
+                true
+            }
+            Entry::Occupied(mut watched) => {
+                watched.get_mut().probed_by(probe);
+                false
+            }
+            // A thread that came after the look, or one for which there is no room.
+            Entry::Vacant(_) if exists(probe.tid) => true,
+            // One that was too short for any look: its phases are there.
+            Entry::Vacant(place) => {
+                let watched = place.insert(Watched::new(probe.tid, *next, String::new(), None));
+                *next += 1;
+                watched.probed_by(probe);
+                watched.end(stacks, to_nanos);
+                false
+            }
+        });
+    }
+}
+
+/// Whether the kernel knows a thread of this process by its number; also if it does not say.
+fn exists(tid: u32) -> bool {
+    // SAFETY: signal 0 is sent to nobody; the call only looks for the thread.
+    let found = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid as libc::pid_t, 0) };
+    found == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_known_by_their_numbers_until_they_end() {
+        let thread = std::thread::spawn(|| {
+            // SAFETY: the call has no precondition.
+            let tid = unsafe { libc::gettid() } as u32;
+            assert!(exists(tid));
+            tid
+        });
+        let tid = thread.join().unwrap();
+        // Whoever waits for a thread is told a moment before the kernel has forgotten it.
+        let forgotten = (0..1_000_000).any(|_| {
+            std::thread::yield_now();
+            !exists(tid)
+        });
+        assert!(forgotten, "thread {tid} has ended");
+    }
+}
