@@ -124,16 +124,15 @@ fn functions_and_all_time_of_all_cores_are_seen() {
 /// what it cannot see.
 #[test]
 fn name_spaces_of_containers() {
-    let Some(program) = plain("twice") else { return };
+    let (Some(bench), Some(program)) = (Bench::new(), plain("shares")) else { return };
     let enter = ["--pid", "--fork", "--kill-child", "--mount-proc"];
     if !Command::new("unshare").args(enter).arg("true").status().is_ok_and(|done| done.success()) {
         return missing("name spaces cannot be made").unwrap_or(());
     }
-    let bench = Bench::new();
     // A file that only the container has.
     let inside = bench.path("inside");
     std::fs::create_dir(&inside).unwrap();
-    let script = "mount -t tmpfs none $1 && cp $2 $1/contained && exec $1/contained 1000000";
+    let script = "mount -t tmpfs none $1 && cp $2 $1/contained && exec $1/contained 60";
     let mut command = Command::new("unshare");
     command.args(enter).args(["sh", "-c", script, "sh"]).arg(&inside).arg(&program);
     let _contained = Running(command.stdout(Stdio::null()).spawn().unwrap());
