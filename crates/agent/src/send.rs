@@ -3,119 +3,30 @@
 //! Owns the request (docs/server.md: a length and the wire form) and what its answer means for the batch: taken, refused for ever, or to come again. It refuses to
 //! wait: a server that does not answer soon is asked again with the next batch, and the spool keeps what it did not take.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
 
 use talea_model::shares::Batch;
+use talea_store::access::{Server, Way, WayError};
 use talea_store::wire;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::node::Delivery;
 
 /// How long one request may take. Sampling goes on in the kernel meanwhile; hits are collected afterwards.
 const PATIENCE: Duration = Duration::from_secs(15);
-const CONNECT: Duration = Duration::from_secs(5);
-/// Longest file of a token or of certificates.
-const LONGEST: u64 = 1 << 20;
 /// Most of an answer that is read.
 const ANSWER: u64 = 4 << 10;
 
-/// Why there is nobody to send to.
-#[derive(Debug, thiserror::Error)]
-pub enum SendError {
-    /// A file cannot be read.
-    #[error("{source}: `{path}`")]
-    File {
-        /// What the system said.
-        source: io::Error,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file has something else in it.
-    #[error("expected {expected}: `{path}`")]
-    Content {
-        /// What should be in it.
-        expected: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
-    /// The address is not one.
-    #[error("server `{address}`: expected http://HOST:PORT or https://HOST:PORT")]
-    Address {
-        /// As it was given.
-        address: String,
-    },
-}
-
-/// Where to send.
-#[derive(Clone, Debug)]
-pub struct Server {
-    /// `http://HOST:PORT` or `https://HOST:PORT`, perhaps with a folder behind.
-    pub address: String,
-    /// File with this node's token.
-    pub token: PathBuf,
-    /// Certificates in PEM of who vouches for the server; those of the web's authorities if absent.
-    pub authorities: Option<PathBuf>,
-}
-
 /// A way to a server. Connections are kept between batches.
 #[derive(Debug)]
-pub struct Sender {
-    agent: ureq::Agent,
-    url: String,
-    authorization: String,
-}
+pub struct Sender(Way);
 
 impl Sender {
     /// Reads token and certificates; does not yet ask the server for anything.
     ///
     /// # Errors
     /// Files that cannot be read or have something else in them, and an address that is none.
-    pub fn new(server: &Server) -> Result<Self, SendError> {
-        let refused = || SendError::Address { address: server.address.clone() };
-        let address = server.address.trim_end_matches('/');
-        let host = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
-        let host = host.ok_or_else(refused)?;
-        // A password in an address would be in every log.
-        if host.is_empty() || host.contains(['?', '#', '@']) || host.starts_with('/') {
-            return Err(refused());
-        }
-        let url = format!("{address}/api/v1/batches");
-        url.parse::<ureq::http::Uri>().map_err(|_| refused())?;
-        let token = read(&server.token)?;
-        let token = token.trim();
-        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let expected = "a token, as `talea serve token add` prints it";
-            return Err(SendError::Content { expected, path: server.token.clone() });
-        }
-        let mut tls = TlsConfig::builder();
-        if let Some(path) = &server.authorities {
-            let text = read(path)?;
-            let all: Vec<Certificate<'static>> = parse_pem(text.as_bytes())
-                .filter_map(|item| match item {
-                    Ok(PemItem::Certificate(certificate)) => Some(certificate),
-                    _ => None,
-                })
-                .collect();
-            if all.is_empty() {
-                let expected = "certificates in PEM";
-                return Err(SendError::Content { expected, path: path.clone() });
-            }
-            tls = tls.root_certs(RootCerts::new_with_certs(&all));
-        }
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .timeout_connect(Some(CONNECT))
-            .http_status_as_error(false)
-            // A token goes to this server and no other.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .proxy(None)
-            .user_agent(concat!("talea-agent/", env!("CARGO_PKG_VERSION")))
-            .tls_config(tls.build())
-            .build();
-        Ok(Self { agent: config.into(), url, authorization: format!("Bearer {token}") })
+    pub fn new(server: &Server) -> Result<Self, WayError> {
+        Way::new(server, PATIENCE).map(Self)
     }
 
     /// Offers one batch.
@@ -128,7 +39,7 @@ impl Sender {
             return Delivery::Refused(format!("batch of {} bytes", wire.len()));
         };
         let body = [&length.to_le_bytes()[..], &wire].concat();
-        let request = self.agent.post(&self.url).header("Authorization", &self.authorization);
+        let request = self.0.post("batches");
         let mut answer = match request.content_type("application/octet-stream").send(&body[..]) {
             Ok(answer) => answer,
             Err(error) => return Delivery::Later(format!("the server cannot be reached: {error}")),
@@ -156,18 +67,12 @@ fn meaning(status: u16, text: &str) -> Delivery {
     }
 }
 
-fn read(path: &Path) -> Result<String, SendError> {
-    let failed = |source| SendError::File { source, path: path.to_owned() };
-    let file = fs::File::open(path).map_err(failed)?;
-    let mut text = String::new();
-    io::Read::read_to_string(&mut io::Read::take(file, LONGEST), &mut text).map_err(failed)?;
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
+    use std::path::Path;
 
     use talea_model::shares::{BatchId, Sampler};
     use talea_model::{Gaps, Nanos};
@@ -264,16 +169,16 @@ mod tests {
             ["", "ftp://x", "http://", "http://a@b", "http:///x", "https://a b", "http://a?b"]
         {
             let found = Sender::new(&server(address, folder.path()));
-            assert!(matches!(found, Err(SendError::Address { .. })), "{address}");
+            assert!(matches!(found, Err(WayError::Address { .. })), "{address}");
         }
         let good = server("https://localhost:1", folder.path());
         assert!(Sender::new(&good).is_ok());
         let authorities = Some(good.token.clone());
         let found = Sender::new(&Server { authorities, ..good.clone() });
-        assert!(matches!(found, Err(SendError::Content { .. })));
+        assert!(matches!(found, Err(WayError::Content { .. })));
         fs::write(&good.token, " \n").unwrap();
-        assert!(matches!(Sender::new(&good), Err(SendError::Content { .. })));
+        assert!(matches!(Sender::new(&good), Err(WayError::Content { .. })));
         fs::remove_file(&good.token).unwrap();
-        assert!(matches!(Sender::new(&good), Err(SendError::File { .. })));
+        assert!(matches!(Sender::new(&good), Err(WayError::File { .. })));
     }
 }

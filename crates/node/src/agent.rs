@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use talea_agent::send::{self, Sender};
+use talea_agent::send::Sender;
 use talea_agent::slots::Slots;
 use talea_agent::{Agent, Budget, Delivery, Progress};
 use talea_model::shares::{Batch, Sampler as How};
@@ -219,7 +219,8 @@ fn target(options: &Options, kept: &sqlite::Options) -> Result<(Target, PathBuf)
     if is_server {
         let token = options.token.clone().ok_or(NodeError::NoToken)?;
         let authorities = options.authorities.clone();
-        let server = send::Server { address: options.store.clone(), token, authorities };
+        let server =
+            talea_store::access::Server { address: options.store.clone(), token, authorities };
         return Ok((Target::Server(Sender::new(&server)?), PathBuf::from(SPOOL)));
     }
     let store = address::open(&options.store, Access::Write, kept)?;

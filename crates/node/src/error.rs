@@ -5,10 +5,10 @@
 use std::io;
 
 use talea_agent::AgentError;
-use talea_agent::send::SendError;
 use talea_agent::told::ToldError;
 use talea_sampling::system::OpenError;
 use talea_store::StoreError;
+use talea_store::access::WayError;
 use talea_store::export::OutputError;
 
 /// Why a command ends.
@@ -19,7 +19,7 @@ pub enum NodeError {
     Store(#[from] StoreError),
     /// The server's address, token or authorities.
     #[error(transparent)]
-    Send(#[from] SendError),
+    Send(#[from] WayError),
     /// A server wants one.
     #[error("a server wants to know which node sends: expected --token-file FILE")]
     NoToken,

@@ -42,7 +42,7 @@ pub fn parse(address: &str) -> Result<Address, StoreError> {
             Ok(Address::Prometheus(server.to_owned()))
         }
         Some(("http" | "https", _)) => refused(
-            "stores behind HTTP are not built yet, expected `sqlite:PATH` or `prometheus:http://HOST:PORT`",
+            "a server of talea is no store of its own, expected `sqlite:PATH` or `prometheus:http://HOST:PORT`",
         ),
         _ => refused("expected `sqlite:PATH` or `prometheus:http://HOST:PORT`"),
     }

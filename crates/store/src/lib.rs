@@ -10,6 +10,7 @@
 //!                                                     retain: minutes -> hours -> days
 //! ```
 
+pub mod access;
 pub mod address;
 mod answer;
 mod arrival;
@@ -24,6 +25,7 @@ pub mod public;
 mod question;
 mod rates;
 mod recent;
+pub mod remote;
 pub mod spool;
 pub mod sqlite;
 #[cfg(test)]

@@ -62,6 +62,7 @@ pub(crate) fn all() -> Vec<Route> {
         route("/api/v1/usage", Person, get(usage::usage)),
         route("/api/v1/series", Person, get(series::series)),
         route("/api/v1/rates", Person, get(rates::rates)),
+        route("/api/v1/spreads", Person, get(rates::spreads)),
         route("/api/v1/nodes", Person, get(nodes::nodes)),
         route("/api/v1/jobs", Person, get(jobs::jobs)),
         route("/api/v1/jobs/{id}", Person, get(jobs::job)),

@@ -31,6 +31,8 @@ pub(super) async fn rates(
             ("rate", json!(row.rate())),
             ("seconds", json!(row.nanos as f64 / 1e9)),
             ("samples", json!(row.samples)),
+            ("nanos", json!(row.nanos)),
+            ("count", json!(row.count)),
         ] {
             object.insert(key.to_owned(), value);
         }
@@ -41,7 +43,20 @@ pub(super) async fn rates(
         "begin_ns": rates.time.map(|(begin, _)| begin.0),
         "end_ns": rates.time.map(|(_, end)| end.0),
         "by": rates.by,
+        "groups": rates.groups,
         "rows": rows,
         "gaps": rates.gaps,
     })))
+}
+
+pub(super) async fn spreads(
+    State(state): State<Shared>,
+    person: Person,
+    parameters: Parameters,
+) -> Result<Json<Value>, Refusal> {
+    parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
+    let question = parameters.question(person.visible(), now())?;
+    let spreads = state.ask(move |store| store.spreads(&question)).await?;
+    let spreads: Vec<Value> = spreads.iter().map(public::spread).collect();
+    Ok(Json(json!({ "spreads": spreads })))
 }

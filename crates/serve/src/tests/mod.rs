@@ -6,6 +6,7 @@ mod ingest;
 mod killed;
 mod login;
 mod prometheus;
+mod remote;
 mod slow;
 mod visible;
 

@@ -53,6 +53,9 @@ fn requests(path: &str) -> Vec<String> {
         "/api/v1/series" => {
             by.iter().flat_map(|by| each(path, &format!("&step=1h&by={by}"))).collect()
         }
+        "/api/v1/spreads" => ["", "&job=bravo-1", "&user=2", "&node=n-bravo"]
+            .map(|filter| format!("{path}?{time}{filter}"))
+            .to_vec(),
         "/api/v1/jobs" => each(path, "").into_iter().chain([path.to_owned()]).collect(),
         "/api/v1/jobs/{id}" => ["alpha-1", "bravo-1", "no-such-job", "bravo-1?user=2", "*", "%2A"]
             .map(|id| format!("/api/v1/jobs/{id}"))

@@ -2,6 +2,7 @@
 //!
 //! Owns the commands and their errors. The agent is `talea-node`'s; samples, names, batches and questions are the crates'.
 
+mod asked;
 mod functions;
 mod jobs;
 mod rates;
@@ -10,6 +11,7 @@ mod serve;
 mod top;
 mod usage;
 
+pub(crate) use asked::Place;
 pub(crate) use jobs::{Options as JobsOptions, jobs};
 pub(crate) use serve::{Change as ServeChange, Options as ServeOptions, change, serve};
 pub(crate) use top::{Options as TopOptions, top};

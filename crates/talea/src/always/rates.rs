@@ -27,7 +27,7 @@ pub(super) fn told(
         Err(_) => Vec::new(),
     };
     let form = if options.json { object } else { table };
-    Ok(form(&options.store, &rates, &spreads))
+    Ok(form(&options.place.store, &rates, &spreads))
 }
 
 /// Per instruction at the same key.

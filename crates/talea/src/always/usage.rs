@@ -6,21 +6,20 @@ use std::io::Write as _;
 
 use serde_json::Value;
 use talea_model::{Gaps, Nanos};
-use talea_store::address::{self, Access};
 use talea_store::public::{self, Named};
-use talea_store::{Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Visible, sqlite};
+use talea_store::{Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Visible};
 
-use super::AlwaysError;
 use super::functions::Functions;
 use super::rates;
+use super::{AlwaysError, Place};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, WIDTH, clean, grouped, wrapped};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    /// Address of the store.
-    pub(crate) store: String,
+    /// The store.
+    pub(crate) place: Place,
     /// What rows are told apart by.
     pub(crate) by: Vec<Dimension>,
     /// How long before now the time begins; all of it if absent.
@@ -48,7 +47,7 @@ pub(crate) struct Filters {
 
 /// Answers on standard output.
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
-    let store = address::open(&options.store, Access::Read, &sqlite::Options::default())?;
+    let store = options.place.open()?;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.unwrap_or_default().as_nanos() as u64;
     let from = options.last.map_or(0, |last| now.saturating_sub(last.0));
@@ -87,7 +86,7 @@ pub(super) fn print(options: &Options, answer: &Answer) -> String {
     let mut rows = public::named(answer, &mut name);
     rows.truncate(options.limit);
     if options.json {
-        let value = public::usage(&options.store, answer, &rows);
+        let value = public::usage(&options.place.store, answer, &rows);
         return format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default());
     }
     table(options, answer, &rows)
@@ -101,7 +100,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     let totals = &answer.totals;
     let mut lines = Vec::new();
     let Some((begin, end)) = totals.time else {
-        return format!("Nothing was observed in this time: {}\n", options.store);
+        return format!("Nothing was observed in this time: {}\n", options.place.store);
     };
     lines.push(clean(
         &format!(

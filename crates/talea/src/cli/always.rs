@@ -3,12 +3,14 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
-use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
 use talea_model::Nanos;
 use talea_store::{Dimension, MOST_ROWS};
 
 use super::values;
-use crate::always::{Filters, UsageOptions};
+use crate::always::{Filters, Place, UsageOptions};
 
 /// Show what the cores of a time were used for
 #[derive(Debug, Args)]
@@ -24,6 +26,7 @@ Examples:
   talea usage --store sqlite:t.db --by executable,function --executable '*/lmp'
   talea usage --store sqlite:t.db --by job,phase --user 1000 --json
   talea usage --store sqlite:t.db --rates --by library --job 4711
+  talea usage --store https://server:8090 --token-file ~/.talea-token --by job
 
 Functions are resolved when they are asked for, in the files of this host by their build ids, and the
 kernel's by /proc/kallsyms. Old samples have neither functions nor cores: see docs/store.md.
@@ -44,9 +47,11 @@ With --rates (by node, job, user, executable, library and phase): store, begin_n
   spreads          [{counter, unit, cores, quantiles}]: rates per second that 0, 10 to 100 % of the cores of
                    jobs do not exceed (busy: shares of time); none with a filter by what was hit")]
 pub(super) struct UsageArgs {
-    /// Where batches are: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX]
+    /// Where batches are: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
     #[arg(long, value_name = "STORE")]
     store: String,
+    #[command(flatten)]
+    asks: AsksArgs,
     /// What rows are told apart by
     #[arg(long, value_enum, value_delimiter = ',', default_value = "executable")]
     by: Vec<By>,
@@ -136,10 +141,28 @@ pub(super) fn dimensions(named: Vec<By>) -> Vec<Dimension> {
     by
 }
 
+/// As whom a server is asked.
+#[derive(Debug, Args)]
+pub(super) struct AsksArgs {
+    /// File with what `talea serve token add user NAME` printed, where the store is a server
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "store")]
+    token_file: Option<PathBuf>,
+    /// Certificates in PEM of who vouches for the server; the web's authorities if absent
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "store")]
+    ca: Option<PathBuf>,
+}
+
+impl AsksArgs {
+    /// The store at an address.
+    pub(super) fn of(self, store: String) -> Place {
+        Place { store, token: self.token_file, authorities: self.ca }
+    }
+}
+
 impl From<UsageArgs> for UsageOptions {
     fn from(args: UsageArgs) -> Self {
         Self {
-            store: args.store,
+            place: args.asks.of(args.store),
             by: dimensions(args.by),
             last: args.last,
             filters: Filters {

@@ -9,7 +9,7 @@ use clap::{Args, ValueHint};
 use talea_model::Nanos;
 use talea_node::args::How;
 
-use super::always::{By, dimensions, limit};
+use super::always::{AsksArgs, By, dimensions, limit};
 use super::values;
 use crate::always::{JobsOptions, TopOptions};
 
@@ -37,9 +37,11 @@ what it took is shown and said at the end. How cores are sampled depends on what
 
 JSON (with --once): as that of `talea usage`; `store` is `live` for this node.")]
 pub(super) struct TopArgs {
-    /// Show a store instead of this node: sqlite:PATH
+    /// Show a store instead of this node: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
+    #[command(flatten)]
+    asks: AsksArgs,
     /// What rows are told apart by at first; with --once several
     #[arg(long, value_enum, value_delimiter = ',', default_value = "executable")]
     by: Vec<By>,
@@ -87,7 +89,7 @@ fn during(text: &str) -> Result<Nanos, String> {
 impl From<TopArgs> for TopOptions {
     fn from(args: TopArgs) -> Self {
         Self {
-            store: args.store,
+            place: args.store.map(|store| args.asks.of(store)),
             by: dimensions(args.by),
             last: args.last,
             rate: args.rate,
@@ -132,9 +134,11 @@ pub(super) struct JobsArgs {
     /// One job; all are listed without
     #[arg(value_name = "ID", conflicts_with = "findings")]
     job: Option<String>,
-    /// Where batches are: sqlite:PATH
+    /// Where batches are: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
     #[arg(long, value_name = "STORE")]
     store: String,
+    #[command(flatten)]
+    asks: AsksArgs,
     /// Only so long before now: 10min, 24h, 30d
     #[arg(long, value_name = "TIME", value_parser = values::step, conflicts_with = "findings")]
     last: Option<Nanos>,
@@ -158,7 +162,7 @@ pub(super) struct JobsArgs {
 impl From<JobsArgs> for JobsOptions {
     fn from(args: JobsArgs) -> Self {
         Self {
-            store: args.store,
+            place: args.asks.of(args.store),
             job: args.job,
             last: args.last,
             user: args.user,

@@ -14,17 +14,16 @@ use talea_model::{Module, Nanos};
 use talea_rules::{
     Asked, Findings, Names, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
 };
-use talea_store::address::{self, Access};
-use talea_store::{JobSeen, Question, Store, Text, Visible, public, sqlite};
+use talea_store::{JobSeen, Question, Store, Text, Visible, public};
 
-use super::AlwaysError;
 use super::functions::Functions;
+use super::{AlwaysError, Place};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    /// Address of the store.
-    pub(crate) store: String,
+    /// The store.
+    pub(crate) place: Place,
     /// One job by its name; the list if absent.
     pub(crate) job: Option<String>,
     /// How long before now the time begins; all of it if absent.
@@ -43,7 +42,7 @@ pub(crate) struct Options {
 
 /// Answers on standard output.
 pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
-    let store = address::open(&options.store, Access::Read, &sqlite::Options::default())?;
+    let store = options.place.open()?;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = Nanos(now.unwrap_or_default().as_nanos() as u64);
     let from = options.last.map_or(0, |last| now.0.saturating_sub(last.0));
@@ -68,9 +67,9 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
         let all = store.jobs(&question)?;
         let jobs: Vec<Value> = all.iter().map(|job| Value::Object(public::job(job))).collect();
         if options.json {
-            pretty(&json!({ "store": options.store, "jobs": jobs }))
+            pretty(&json!({ "store": options.place.store, "jobs": jobs }))
         } else {
-            text::list(&all, &options.store)
+            text::list(&all, &options.place.store)
         }
     };
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
@@ -85,7 +84,7 @@ fn one_job(
     let all = store.jobs(&Question { limit: 100, ..question.clone() })?;
     if all.is_empty() {
         let job = options.job.clone().unwrap_or_default();
-        return Err(AlwaysError::NoJob { job, store: options.store.clone() });
+        return Err(AlwaysError::NoJob { job, store: options.place.store.clone() });
     }
     let rules = rules(options.rules.as_deref())?;
     let mut names = Resolved::new();

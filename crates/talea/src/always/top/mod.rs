@@ -23,7 +23,7 @@ use talea_store::{Dimension, Question, Value, Visible};
 
 use super::functions::Functions;
 use super::usage::{self, Filters, print};
-use super::{AlwaysError, UsageOptions};
+use super::{AlwaysError, Place, UsageOptions};
 use crate::terminal::say;
 use crate::topo::screen::ScreenError;
 use crate::topo::screen::colour::Colours;
@@ -46,8 +46,8 @@ const LIVE: &str = "live";
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    /// Address of the store; this node's cores if absent.
-    pub(crate) store: Option<String>,
+    /// The store; this node's cores if absent.
+    pub(crate) place: Option<Place>,
     /// What rows are told apart by: the first is the view, all count with `once`.
     pub(crate) by: Vec<Dimension>,
     /// The time that shares are of; as long as fits the source if absent.
@@ -75,9 +75,9 @@ pub(crate) fn top(options: &Options) -> Result<(), AlwaysError> {
     }
     let begin = Instant::now();
     let (mut source, windows, last): (Box<dyn Source>, &[u64], Nanos) =
-        if let Some(store) = &options.store {
+        if let Some(place) = &options.place {
             let last = options.last.unwrap_or(Nanos(900_000_000_000));
-            (Box::new(Stored::open(store, options.every)?), &LONG_WINDOWS, last)
+            (Box::new(Stored::open(place, options.every)?), &LONG_WINDOWS, last)
         } else {
             let last = options.last.unwrap_or(Nanos(30_000_000_000)).min(source::KEPT);
             (Box::new(Live::open(options)?), &WINDOWS, last)
@@ -240,7 +240,7 @@ fn of_passwd(text: &str) -> BTreeMap<u64, String> {
 /// The answer of `talea usage`, of this node's next seconds or of a store's last.
 fn once(options: &Options) -> Result<(), AlwaysError> {
     let mut asked = UsageOptions {
-        store: LIVE.to_owned(),
+        place: Place { store: LIVE.to_owned(), ..Place::default() },
         by: options.by.clone(),
         last: options.last,
         filters: Filters::default(),
@@ -248,8 +248,8 @@ fn once(options: &Options) -> Result<(), AlwaysError> {
         rates: false,
         json: options.json,
     };
-    if let Some(store) = &options.store {
-        asked.store.clone_from(store);
+    if let Some(place) = &options.place {
+        asked.place = place.clone();
         return usage::usage(&asked);
     }
     let mut live = Live::open(options)?;

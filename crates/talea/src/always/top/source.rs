@@ -16,10 +16,9 @@ use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_node::args::RUN_DIR;
 use talea_node::opened;
-use talea_store::address::{self, Access};
-use talea_store::{Answer, Question, Recent, Store, StoreError, sqlite};
+use talea_store::{Answer, Question, Recent, Store, StoreError};
 
-use super::super::AlwaysError;
+use super::super::{AlwaysError, Place};
 use super::Options;
 
 /// How long the own samples are kept.
@@ -169,10 +168,9 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    pub(super) fn open(name: &str, every: Nanos) -> Result<Self, AlwaysError> {
-        let store = address::open(name, Access::Read, &sqlite::Options::default())?;
+    pub(super) fn open(place: &Place, every: Nanos) -> Result<Self, AlwaysError> {
         let every = Duration::from_nanos(every.0);
-        Ok(Self { store, name: name.to_owned(), every, asked: None })
+        Ok(Self { store: place.open()?, name: place.store.clone(), every, asked: None })
     }
 }
 
