@@ -241,9 +241,9 @@ mod tests {
             let delivery = answered(answer);
             assert!(matches!(delivery, Delivery::Later(_)), "{delivery:?}");
         }
-        let refused = answered(b"HTTP/1.1 400 No\r\nContent-Length: 4\r\n\r\nn\x1bo\n");
+        let refused = answered(b"HTTP/1.1 400 No\r\nContent-Length: 15\r\n\r\n{\"error\":\"\x1bno\"}");
         let Delivery::Refused(why) = refused else { panic!("{refused:?}") };
-        assert_eq!(why, "the server answered 400: no");
+        assert_eq!(why, "the server answered 400: {\"error\":\"no\"}");
     }
 
     #[test]
