@@ -194,6 +194,12 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     agent.run(&stopped, &mut deliver, &mut |progress| {
         samples += progress.samples;
         let before = last.as_ref().and_then(|last| last.trouble.as_ref());
+        let unkept = last.as_ref().and_then(|last| last.unkept.as_ref());
+        match &progress.unkept {
+            Some(why) if unkept != Some(why) => say(&format!("batches are lost: {why}")),
+            None if unkept.is_some() => say("batches are kept again"),
+            _ => {}
+        }
         match &progress.trouble {
             Some(trouble) if before != Some(trouble) => {
                 say(&format!("{} batches wait: {trouble}", progress.waiting));
@@ -202,7 +208,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
             _ => {}
         }
         last = Some(progress.clone());
-    })?;
+    });
     if let Some(last) = last {
         let cost = last.cost.map_or_else(String::new, |cost| {
             let took = Nanos(cost.processor.as_nanos() as u64);

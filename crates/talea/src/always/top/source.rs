@@ -116,7 +116,8 @@ fn work(
         }
         Delivery::Taken
     };
-    agent.run(&|| stop.load(Ordering::Relaxed), &mut deliver, &mut |_| {})
+    agent.run(&|| stop.load(Ordering::Relaxed), &mut deliver, &mut |_| {});
+    Ok(())
 }
 
 impl Drop for Live {
