@@ -15,7 +15,7 @@ use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
 use talea_sampling::system::{self, OpenError, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
-use talea_store::export::{Output, OutputError};
+use talea_store::export::{self, Output, OutputError};
 use talea_store::{Put, Store, StoreError, sqlite};
 
 use crate::NodeError;
@@ -78,7 +78,9 @@ struct Outputs {
 
 impl Outputs {
     fn open(addresses: &[String]) -> Result<Self, OutputError> {
-        let open = |address: &String| Ok((address.clone(), Output::at(address)?, String::new()));
+        // What is said of an address is without what may be a secret.
+        let open =
+            |address: &String| Ok((export::shown(address), Output::at(address)?, String::new()));
         Ok(Self { to: addresses.iter().map(open).collect::<Result<_, _>>()? })
     }
 
