@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use talea_model::shares::{Activity, Batch, BatchId, KERNEL};
+use talea_model::shares::{Activity, Batch, BatchId, KERNEL, Upkeep};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
 use talea_sampling::Root;
 use talea_sampling::system::{Hit, Rated, State, SystemSampler, boot_id};
@@ -193,7 +193,7 @@ impl Agent {
                 self.keep_to_budget(&before, &cost, begin.0.elapsed());
             }
             before = cost;
-            let batch = self.batch(begin.1, end);
+            let batch = Batch { upkeep: self.upkeep(cost), ..self.batch(begin.1, end) };
             begin = (Instant::now(), now());
             self.queue.keep(&batch, deliver);
             // Who is to stop offers what waits all the same, as long as a look may take.
@@ -210,6 +210,20 @@ impl Agent {
                 return;
             }
         }
+    }
+
+    /// What the agent has taken, for the batch.
+    fn upkeep(&self, cost: Option<Cost>) -> Option<Upkeep> {
+        let cost = cost?;
+        Some(Upkeep {
+            processor: Nanos(cost.processor.as_nanos() as u64),
+            memory: Bytes(cost.memory),
+            most_memory: Bytes(cost.most_memory),
+            spool: self.queue.bytes(),
+            waiting: self.queue.waiting() as u64,
+            lost_samples: self.sampler.lost_samples(),
+            lost_batches: self.queue.lost(),
+        })
     }
 
     /// Offers what waits, for as long as a look may take or until `stop` says so.

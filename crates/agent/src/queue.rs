@@ -135,6 +135,7 @@ mod tests {
             rates: Vec::new(),
             spreads: Vec::new(),
             gaps: Gaps::default(),
+            upkeep: None,
         }
     }
 

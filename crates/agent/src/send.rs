@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use talea_model::shares::Batch;
+use talea_store::export::shown;
 use talea_store::wire;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
@@ -41,9 +42,11 @@ pub enum SendError {
         path: PathBuf,
     },
     /// The address is not one.
-    #[error("server `{address}`: expected http://HOST:PORT or https://HOST:PORT")]
+    #[error(
+        "server `{address}`: expected http://HOST:PORT or https://HOST:PORT, with the token in --token-file"
+    )]
     Address {
-        /// As it was given.
+        /// As it was given, but for what may be a secret.
         address: String,
     },
 }
@@ -73,7 +76,7 @@ impl Sender {
     /// # Errors
     /// Files that cannot be read or have something else in them, and an address that is none.
     pub fn new(server: &Server) -> Result<Self, SendError> {
-        let refused = || SendError::Address { address: server.address.clone() };
+        let refused = || SendError::Address { address: shown(&server.address) };
         let address = server.address.trim_end_matches('/');
         let host = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
         let host = host.ok_or_else(refused)?;
@@ -190,6 +193,7 @@ mod tests {
             rates: Vec::new(),
             spreads: Vec::new(),
             gaps: Gaps::default(),
+            upkeep: None,
         }
     }
 
@@ -241,7 +245,8 @@ mod tests {
             let delivery = answered(answer);
             assert!(matches!(delivery, Delivery::Later(_)), "{delivery:?}");
         }
-        let refused = answered(b"HTTP/1.1 400 No\r\nContent-Length: 15\r\n\r\n{\"error\":\"\x1bno\"}");
+        let refused =
+            answered(b"HTTP/1.1 400 No\r\nContent-Length: 15\r\n\r\n{\"error\":\"\x1bno\"}");
         let Delivery::Refused(why) = refused else { panic!("{refused:?}") };
         assert_eq!(why, "the server answered 400: {\"error\":\"no\"}");
     }
@@ -262,6 +267,10 @@ mod tests {
         {
             let found = Sender::new(&server(address, folder.path()));
             assert!(matches!(found, Err(SendError::Address { .. })), "{address}");
+        }
+        for address in ["http://joe:secret@h:1", "https://h:1/?token=secret"] {
+            let said = Sender::new(&server(address, folder.path())).unwrap_err().to_string();
+            assert!(!said.contains("secret") && said.contains("--token-file"), "{said}");
         }
         let good = server("https://localhost:1", folder.path());
         assert!(Sender::new(&good).is_ok());

@@ -163,6 +163,7 @@ impl Tally {
             rates,
             spreads,
             gaps,
+            upkeep: None,
         }
     }
 }

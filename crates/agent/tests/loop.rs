@@ -44,6 +44,10 @@ impl SystemSampler for Made {
         Ok(())
     }
 
+    fn lost_samples(&self) -> u64 {
+        9
+    }
+
     fn counters(&self) -> &[Counter] {
         &self.counters
     }
@@ -144,6 +148,9 @@ fn what_cannot_be_kept_is_told_and_ends_nothing() {
     let unkept = told.iter().map(|told| told.unkept.as_deref().map(|why| why.contains("at most")));
     assert_eq!(unkept.collect::<Vec<_>>(), [Some(true), None]);
     assert_eq!(taken.len(), 1);
+    let upkeep = taken[0].upkeep.unwrap();
+    assert!(upkeep.processor.0 > 0 && upkeep.most_memory >= upkeep.memory, "{upkeep:?}");
+    assert_eq!((upkeep.lost_batches, upkeep.lost_samples, upkeep.waiting), (1, 9, 0));
     let lost = taken[0].gaps.iter().find(|gap| gap.detail.contains("dropped")).unwrap();
     assert_eq!((taken[0].id.number, lost.count), (1, 1));
 }

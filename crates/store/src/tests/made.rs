@@ -58,6 +58,7 @@ pub(crate) fn batch(node: &str, started: u64, number: u64) -> Batch {
             cores: vec![(ZERO, 1), (bucket(5.0).unwrap(), 1)],
         }],
         gaps: Gaps::default(),
+        upkeep: None,
     }
 }
 
@@ -161,6 +162,7 @@ fn one() -> impl Strategy<Value = Batch> {
                 rates: counted.1,
                 spreads: counted.2,
                 gaps: noted,
+                upkeep: None,
             }
         },
     )

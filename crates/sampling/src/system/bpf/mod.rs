@@ -292,6 +292,10 @@ impl SystemSampler for Counted {
         Ok(())
     }
 
+    fn lost_samples(&self) -> u64 {
+        self.told[layout::FULL as usize]
+    }
+
     fn counters(&self) -> &[Counter] {
         &self.counting.names
     }
