@@ -36,7 +36,7 @@ fn a_batch_counts_once_however_it_comes() {
 fn operators_see_what_agents_take() {
     let served = Served::new();
     let (root, user) = (served.user("root", 0, Role::Operator), served.user("u", 1, Role::User));
-    let of = |node: &str, number, seconds| Batch {
+    let of = |node: &str, number, seconds: u64| Batch {
         upkeep: Some(Upkeep {
             processor: Nanos(seconds * 1_000_000_000),
             spool: Bytes(4096 * seconds),
