@@ -72,7 +72,7 @@ pub(super) struct Counted {
     threads: Hash<4, TLS>,
     losses: PerCpuArray<MapData, u64>,
     /// Losses of all cores that were told.
-    told: [u64; 7],
+    told: [u64; 8],
 }
 
 /// An open event that the program is attached to.
@@ -189,7 +189,7 @@ impl Counted {
             phases,
             threads,
             losses,
-            told: [0; 7],
+            told: [0; 8],
         })
     }
 
@@ -221,9 +221,10 @@ impl Counted {
                 rated.push(Rated { hit: hit_of(key, 0, known, &mut phases), sums });
             }
         })?;
-        rates::bring_together(rated);
+        let beyond = rates::bring_together(rated);
         let (reset, uncounted) = (self.lost(layout::RESET)?, self.lost(layout::UNCOUNTED)?);
         rates::note(gaps, reset, uncounted, self.lost(layout::NO_RATE)?);
+        rates::note_beyond(gaps, beyond.saturating_add(self.lost(layout::BEYOND)?));
         Ok(())
     }
 
