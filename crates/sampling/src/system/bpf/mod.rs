@@ -264,7 +264,8 @@ impl SystemSampler for Counted {
     fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()> {
         let old = self.active;
         if !self.counting.names.is_empty() {
-            // Before the counts: the kernel waits for both at once.
+            // The kernel waits at each of the two until no program runs that may have the old map. Rates first, so that what is rated was
+            // counted in this collection or before.
             self.current_rates.set(0, &self.rates[1 - old], 0).map_err(plain)?;
         }
         self.current.set(0, &self.counts[1 - old], 0).map_err(plain)?;
