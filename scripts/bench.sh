@@ -1,8 +1,8 @@
 #!/bin/sh
 # Prints the tables of docs/benchmarks.md, measured on this machine: cost of a call, run time, sizes, speed of reading, the view of a node,
-# sampling, clustering, folding, reading of traces, markers, the agent.
+# sampling, clustering, folding, reading of traces, markers, the agent, the server.
 #
-#   bench.sh [mpi|flow|topo|sample|cluster|fold|paraver|mark|agent]      default: all
+#   bench.sh [mpi|flow|topo|sample|cluster|fold|paraver|mark|agent|serve]      default: all
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -12,7 +12,13 @@ cd "$(dirname "$0")/.."
 cargo build --release --workspace
 cargo build --profile small -p talea-node
 make --no-print-directory -C apps
-[ $# -gt 0 ] || set -- mpi flow topo sample cluster fold paraver mark agent
+[ $# -gt 0 ] || set -- mpi flow topo sample cluster fold paraver mark agent serve
 for table in "$@"; do
-    cargo xtask bench "$table"
+    case $table in
+    serve)
+        cargo run --release -p talea-serve --example load -- 1000 60 0
+        cargo run --release -p talea-serve --example load -- 10 10 30
+        ;;
+    *) cargo xtask bench "$table" ;;
+    esac
 done

@@ -124,12 +124,13 @@ function answers(all, me, path, query) {
     const out = new Map();
     for (const row of matched) {
       if (row.job === null) continue;
-      const job = out.get(row.job) ?? { job: row.job, user: row.user, first_ns: Infinity, last_ns: 0, nodes: new Set(), samples: 0 };
+      const key = `${row.job} ${row.user}`;
+      const job = out.get(key) ?? { job: row.job, user: row.user, first_ns: Infinity, last_ns: 0, nodes: new Set(), samples: 0 };
       job.first_ns = Math.min(job.first_ns, row.begin);
       job.last_ns = Math.max(job.last_ns, row.begin + all.width);
       job.nodes.add(row.node);
       job.samples += row.samples;
-      out.set(row.job, job);
+      out.set(key, job);
     }
     return [...out.values()].map((job) => ({ ...job, nodes: job.nodes.size, core_seconds: job.samples }));
   };
@@ -170,9 +171,12 @@ function answers(all, me, path, query) {
     }
     return { nodes: [...out.values()] };
   }
-  if (path === "jobs") return { jobs: jobs() };
+  if (path === "jobs") {
+    const [most, limit] = [jobs(), Number(query.get("limit") ?? 1000)];
+    return { jobs: most.slice(0, limit), gaps: most.length > limit ? [{ kind: "memory-bound", detail: `there are more jobs than the ${limit} asked for`, count: 0 }] : [] };
+  }
   if (path.startsWith("jobs/")) {
-    const job = jobs().find((one) => one.job === decodeURIComponent(path.slice(5)));
+    const job = jobs().sort((a, b) => b.samples - a.samples).find((one) => one.job === decodeURIComponent(path.slice(5)));
     if (!job) throw new Fault(404, "there is none, or none that you may see");
     const quantiles = (middle, low) => Array.from({ length: 11 }, (_, at) => middle * (at < 5 ? low + (1 - low) * (at / 5) ** 0.4 : 1 + 0.04 * (at - 5)));
     return { ...job, findings: findings().filter((one) => one.job === job.job), gaps: [], spreads: job.job.startsWith("4711") ? [
@@ -184,6 +188,7 @@ function answers(all, me, path, query) {
     return { gaps: [], rows: grouped(matched.filter((row) => row.activity !== "waiting")).flatMap((group, at) => counters.map(([counter, unit, rate], k) => ({
       counter, unit, ...Object.fromEntries(by.map((one, place) => [one, group.names[place]])), rate: rate * (0.3 + ((at * 7 + k * 3) % 10) / 8), seconds: group.samples / 3, samples: Math.floor(group.samples / 3) }))) };
   }
+  if (path === "findings" && query.has("last")) throw new Fault(400, "`last` is not known here; known are `from`, `to`, `job`, `node`");
   if (path === "findings") return { findings: findings(), gaps: [] };
   if (path === "search") {
     const hits = ["job", "node", "executable", "library", "phase"].flatMap((kind) =>

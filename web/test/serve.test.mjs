@@ -18,6 +18,9 @@ before(async () => {
   const many = site({ nodes: 1, cores: 1, hours: 1, silent: [] });
   many.rows = Array.from({ length: 130 }, (_, at) => ({ ...many.rows[0], job: `j${at}`, user: 1001, activity: "user" }));
   sites.many = await serve(many);
+  const again = site({ nodes: 1, cores: 1, hours: 1, silent: [] });
+  again.rows = again.rows.slice(0, 12).map((row, at) => ({ ...row, job: "7", user: at < 8 ? 1001 : 1002, activity: "user", library: at < 8 ? "/lib/one.so" : "/lib/two.so" }));
+  sites.again = await serve(again);
   sites.large = await serve(site({ nodes: 1200, cores: 8, hours: 1, silent: [100, 900] }));
 });
 after(async () => {
@@ -335,6 +338,36 @@ test("a job page says what it lacks", async () => {
   await settled(page);
   assert.equal(await page.locator("#roofline circle").count(), 5);
   assert.equal(await page.locator(".spread").count(), 4);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("a job's figures are those of one owner where numbers come again", async () => {
+  const { page, faults, done } = await visit("#/job?id=7", { name: "again" });
+  assert.match(await page.locator("#by-library").textContent(), /one\.so/);
+  assert.doesNotMatch(await page.locator("#by-library").textContent(), /two\.so/);
+  await page.goto(`${sites.again.url}/#/job?id=7&user=1002`);
+  await settled(page);
+  assert.match(await page.locator("#by-library").textContent(), /two\.so/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("nodes are chosen by a pattern, and rules are asked for what holds now", async () => {
+  const { page, faults, done } = await visit("#/machine?last=6h&node=n0%3F");
+  const title = () => page.locator(".title").textContent();
+  assert.match(await title(), /9 nodes/);
+  await page.goto(`${sites.small.url}/#/machine?last=6h`);
+  await settled(page);
+  assert.match(await title(), /24 nodes/);
+  assert.match(await page.locator(".findings").first().textContent(), /finding of the rules now/);
+  await page.goto(`${sites.small.url}/#/machine?last=6h&node=n1*`);
+  await settled(page);
+  assert.match(await title(), /10 nodes/);
+  await page.goto(`${sites.small.url}/#/findings?last=6h`);
+  await settled(page);
+  assert.match(await title(), /findings now/);
+  assert.equal(await page.locator(".ruled li .finding").count(), 1);
   assert.deepEqual(faults, []);
   await done();
 });

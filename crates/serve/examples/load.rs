@@ -105,6 +105,8 @@ fn started(folder: &Path) -> Result<SocketAddr, Box<dyn Error>> {
         tls: None,
         findings: Arc::new(NoFindings),
         functions: Arc::new(Unnamed),
+        connections: talea_serve::MOST_CONNECTIONS,
+        patience: talea_serve::Patience::default(),
         ready: Box::new(move |address| {
             let _ = ready.send(address);
         }),

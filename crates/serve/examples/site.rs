@@ -101,6 +101,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tls: None,
         findings: Arc::new(Idle),
         functions: Arc::new(Places),
+        connections: talea_serve::MOST_CONNECTIONS,
+        patience: talea_serve::Patience::default(),
         ready: Box::new(|address| println!("http://{address}")),
     })?;
     Ok(())

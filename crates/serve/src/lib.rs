@@ -9,6 +9,7 @@
 //! ```
 
 pub mod access;
+mod connections;
 mod heard;
 mod ingest;
 mod log;
@@ -24,5 +25,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use connections::{MOST as MOST_CONNECTIONS, Patience};
 pub use server::{Options, ServeError, serve};
 pub use state::{Findings, Functions, NoFindings};

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::TokioTimer;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use talea_model::{Bytes, Nanos};
 use talea_store::address::{self, Access as Mode, Address};
 use talea_store::{StoreError, Visible, sqlite};
@@ -18,13 +21,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::access::{Access, AccessError};
+use crate::connections::{self, Bounded, Patience};
 use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::state::{Counts, Findings, Functions, Readers, Shared, State};
 use crate::{log, question, routes};
 
-/// How long headers may take to come.
-const HEADERS: Duration = Duration::from_secs(10);
 /// How long requests that are under way have when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
 /// Threads of requests; the store has its own.
@@ -48,6 +50,10 @@ pub struct Options {
     pub findings: Arc<dyn Findings>,
     /// How functions get names.
     pub functions: Arc<dyn Functions>,
+    /// Most connections at a time; fewer where the system does not give so many files.
+    pub connections: usize,
+    /// How long the other side of one may take.
+    pub patience: Patience,
     /// Called with the address once it listens.
     pub ready: Box<dyn FnOnce(SocketAddr) + Send>,
 }
@@ -113,6 +119,8 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
         readers: Readers::new(Box::new(open)),
         ingest,
         room: routes::Room::default(),
+        connections: Bounded::new(connections::bound(options.connections), options.patience),
+        patience: options.patience,
         heard: Heard::before(&nodes, question::now(), Instant::now()),
         counts,
         findings: options.findings,
@@ -180,23 +188,26 @@ async fn listen(
     told: oneshot::Receiver<()>,
 ) -> Result<(), ServeError> {
     let handle = Handle::new();
+    let bounded = state.connections.clone();
+    let headers = state.patience.headers;
     let app = routes::router(state).into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(until_told(handle.clone(), told)?);
     let Some((certificates, key)) = tls else {
         tokio::spawn(without_tls()?);
-        let mut server = axum_server::from_tcp(listener)?.handle(handle);
-        server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
-        server.http_builder().http2().timer(TokioTimer::new());
+        let mut server =
+            axum_server::from_tcp(listener)?.handle(handle).acceptor(bounded).http1_only();
+        server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(headers);
         return Ok(server.serve(app).await?);
     };
     // Only the first of a process counts, and all are the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let failed = |source| ServeError::Tls { source, path: certificates.clone() };
-    let config = RustlsConfig::from_pem_file(&certificates, &key).await.map_err(failed)?;
+    let config = RustlsConfig::from_config(read(&certificates, &key).map_err(failed)?);
     tokio::spawn(reloaded(config.clone(), certificates.clone(), key)?);
-    let mut server = axum_server::from_tcp_rustls(listener, config)?.handle(handle);
-    server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
-    server.http_builder().http2().timer(TokioTimer::new());
+    let server = axum_server::from_tcp_rustls(listener, config)?.handle(handle);
+    // What is too much is closed before it costs a handshake.
+    let mut server = server.map(|tls| tls.acceptor(bounded)).http1_only();
+    server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(headers);
     Ok(server.serve(app).await?)
 }
 
@@ -223,6 +234,18 @@ fn without_tls() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     Ok(async move { while asked.recv().await.is_some() {} })
 }
 
+/// Certificates with their key. Only HTTP/1.1 is offered: telling the versions apart would wait for the first bytes without a bound.
+fn read(certificates: &Path, key: &Path) -> std::io::Result<Arc<ServerConfig>> {
+    let other = std::io::Error::other;
+    let chain = CertificateDer::pem_file_iter(certificates).and_then(Iterator::collect);
+    let chain: Vec<_> = chain.map_err(other)?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(other)?;
+    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key);
+    let mut config = config.map_err(std::io::Error::other)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
 fn reloaded(
     config: RustlsConfig,
     certificates: PathBuf,
@@ -231,8 +254,11 @@ fn reloaded(
     let mut asked = signal(SignalKind::hangup())?;
     Ok(async move {
         while asked.recv().await.is_some() {
-            match config.reload_from_pem_file(&certificates, &key).await {
-                Ok(()) => log::line("certificates were read again", &[]),
+            match read(&certificates, &key) {
+                Ok(new) => {
+                    config.reload_from_config(new);
+                    log::line("certificates were read again", &[]);
+                }
                 Err(error) => log::line(
                     "certificates cannot be read, those from before hold",
                     &[("error", &error.to_string())],

@@ -13,6 +13,7 @@ use talea_store::{Store, StoreError, Visible};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::access::Access;
+use crate::connections::{Bounded, Patience};
 use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::refusal::Refusal;
@@ -118,6 +119,8 @@ pub(crate) struct State {
     pub(crate) readers: Readers,
     pub(crate) ingest: Ingest,
     pub(crate) room: Room,
+    pub(crate) connections: Bounded,
+    pub(crate) patience: Patience,
     pub(crate) heard: Heard,
     pub(crate) counts: Arc<Counts>,
     pub(crate) findings: Arc<dyn Findings>,

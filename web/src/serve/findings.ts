@@ -9,7 +9,7 @@ import { get, Refused, tried } from "./api";
 import type { Frame, Page } from "./page";
 import { isLive } from "./page";
 import type { Route } from "./route";
-import { asked, drift } from "./route";
+import { drift, ruledTimes } from "./route";
 import { absence, span, value } from "./show";
 
 const GRAVEST = ["critical", "error", "high", "warning", "medium", "low", "info", "hint"];
@@ -31,6 +31,7 @@ export class FindingsPage implements Page {
   private readonly list = h("ol", { class: "ruled" });
   private all: Finding[] = [];
   private missing: Gap[] = [];
+  private now = true;
 
   constructor(private readonly frame: Frame, route: Route) {
     this.find.value = route.params.get("q") ?? "";
@@ -45,9 +46,10 @@ export class FindingsPage implements Page {
   live = isLive;
 
   async update(route: Route, signal: AbortSignal): Promise<void> {
-    const answer = await tried(get<{ findings: Finding[]; gaps?: Gap[] }>("findings", { ...asked(route) }, signal));
+    const answer = await tried(get<{ findings: Finding[]; gaps?: Gap[] }>("findings", { ...ruledTimes(route) }, signal));
     if (signal.aborted) return;
-    this.frame.title(["findings"], "findings");
+    this.now = !("from" in ruledTimes(route));
+    this.frame.title([this.now ? "findings now" : "findings"], "findings");
     this.missing = answer instanceof Refused ? [{ kind: "missing", detail: answer.message, count: 0 }] : answer.gaps ?? [];
     this.all = answer instanceof Refused ? [] : answer.findings;
     if (document.activeElement !== this.find) this.find.value = route.params.get("q") ?? "";
@@ -65,7 +67,7 @@ export class FindingsPage implements Page {
     const shown = this.shown();
     this.panel.note.textContent = `${shown.length} of ${this.all.length}`;
     if (!shown.length) {
-      return this.list.replaceChildren(h("li", { class: "empty" }, this.all.length ? "No finding is like that." : absence(this.missing, "The rules found nothing in this time.")));
+      return this.list.replaceChildren(h("li", { class: "empty" }, this.all.length ? "No finding is like that." : absence(this.missing, this.now ? "The rules find nothing now." : "The rules found nothing in this time.")));
     }
     this.list.replaceChildren(...shown.slice(0, 500).map((one) => h("li", { class: place(one.severity) <= 3 ? "grave" : "" },
       h("span", { class: "severity" }, plain(one.severity, 20)),

@@ -23,6 +23,8 @@ import { behind, busyCores, Spreads } from "./spreads";
 const BACK = "90d";
 /** A job that was seen within this is taken to run. */
 const RUNS = 5 * 60e9;
+/** Rows of cores that are asked for: four of each. */
+const MOST_CORES = 50_000;
 
 /**
  * A moment in seconds. Slices mostly begin at whole ones, which are exact; other nanoseconds are rounded here. A slice that is only touched
@@ -76,19 +78,23 @@ export class JobPage implements Page {
     // From begin to end of the job, unless times were chosen.
     const within: Asked = timed ? looked : { from: inside(job.first_ns, 1), to: inside(job.last_ns, -1) };
     const timedRoute: Route = { page: route.page, params: new URLSearchParams([...route.params].filter(([key]) => !["last", "from", "to"].includes(key)).concat(Object.entries(within))) };
-    const question: Questions = { ...within, job: id, user };
+    // Numbers come again: the figures are those of the job that was found.
+    const owner = user ?? job.user;
+    const question: Questions = { ...within, job: id, user: owner };
     const rates = (by: string): Promise<Rates | Refused> => tried(get<Rates>("rates", { ...question, by, limit: 400 }, signal));
     const perCore = (job.spreads ?? []).some((one) => one.counter === "busy") ? Promise.resolve(null)
-      : tried(get<Usage>("usage", { ...question, by: "node,core,activity", limit: 50_000 }, signal));
+      : tried(get<Usage>("usage", { ...question, by: "node,core,activity", limit: MOST_CORES }, signal));
     const asking = [tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal)), this.parts.load(question, signal), rates("library"), rates("phase"),
-      nodeSeries(timedRoute, { job: id, user }, Number(job.nodes) || 1, signal), perCore] as const;
+      nodeSeries(timedRoute, { job: id, user: owner }, Number(job.nodes) || 1, signal), perCore] as const;
     const [activities, parts, library, phase, series, cores] = await Promise.all(asking);
     if (signal.aborted) return;
     this.byLibrary.set(library);
     this.byPhase.set(phase);
     this.roofline.set(library);
     const gaps: Gap[] = [...(job.gaps ?? []), ...(activities instanceof Refused ? [] : activities.gaps)];
-    const whole = cores === null || cores instanceof Refused ? null : busyCores(cores);
+    const cut = cores !== null && !(cores instanceof Refused) && cores.rows.length >= MOST_CORES;
+    if (cut) gaps.push({ kind: "memory-bound", detail: `how alike its cores are is not shown: more than ${count(MOST_CORES)} rows`, count: 0 });
+    const whole = cores === null || cores instanceof Refused || cut ? null : busyCores(cores);
     const spreads = [...(whole ? [whole] : []), ...(job.spreads ?? [])];
     this.spreads.set(job.spreads ?? [], (job.gaps ?? []).filter((gap) => /counter|spread/.test(gap.detail)), whole);
     const nodes: NodeSeen[] = [];

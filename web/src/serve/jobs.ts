@@ -23,6 +23,8 @@ export class JobsPage implements Page {
   private readonly table: Table<JobSeen>;
   private jobs: JobSeen[] = [];
   private newest = 0;
+  /** There are more than came. */
+  private cut = false;
 
   constructor(private readonly frame: Frame, route: Route) {
     const columns: Column<JobSeen>[] = [
@@ -55,6 +57,7 @@ export class JobsPage implements Page {
     if (signal.aborted) return;
     this.frame.title(["jobs"], "jobs");
     this.jobs = answer instanceof Refused ? [] : answer.jobs;
+    this.cut = !(answer instanceof Refused) && (answer.gaps ?? []).some((gap) => gap.kind === "memory-bound");
     this.newest = this.jobs.reduce((last, job) => Math.max(last, job.last_ns), 0);
     if (document.activeElement !== this.find) this.find.value = route.params.get("q") ?? "";
     const gaps = answer instanceof Refused ? [{ kind: "missing", detail: answer.message, count: 0 }] : answer.gaps ?? [];
@@ -70,8 +73,8 @@ export class JobsPage implements Page {
     const runs = this.jobs.filter((job) => this.state(job) === "running").length;
     const named = plain(first.job, 60).replace(/`/g, "'");
     return [
-      { text: `${count(this.jobs.length)} job${this.jobs.length === 1 ? "" : "s"} had ${core(total)} of cores; ${count(runs)} ${runs === 1 ? "runs" : "run"} now.`, to: "jobs" },
-      { text: `The largest, \`${named}\`, has ${percent(first.core_seconds / total)} of that.`, to: link("job", { id: first.job, user: first.user }) },
+      { text: `${this.cut ? "More than " : ""}${count(this.jobs.length)} job${this.jobs.length === 1 ? "" : "s"} had ${this.cut ? "more than " : ""}${core(total)} of cores; ${count(runs)} ${runs === 1 ? "runs" : "run"} now.`, to: "jobs" },
+      { text: `The largest, \`${named}\`, has ${this.cut ? core(first.core_seconds) : `${percent(first.core_seconds / total)} of that`}.`, to: link("job", { id: first.job, user: first.user }) },
     ];
   }
 

@@ -11,7 +11,7 @@ import { NodeTimes } from "./heat-model";
 import type { Frame, Page } from "./page";
 import { isLive } from "./page";
 import type { Route } from "./route";
-import { asked, instant, length, link, step, times } from "./route";
+import { asked, instant, length, like, link, ruledTimes, step, times } from "./route";
 import { Says, sum } from "./says";
 import type { Said } from "./says";
 import { core, part, to } from "./show";
@@ -61,15 +61,15 @@ export class MachinePage implements Page {
     const usage = (by: string, limit: number): Promise<Usage | Refused> => tried(get<Usage>("usage", { ...question, by, limit }, signal));
     const seen = tried(get<{ nodes: NodeSeen[] }>("nodes", {}, signal));
     const asking = [usage("activity", 10), usage("job,user", 26), usage("executable", 26), usage("library", 26)] as const;
-    const findings = tried(get<{ findings: Finding[]; gaps?: Gap[] }>("findings", { ...asked(route), node }, signal));
+    const findings = tried(get<{ findings: Finding[]; gaps?: Gap[] }>("findings", { ...ruledTimes(route), node }, signal));
     const listed = await seen;
     const all = listed instanceof Refused ? [] : present(listed.nodes, route);
-    const nodes = node === null ? all : all.filter((one) => one.name === node || node.includes("*") || node.includes("?"));
+    const nodes = node === null ? all : all.filter((one) => like(node, one.name));
     const series = await nodeSeries(route, { node }, nodes.length, signal);
     const [activities, jobs, executables, libraries] = await Promise.all(asking);
     const found = await findings;
     if (signal.aborted) return;
-    const data = series instanceof Refused ? null : NodeTimes.of(series, node?.match(/[*?]/) ? [] : nodes, length(asked(route)) * 1e9);
+    const data = series instanceof Refused ? null : NodeTimes.of(series, nodes, length(asked(route)) * 1e9);
     this.heat.set(data, nodes, route, series instanceof Refused ? [{ kind: "missing", detail: series.message, count: 0 }] : series.gaps, this.frame.me.operator);
     this.says.activities(activities, node ? "time of this selection" : this.frame.me.operator ? "time of the machine" : "time of your jobs");
     this.jobs.set(jobs);
@@ -101,7 +101,7 @@ export class MachinePage implements Page {
       }
     }
     if (findings.length) {
-      said.push({ text: `${findings.length} finding${findings.length === 1 ? "" : "s"} of the rules, such as: ${plain(findings[0]!.title, 200)}`, to: link("findings", times(route)), bad: true });
+      said.push({ text: `${findings.length} finding${findings.length === 1 ? "" : "s"} of the rules${"from" in asked(route) ? "" : " now"}, such as: ${plain(findings[0]!.title, 200)}`, to: link("findings", times(route)), bad: true });
     }
     const most = (usage: Usage | Refused, key: "job" | "library", text: (name: string, share: string) => string): void => {
       const row = usage instanceof Refused ? undefined : usage.rows.find((one) => (one[key] ?? null) !== null);

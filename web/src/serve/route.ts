@@ -54,6 +54,26 @@ export function asked(route: Route): Asked {
   return { last: last && seconds(last) !== null ? last : USUAL };
 }
 
+/** What rules are asked for: without chosen times it is what holds now, however long back the page looks. */
+export function ruledTimes(route: Route): { from: string; to: string } | Record<string, never> {
+  const times = asked(route);
+  return "from" in times ? times : {};
+}
+
+/** True for names that a filter asks for, where `*` stands for any characters and `?` for one. */
+export function like(pattern: string, name: string): boolean {
+  let [at, star, from] = [0, -1, 0];
+  let here = 0;
+  while (here < name.length) {
+    if (pattern[at] === "*") [star, from] = [at++, here];
+    else if (at < pattern.length && (pattern[at] === "?" || pattern[at] === name[here])) { at++; here++; }
+    else if (star >= 0) { at = star + 1; here = ++from; }
+    else return false;
+  }
+  while (pattern[at] === "*") at++;
+  return at === pattern.length;
+}
+
 /** Seconds of `15m`, `1h`, `7d`. */
 export function seconds(text: string): number | null {
   const found = /^(\d{1,6})(s|m|h|d)$/.exec(text);

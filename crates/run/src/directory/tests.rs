@@ -200,3 +200,37 @@ fn a_link_stays_and_the_file_behind_it_is_replaced() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 }
+
+#[test]
+fn a_link_that_leads_to_nothing_yet_gets_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink("later", &link).unwrap();
+    replace(&link, b"text").unwrap();
+    assert_eq!(fs::read_to_string(dir.path().join("later")).unwrap(), "text");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    std::os::unix::fs::symlink("nowhere/later", dir.path().join("lost")).unwrap();
+    assert!(replace(&dir.path().join("lost"), b"text").is_err());
+    assert!(fs::symlink_metadata(dir.path().join("lost")).unwrap().is_symlink());
+}
+
+/// Somebody else's link in a folder that all may write is not followed where the system forbids it.
+#[test]
+fn a_strangers_link_is_followed_only_where_the_system_lets_it() {
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+    const NOBODY: u32 = 65_534;
+    let dir = tempfile::tempdir().unwrap();
+    let [shared, file] = ["shared", "file"].map(|name| dir.path().join(name));
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+    fs::write(&file, "before").unwrap();
+    let link = shared.join("link");
+    symlink(&file, &link).unwrap();
+    if lchown(&link, Some(NOBODY), None).is_err() {
+        println!("skipped: only root makes a link of another user");
+        return;
+    }
+    let vetted = fs::OpenOptions::new().write(true).open(&link).is_err();
+    assert_eq!(replace(&link, b"after").is_err(), vetted);
+    assert_eq!(fs::read_to_string(&file).unwrap(), if vetted { "before" } else { "after" });
+}

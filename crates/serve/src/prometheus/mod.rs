@@ -12,7 +12,7 @@ use axum::extract::{Form, FromRequest, Path, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
-use talea_model::{Gaps, Nanos};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_store::Visible;
 
 use crate::access::Person;
@@ -91,7 +91,7 @@ impl FromRequest<Shared> for Asked {
         let (mut parts, body) = request.into_parts();
         let mut pairs = crate::question::pairs(&parts)?;
         if parts.method == Method::POST {
-            let bytes = small(body).await?;
+            let bytes = small(body, state.patience.form).await?;
             parts.headers.insert("content-type", crate::question::form());
             let request = Request::from_parts(parts, Body::from(bytes));
             let form = Form::<Vec<(String, String)>>::from_request(request, state).await;
@@ -234,9 +234,9 @@ pub(crate) async fn values(
         selectors.push(leaf);
     }
     let name = name.clone();
-    let all = state
+    let (all, gaps) = state
         .ask(move |store| {
-            let mut all = std::collections::BTreeSet::new();
+            let (mut all, mut gaps) = (std::collections::BTreeSet::new(), Gaps::default());
             for mut leaf in selectors {
                 leaf.question.by = vec![dimension];
                 let needed = leaf.matchers.iter().filter_map(|one| translate::dimension(&one.name));
@@ -245,14 +245,14 @@ pub(crate) async fn values(
                         leaf.question.by.push(needed);
                     }
                 }
-                for labels in rows(store, &leaf, from, to)? {
+                for labels in rows(store, &leaf, (from, to), &mut gaps)? {
                     all.extend(labels.get(&name).cloned());
                 }
             }
-            Ok(all)
+            Ok((all, gaps))
         })
         .await?;
-    Ok(success(&json!(all), &Gaps::default()))
+    Ok(success(&json!(all), &gaps))
 }
 
 pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: Asked) -> Answer {
@@ -264,31 +264,36 @@ pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: A
     if leaves.is_empty() {
         return Err(Error::data("expected `match[]`"));
     }
-    let all = state
+    let (all, gaps) = state
         .ask(move |store| {
-            let mut all = std::collections::BTreeSet::new();
+            let (mut all, mut gaps) = (std::collections::BTreeSet::new(), Gaps::default());
             for (leaf, metric) in leaves {
-                for mut labels in rows(store, &leaf, from, to)? {
+                for mut labels in rows(store, &leaf, (from, to), &mut gaps)? {
                     labels.insert("__name__".to_owned(), metric.to_owned());
                     all.insert(labels);
                 }
             }
-            Ok(all)
+            Ok((all, gaps))
         })
         .await?;
-    Ok(success(&json!(all), &Gaps::default()))
+    Ok(success(&json!(all), &gaps))
 }
 
-/// Labels of a leaf's rows.
+/// Labels of a leaf's rows, with what the store says is missing.
 fn rows(
     store: &dyn talea_store::Store,
     leaf: &Leaf,
-    from: Nanos,
-    to: Nanos,
+    (from, to): (Nanos, Nanos),
+    gaps: &mut Gaps,
 ) -> Result<Vec<Labels>, talea_store::StoreError> {
     let mut question = leaf.question.clone();
     (question.from, question.to, question.limit) = (from, to, MOST_VALUES);
     let answer = store.usage(&question)?;
+    gaps.merge(answer.gaps);
+    if answer.rows.len() >= MOST_VALUES {
+        let detail = format!("only the {MOST_VALUES} with most samples were looked at");
+        gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
+    }
     let labels = answer.rows.iter().map(|row| answer::labels(leaf, &row.key));
     Ok(labels.filter(|labels| answer::passes(leaf, labels)).collect())
 }

@@ -26,8 +26,8 @@ const LONGEST: usize = 16 << 20;
 const MOST_BATCHES: usize = 4096;
 /// Most rows of all of them.
 const MOST_ROWS: usize = 1 << 20;
-/// How long a body may take to come.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a body waits until others have come.
+const WAITS: Duration = Duration::from_secs(5);
 /// What bodies that are coming may take together, in pieces of 64 KiB: 256 MiB.
 const PIECES: usize = 4096;
 const PIECE: usize = 64 << 10;
@@ -60,7 +60,7 @@ impl Room {
         }
         let pieces = (length / PIECE + 1) as u32;
         let taken = Arc::clone(&self.pieces).acquire_many_owned(pieces);
-        let taken = tokio::time::timeout(PATIENCE / 6, taken).await;
+        let taken = tokio::time::timeout(WAITS, taken).await;
         let busy = |_| Refusal::busy("too many bodies at a time");
         taken.map_err(busy)?.map_err(|_| Refusal::bug())
     }
@@ -90,7 +90,7 @@ pub(super) async fn put(
 async fn taken(state: &Shared, node: String, request: Request) -> Result<Json<Value>, Refusal> {
     let (parts, body) = request.into_parts();
     let _room = state.room.take(&parts.headers).await?;
-    let bytes = whole(body).await?;
+    let bytes = whole(body, state.patience.body).await?;
     Counts::add(&state.counts.bytes, bytes.len() as u64);
     let one = Arc::clone(&state.room.unpacking).acquire_owned().await;
     let one = one.map_err(|_| Refusal::bug())?;
@@ -108,8 +108,8 @@ async fn taken(state: &Shared, node: String, request: Request) -> Result<Json<Va
     Ok(Json(json!({ "new": taken.new, "already": taken.already })))
 }
 
-async fn whole(body: Body) -> Result<Bytes, Refusal> {
-    let all = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await;
+async fn whole(body: Body, patience: Duration) -> Result<Bytes, Refusal> {
+    let all = tokio::time::timeout(patience, to_bytes(body, LONGEST)).await;
     let all = all
         .map_err(|_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))?;
     // A body without a length that was too long, and one that broke off, are told apart by nobody who still listens.

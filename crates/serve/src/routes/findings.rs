@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
-use talea_store::Visible;
+use talea_store::{Text, Visible};
 
 use crate::access::Person;
 use crate::question::{Parameters, now};
@@ -27,8 +27,11 @@ pub(super) async fn findings(
     let whole = parameters.get("from").is_some() || parameters.get("to").is_some();
     let time = whole.then_some((from, to.min(now)));
     let job = parameters.get("job").map(|job| (job.to_owned(), None));
-    let node = parameters.get("node").map(|node| json!(node));
-    let asked = move |finding: &Value| node.as_ref().is_none_or(|node| finding["node"] == *node);
+    let node = parameters.get("node").map(|node| Text::Like(node.to_owned()));
+    let asked = move |finding: &Value| {
+        let name = finding["node"].as_str();
+        node.as_ref().is_none_or(|node| name.is_some_and(|name| node.matches(name)))
+    };
     let (findings, gaps) = of(&state, person.visible(), time, job, asked).await?;
     Ok(Json(json!({ "findings": findings, "gaps": gaps })))
 }

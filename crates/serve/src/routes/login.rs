@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,7 +18,6 @@ use crate::state::{Shared, State as Server};
 
 /// Longest body.
 const LONGEST: usize = 8 << 10;
-const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
 struct Login {
@@ -31,7 +30,7 @@ pub(super) async fn log_in(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let bytes = small(body).await?;
+    let bytes = small(body, state.patience.form).await?;
     let login: Login = serde_json::from_slice(&bytes)
         .map_err(|_| Refusal::question("expected {\"user\": NAME, \"password\": PASSWORD}"))?;
     let user = state.access.password(&login.user, &login.password, address(&parts)).await?;
@@ -78,8 +77,9 @@ fn set_cookie(
 }
 
 /// A short body, which comes soon.
-pub(crate) async fn small(body: Body) -> Result<axum::body::Bytes, Refusal> {
-    let all = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await;
-    let all = all.map_err(|_| Refusal::question("the body did not come in time"))?;
+pub(crate) async fn small(body: Body, patience: Duration) -> Result<axum::body::Bytes, Refusal> {
+    let all = tokio::time::timeout(patience, to_bytes(body, LONGEST)).await;
+    let all = all
+        .map_err(|_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))?;
     all.map_err(|_| Refusal::too_long(format!("expected a whole body of at most {LONGEST} bytes")))
 }

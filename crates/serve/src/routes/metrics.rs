@@ -66,6 +66,13 @@ pub(super) async fn metrics(
             "nodes that sent nothing for more than three of their intervals",
             silent as f64,
         ),
+        ("connections", "gauge", "connections that are open", state.connections.open() as f64),
+        (
+            "connections_turned_away_total",
+            "counter",
+            "connections that were closed because there were too many",
+            state.connections.turned_away() as f64,
+        ),
         ("users", "gauge", "users that may log in", users as f64),
         ("tokens", "gauge", "tokens that are known", tokens as f64),
     ];

@@ -6,6 +6,7 @@ mod ingest;
 mod killed;
 mod login;
 mod prometheus;
+mod slow;
 mod visible;
 
 use std::net::SocketAddr;
@@ -94,6 +95,8 @@ pub(crate) fn options(folder: &Path, ready: Box<dyn FnOnce(SocketAddr) + Send>) 
         tls: None,
         findings: Arc::new(Found),
         functions: Arc::new(Named),
+        connections: crate::MOST_CONNECTIONS,
+        patience: crate::Patience::default(),
         ready,
     }
 }
@@ -113,7 +116,7 @@ impl Served {
         Self::with(|options| store.clone_into(&mut options.store))
     }
 
-    fn with(change: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut Options)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (ready, listens) = channel();
         let (end, told) = oneshot::channel();

@@ -43,11 +43,11 @@ pub(super) fn rates(server: &Server, question: &Question) -> Result<Rates, Store
         }
     }
     let mut beyond = 0;
-    let mut keys: Vec<(Vec<Value>, BTreeMap<Counter, [u64; 3]>)> = Vec::new();
+    let mut keys = Vec::new();
     for (key, of_key) in sums {
         let all = of_key.len();
         let fits = of_key.into_iter().filter_map(|(of, sums)| Some((of, fitting(sums)?)));
-        let of_key: BTreeMap<_, _> = fits.collect();
+        let of_key: BTreeMap<Counter, [u64; 3]> = fits.collect();
         beyond += (all - of_key.len()) as u64;
         if !of_key.is_empty() {
             keys.push((key, of_key));

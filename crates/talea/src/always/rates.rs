@@ -51,7 +51,8 @@ fn name(key: &Key) -> Value {
     }
 }
 
-fn object(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
+/// The rows of [`rows`] as JSON.
+pub(super) fn objects(rates: &Rates) -> Vec<Value> {
     let rows = rates.rows.iter().zip(per_instruction(rates)).map(|(row, per_instruction)| {
         let names = rates.by.iter().map(|&by| public::word(by)).zip(row.key.iter().map(name));
         let mut object: Map<String, Value> = names.collect();
@@ -68,13 +69,17 @@ fn object(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
         }
         Value::Object(object)
     });
+    rows.collect()
+}
+
+fn object(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
     let value = json!({
         "store": address,
         "begin_ns": rates.time.map(|(begin, _)| begin.0),
         "end_ns": rates.time.map(|(_, end)| end.0),
         "by": rates.by,
         "groups": rates.groups,
-        "rows": rows.collect::<Vec<_>>(),
+        "rows": objects(rates),
         "spreads": spreads.iter().map(public::spread).collect::<Vec<_>>(),
         "gaps": rates.gaps,
     });
@@ -83,7 +88,7 @@ fn object(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
 
 /// A number with three digits and the prefix of its thousands.
 fn short(number: f64) -> String {
-    const PREFIXES: [&str; 5] = ["", " k", " M", " G", " T"];
+    const PREFIXES: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
     let mut number = number;
     let mut prefix = 0;
     while number.abs() >= 999.5 && prefix + 1 < PREFIXES.len() {
@@ -134,7 +139,8 @@ fn table(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn rows(rates: &Rates) -> Table {
+/// A row for each counter and key.
+pub(super) fn rows(rates: &Rates) -> Table {
     let ratios = per_instruction(rates);
     let has_ratios = ratios.iter().any(Option::is_some);
     let mut columns = vec![("rate", Column::Right), ("counter", Column::Left)];
@@ -161,7 +167,8 @@ fn rows(rates: &Rates) -> Table {
     table
 }
 
-fn quantiles(spreads: &[SpreadSeen]) -> Table {
+/// A row for each counter, from the core that does least to the one that does most.
+pub(super) fn quantiles(spreads: &[SpreadSeen]) -> Table {
     const SHOWN: [(&str, usize); 5] =
         [("least", 0), ("10 %", 1), ("half", 5), ("90 %", 9), ("most", 10)];
     let mut columns = vec![("counter", Column::Left)];
@@ -251,7 +258,7 @@ mod tests {
     #[test]
     fn numbers() {
         let texts = [0.0, 0.004, 0.25, 17.25, 999.6, 1.5e6, 3e16].map(short);
-        assert_eq!(texts, ["0", "4.0e-3", "0.25", "17.2", "1.00 k", "1.50 M", "30000 T"]);
+        assert_eq!(texts, ["0", "4.0e-3", "0.25", "17.2", "1.00 k", "1.50 M", "30.0 P"]);
         assert_eq!(per_second(2e9, "B"), "2.00 GB/s");
         assert_eq!(per_second(2.0, "ns"), "2.00 ns/s");
     }

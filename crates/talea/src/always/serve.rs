@@ -70,6 +70,8 @@ pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
         tls: options.tls.clone(),
         findings: Arc::new(Ruled::new(&options.store, rules, Arc::clone(&places))),
         functions: Arc::new(Places(places)),
+        connections: talea_serve::MOST_CONNECTIONS,
+        patience: talea_serve::Patience::default(),
         ready: Box::new(|address| say(&format!("listening on {address}"))),
     })?;
     Ok(())

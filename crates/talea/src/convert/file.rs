@@ -2,13 +2,14 @@
 //!
 //! Owns the promise that a reader sees the whole file or the one before: bytes go to a new file, which takes the name at the end, and
 //! nothing is left of one that was not finished. A link is followed; a pipe or a device is written to as it is, and has no files
-//! beside it.
+//! beside it ([`Destination`]).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use talea_run::directory::Destination;
 use tempfile::NamedTempFile;
 
 /// A file that is not finished.
@@ -26,17 +27,19 @@ enum To {
 impl Draft {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         const BUFFER: usize = 1 << 20;
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let to = if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-            To::There(BufWriter::with_capacity(BUFFER, File::options().write(true).open(&path)?))
-        } else {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let file = tempfile::Builder::new()
-                .prefix(".talea-")
-                // Less what the process may not give.
-                .permissions(fs::Permissions::from_mode(0o666))
-                .tempfile_in(folder.unwrap_or(Path::new(".")))?;
-            To::New(BufWriter::with_capacity(BUFFER, file))
+        let (to, path) = match Destination::of(path)? {
+            Destination::There(file) => {
+                (To::There(BufWriter::with_capacity(BUFFER, file)), path.to_owned())
+            }
+            Destination::New(path) => {
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let file = tempfile::Builder::new()
+                    .prefix(".talea-")
+                    // Less what the process may not give.
+                    .permissions(fs::Permissions::from_mode(0o666))
+                    .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+                (To::New(BufWriter::with_capacity(BUFFER, file)), path)
+            }
         };
         Ok(Self { to, path })
     }

@@ -3,7 +3,7 @@
 //! Owns the order of the command: read, fold, print, write the files that were asked for. The analysis ([`analyse`]) is a function of
 //! traces that reports call too; it does not know of files.
 
-mod analyse;
+pub(crate) mod analyse;
 mod differences;
 mod findings;
 mod group;

@@ -91,9 +91,12 @@ const CELLS: u32 = 256;
 
 /// Everything that the report shows.
 pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
+    let (studies, not_folded) = studies::studies(analysis);
+    let mut gaps = analysis.run.recording.gaps.clone();
+    gaps.merge(not_folded);
     ReportData {
         run: info(analysis),
-        gaps: analysis.run.recording.gaps.clone(),
+        gaps,
         findings: findings(analysis),
         classes: (0..)
             .zip(&analysis.classes)
@@ -104,7 +107,7 @@ pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
         timelines: time::timelines(analysis),
         iterations: time::series(analysis),
         hosts: host_rows(analysis),
-        studies: studies::studies(analysis),
+        studies,
         matrices: if analysis.matrix.is_empty() { Vec::new() } else { vec![matrix(analysis)] },
     }
 }

@@ -6,7 +6,7 @@
 use talea_fold::regions::{Region, possible};
 use talea_model::trace::types;
 use talea_model::units::si;
-use talea_model::{Gaps, Nanos, Trace};
+use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 use talea_report::data::clusters::{ClusterData, TrackData};
 use talea_report::data::folded::FoldedData;
 use talea_report::data::{LoopId, Picture, Study, StudyColumn, StudyKind, StudyValue};
@@ -32,8 +32,14 @@ const WINDOWS: u64 = 8;
 /// Each of which should have so many bursts.
 const LEAST_BURSTS: u64 = 100;
 
-/// All studies of a run; none where calls have no times, or where they would take longer than anybody waits for a report.
-pub(crate) fn studies(analysis: &Analysis<'_>) -> Vec<Study> {
+/// All studies of a run, and what is not folded though it could be asked for; none where calls have no times, or where they would take longer
+/// than anybody waits for a report.
+pub(super) fn studies(analysis: &Analysis<'_>) -> (Vec<Study>, Gaps) {
+    let mut gaps = Gaps::default();
+    (all(analysis, &mut gaps), gaps)
+}
+
+fn all(analysis: &Analysis<'_>, missing: &mut Gaps) -> Vec<Study> {
     let events = analysis.run.recording.events();
     let samples = talea_run::samples::files(&analysis.run.directory);
     let sampled = samples.is_ok_and(|files| !files.is_empty()) && events <= MOST_EVENTS;
@@ -44,7 +50,7 @@ pub(crate) fn studies(analysis: &Analysis<'_>) -> Vec<Study> {
     let sampled = trace.events.types.iter().any(|kind| types::SAMPLE_CALLER.contains(kind));
     let mut studies = Vec::new();
     if sampled {
-        studies.extend(inside(analysis, &trace));
+        studies.extend(inside(analysis, &trace, missing));
     }
     let known = &analysis.run.recording.gaps;
     if events > MOST_CLUSTERED {
@@ -93,18 +99,25 @@ fn phases(trace: &Trace) -> Vec<i64> {
     found.filter_map(value).take(MOST_LOOPS).collect()
 }
 
-fn inside(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Study> {
+fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Study> {
     let named = [(String::new(), trace)];
     let fold = |region: Option<String>| {
         let what = folding::What { region, ..folding::What::default() };
         folding::analyse(&named, &what)
     };
+    let mut not_folded = |what: String, error: folding::analyse::AnalyseError| {
+        let detail = format!("{what} is not folded: {error}");
+        missing.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
+    };
     let known = &analysis.run.recording.gaps;
-    let (mut studies, mut missing) = (Vec::new(), Vec::new());
+    let mut studies = Vec::new();
     for (id, number) in loops(analysis, trace) {
         match fold(Some(number.to_string())) {
             Ok(folded) => studies.push(folded_study(&folded.data, Some(id), known)),
-            Err(error) => missing.push(format!("another loop is not folded: {error}")),
+            Err(error) => {
+                let label = trace.labels.event_type(number).map_or("a loop", |kind| &kind.label);
+                not_folded(format!("`{label}`"), error);
+            }
         }
     }
     for value in phases(trace) {
@@ -114,15 +127,15 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Study> {
                 study.title = format!("Phase {}", folded.data.region.name);
                 studies.push(study);
             }
-            Err(error) => missing.push(format!("another phase is not folded: {error}")),
+            Err(error) => {
+                let name = trace.labels.value(types::MARKED, value).unwrap_or("without a name");
+                not_folded(format!("phase `{name}`"), error);
+            }
         }
     }
     if studies.is_empty() {
         let folded = fold(None).ok();
         studies.extend(folded.map(|one| folded_study(&one.data, None, known)));
-    }
-    if let Some(first) = studies.first_mut() {
-        first.gaps.extend(missing);
     }
     studies
 }

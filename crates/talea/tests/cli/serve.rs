@@ -240,6 +240,21 @@ fn tls_with_an_authority_of_ones_own() {
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
+    let config = site.path("config");
+    for (certificates, key) in
+        [("key.pem", "key.pem"), ("cert.pem", "cert.pem"), ("none", "key.pem")]
+    {
+        let words =
+            ["serve", "--store", "sqlite:t.db", "--config", &config, "--listen", "127.0.0.1:0"];
+        let tls = ["--tls-cert", certificates, "--tls-key", key];
+        let output =
+            site.talea(&[&words[..], &tls].concat()).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(2) && said.contains("expected certificates and one key"),
+            "{said}"
+        );
+    }
     let more = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
     let mut server = site.server("127.0.0.1:0", &more);
     let to = format!("https://{}", server.address);

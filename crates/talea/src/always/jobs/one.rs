@@ -10,9 +10,11 @@ use talea_model::Gaps;
 use talea_model::shares::Activity;
 use talea_rules::Names;
 use talea_store::{
-    Dimension, JobSeen, MOST_ROWS, Proportion, Question, SpreadSeen, Store, StoreError, Text,
-    Value as Key, public,
+    Dimension, JobSeen, MOST_ROWS, Proportion, Question, Rates, SpreadSeen, Store, StoreError,
+    Text, Value as Key, public,
 };
+
+use crate::always::rates;
 
 /// The parts that a job's time is told apart by.
 pub(super) const PARTS: [(Dimension, &str); 4] = [
@@ -37,6 +39,8 @@ pub(super) struct Detail {
     /// In the order of [`PARTS`].
     pub(super) parts: Vec<Vec<Part>>,
     pub(super) spreads: Vec<SpreadSeen>,
+    /// What counters did around samples, by library.
+    pub(super) rates: Rates,
     pub(super) gaps: Gaps,
 }
 
@@ -73,7 +77,10 @@ pub(super) fn detail(
         parts.push(of_dimension(store, &own, dimension, all, limit, names)?);
     }
     let spreads = store.spreads(&own)?;
-    Ok(Detail { activities, parts, spreads, gaps: answer.gaps })
+    let rates = store.rates(&Question { by: vec![Dimension::Library], limit, ..own })?;
+    let mut gaps = answer.gaps;
+    gaps.merge(rates.gaps.clone());
+    Ok(Detail { activities, parts, spreads, rates, gaps })
 }
 
 /// The parts of one dimension, most samples first; idle time is of none of them.
@@ -144,5 +151,6 @@ pub(super) fn object(detail: &Detail) -> Map<String, Value> {
     }
     let spreads: Vec<Value> = detail.spreads.iter().map(public::spread).collect();
     object.insert("spreads".to_owned(), json!(spreads));
+    object.insert("rates".to_owned(), json!(rates::objects(&detail.rates)));
     object
 }

@@ -10,6 +10,7 @@ use talea_rules::{Finding, Findings, Severity};
 use talea_store::JobSeen;
 
 use super::one::{Detail, PARTS, Part};
+use crate::always::rates;
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, WIDTH, bar, clean, gaps, grouped, wrapped};
 
@@ -73,25 +74,13 @@ pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
     }
     if !detail.spreads.is_empty() {
         lines.push(String::new());
-        let mut table = Table::new(&[
-            ("over cores: least", Column::Right),
-            ("10 %", Column::Right),
-            ("half", Column::Right),
-            ("90 %", Column::Right),
-            ("most", Column::Right),
-            ("counter, a second", Column::Yields),
-        ]);
-        for spread in &detail.spreads {
-            let at = |tenth: usize| figure(spread.quantiles[tenth], &spread.counter.name);
-            let unit = if spread.counter.unit == "1" {
-                String::new()
-            } else {
-                format!(" ({})", spread.counter.unit)
-            };
-            let name = format!("{}{unit}", spread.counter.name);
-            table.row([at(0), at(1), at(5), at(9), at(10), name]);
-        }
-        lines.extend(table.lines());
+        lines.push("How its cores differ: the rate that so many of them do not exceed".to_owned());
+        lines.extend(rates::quantiles(&detail.spreads).lines());
+    }
+    if !detail.rates.rows.is_empty() {
+        lines.push(String::new());
+        lines.push("What was counted around its samples: rates of a core in a library".to_owned());
+        lines.extend(rates::rows(&detail.rates).lines());
     }
     let mut missing: Gaps = detail.gaps.clone();
     missing.merge(found.gaps.clone());
@@ -166,16 +155,6 @@ fn cells(part: &Part, name: String) -> Vec<String> {
 fn hours(core_seconds: f64) -> String {
     let hours = core_seconds / 3600.0;
     if hours < 10.0 { format!("{hours:.3}") } else { format!("{hours:.1}") }
-}
-
-/// Shares of 1 in percent, rates with three digits.
-fn figure(value: f64, counter: &str) -> String {
-    match value {
-        share if counter == "busy" => format!("{:.0} %", share * 100.0),
-        rate if rate >= 1e6 => format!("{rate:.2e}"),
-        rate if rate >= 100.0 => format!("{rate:.0}"),
-        rate => format!("{rate:.2}"),
-    }
 }
 
 /// To the minute, in this host's time.

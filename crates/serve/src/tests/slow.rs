@@ -1,0 +1,107 @@
+//! Clients that are slow, that do not read, and that are too many.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::Served;
+use crate::Patience;
+use crate::access::Kind;
+
+/// A server that soon gives up.
+fn impatient() -> Served {
+    let soon = Duration::from_millis(300);
+    let patience = Patience { headers: soon, body: soon, form: soon, answer: soon };
+    Served::with(|options| options.patience = patience)
+}
+
+/// What comes back, until the server ends the connection.
+fn rest(connection: &mut TcpStream) -> String {
+    connection.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let mut bytes = Vec::new();
+    match connection.read_to_end(&mut bytes) {
+        Ok(_) => (),
+        // It was ended while something was still on the way to it.
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}"),
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A figure of `/metrics`.
+fn metric(served: &Served, name: &str) -> u64 {
+    let text = served.get("/metrics", &[]).text;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
+    line.parse().unwrap()
+}
+
+/// Asks until it is so.
+fn becomes(is: impl Fn() -> bool) -> bool {
+    (0..1200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        is()
+    })
+}
+
+#[test]
+fn heads_and_bodies_that_do_not_come_are_given_up() {
+    let served = impatient();
+    let node = served.token(Kind::Node, "n1");
+    let bodies = [
+        ("/api/v1/batches", node.as_str(), " 408 "),
+        ("/api/v1/login", "", " 408 "),
+        ("/prometheus/api/v1/query", "", " 401 "),
+    ];
+    for (path, bearer, status) in bodies {
+        let mut connection = TcpStream::connect(served.address).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: a\r\nAuthorization: {bearer}\r\nContent-Length: 100\r\n\r\nabc"
+        );
+        connection.write_all(head.as_bytes()).unwrap();
+        let text = rest(&mut connection);
+        assert!(text.lines().next().is_some_and(|line| line.contains(status)), "{path}: {text}");
+    }
+    let mut connection = TcpStream::connect(served.address).unwrap();
+    connection.write_all(b"GET / HTTP/1.1\r\nHos").unwrap();
+    assert!(!rest(&mut connection).contains(" 200 "));
+    let mut silent = TcpStream::connect(served.address).unwrap();
+    assert_eq!(rest(&mut silent), "");
+}
+
+#[test]
+fn who_does_not_read_is_cut_off() {
+    let served = impatient();
+    let mut connection = TcpStream::connect(served.address).unwrap();
+    // More than the buffers of both sides take.
+    let asked = b"GET /assets/app.js HTTP/1.1\r\nHost: a\r\n\r\n".repeat(400);
+    connection.write_all(&asked).unwrap();
+    assert!(becomes(|| metric(&served, "talea_serve_connections") <= 1), "it is still there");
+    // Reading now finds the end, not all answers.
+    let whole = served.get("/assets/app.js", &[]).text.len();
+    assert!(rest(&mut connection).len() < 400 * whole);
+}
+
+#[test]
+fn too_many_connections_are_closed_until_others_go() {
+    let served = Served::with(|options| options.connections = 4);
+    let taken = |served: &Served| -> Vec<TcpStream> {
+        (0..4).map(|_| TcpStream::connect(served.address).unwrap()).collect()
+    };
+    let held = taken(&served);
+    // Those that the server took wait for a request; one more is closed without a word.
+    let closed = (0..100).any(|_| {
+        let mut more = TcpStream::connect(served.address).unwrap();
+        more.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let reset = std::io::ErrorKind::ConnectionReset;
+        more.read(&mut [0; 1]).map_or_else(|error| error.kind() == reset, |read| read == 0)
+    });
+    assert!(closed);
+    drop(held);
+    assert!(becomes(|| {
+        let mut connection = TcpStream::connect(served.address).unwrap();
+        let _ =
+            connection.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        let text = rest(&mut connection);
+        let turned = "talea_serve_connections_turned_away_total ";
+        text.lines().any(|line| line.strip_prefix(turned).is_some_and(|count| count != "0"))
+    }));
+}
