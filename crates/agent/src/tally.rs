@@ -61,15 +61,21 @@ impl<T: Clone + Eq + Hash> Table<T> {
         number
     }
 
-    /// The number of a value that may be absent; none where it would be a new one, and those are refused.
-    fn number_if(&mut self, value: Option<T>, new: New) -> Option<Option<u32>> {
+    /// The number of a value that may be absent. An error where it would be a new one, and those are refused.
+    fn number_if(&mut self, value: Option<T>, new: New) -> Result<Option<u32>, NoNumber> {
         match (value, new) {
-            (None, _) => Some(None),
-            (Some(value), New::Taken) => Some(Some(self.number(value))),
-            (Some(value), New::Refused) => self.numbers.get(&value).copied().map(Some),
+            (None, _) => Ok(None),
+            (Some(value), New::Taken) => Ok(Some(self.number(value))),
+            (Some(value), New::Refused) => {
+                self.numbers.get(&value).copied().map(Some).ok_or(NoNumber)
+            }
         }
     }
 }
+
+/// A name has none, and gets none.
+#[derive(Clone, Copy, Debug)]
+struct NoNumber;
 
 /// What becomes of a name that was not there.
 #[derive(Clone, Copy, Debug)]
@@ -151,7 +157,7 @@ impl Tally {
         };
         let job = self.jobs.number_if(hit.job, owners);
         let executable = self.modules.number_if(hit.executable, owners);
-        let (Some(job), Some(executable)) = (job, executable) else {
+        let (Ok(job), Ok(executable)) = (job, executable) else {
             self.rates.leave_out(sums);
             return;
         };
@@ -298,7 +304,7 @@ mod tests {
             let executable = Module { path: format!("/bin/{n}"), build_id: String::new() };
             let named = hit(0, Some(&library), 7);
             let executable = if n < all / 2 { named.executable.clone() } else { Some(executable) };
-            tally.rate(Named { phase, executable, ..named }, &counter, &sum);
+            tally.rate(Named { executable, phase, ..named }, &counter, &sum);
         }
         let batch = tally.finish(about(), Gaps::default());
         assert_eq!(batch.check(), Ok(()));
