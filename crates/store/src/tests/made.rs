@@ -8,7 +8,7 @@ use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 
 use crate::{Dimension, Question, Text, Visible};
 
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 /// 2025-01-01, on the hour.
 pub(crate) const START: u64 = 1_735_689_600 * SECOND;
 const HOSTILE: &str = "'; DROP TABLE share; --\n\"../../\u{0}\u{202e}%*";
