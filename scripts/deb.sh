@@ -6,6 +6,8 @@
 # The package depends on the lowest glibc whose symbols the program uses, which is looked up in the program; a static one depends on nothing.
 # Needs dpkg-deb, readelf and gzip. Prints the package's path.
 set -euo pipefail
+# The same order everywhere, whatever language somebody builds in.
+export LC_ALL=C
 cd "$(dirname "$0")/.."
 
 program=${1:-target/small/talea-agent}
@@ -60,7 +62,7 @@ chmod -R go-w "$root"
 mkdir "$root/DEBIAN"
 install --mode=755 packaging/deb/postinst packaging/deb/prerm packaging/deb/postrm "$root/DEBIAN/"
 echo /etc/talea/agent.conf >"$root/DEBIAN/conffiles"
-size=$(du --summarize --block-size=1024 --exclude=DEBIAN "$root" | cut -f 1)
+size=$(du --apparent-size --summarize --block-size=1024 --exclude=DEBIAN "$root" | cut -f 1)
 {
     echo "Package: talea-agent"
     echo "Version: $version"

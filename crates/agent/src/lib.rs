@@ -14,6 +14,7 @@ pub mod modules;
 mod node;
 pub mod phases;
 pub mod processes;
+mod queue;
 mod rates;
 pub mod send;
 pub mod slots;

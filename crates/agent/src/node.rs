@@ -4,11 +4,12 @@
 //! it; where the agent takes more than its budget it is done less often. A batch is on the disk before it is delivered, and stays until it
 //! was taken: what a store does not take now is offered again with the next one.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use talea_model::shares::{Activity, Batch, BatchId, KERNEL};
+use talea_model::shares::{Activity, Batch, BatchId, KERNEL, Upkeep};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
 use talea_sampling::Root;
 use talea_sampling::system::{Hit, Rated, State, SystemSampler, boot_id};
@@ -18,6 +19,7 @@ use crate::allotted::Allotted;
 use crate::budget::{Budget, Cost};
 use crate::modules::Modules;
 use crate::processes::Processes;
+use crate::queue::Queue;
 use crate::tally::{About, Named, Tally};
 use crate::told::{Facts, Known, Whose};
 
@@ -26,8 +28,17 @@ const LOOK: Duration = Duration::from_secs(1);
 const LONGEST_LOOK: Duration = Duration::from_secs(16);
 /// How much longer that is after a look that found nobody at work.
 const IDLE: u32 = 3;
+/// What delivering may take of a look: a spool that filled up while the store was away takes minutes, in which nobody would collect hits or see that
+/// the agent is to stop. The next look goes on where this one ended.
+const DELIVERING: Duration = Duration::from_secs(5);
 /// Between two looks at which cores jobs have, where nobody tells of them.
 const ALLOTTED: Duration = Duration::from_secs(5);
+
+/// Names that are kept for rates; those beyond are looked up again.
+const MOST_NAMES: usize = 4096;
+
+/// What was hit in a look, by the hit as rates have it. Its addresses do not matter to them.
+type Names = HashMap<Hit, Named>;
 
 /// What is asked of an agent.
 #[derive(Clone, Debug)]
@@ -80,6 +91,8 @@ pub struct Progress {
     pub waiting: usize,
     /// Why the last delivery failed, if it did.
     pub trouble: Option<String>,
+    /// Why the last batch could not be kept on disk, if it could not: it is lost, which the next one that can be kept tells.
+    pub unkept: Option<String>,
     /// What the agent itself has taken so far.
     pub cost: Option<Cost>,
 }
@@ -88,8 +101,7 @@ pub struct Progress {
 pub struct Agent {
     options: Options,
     sampler: Box<dyn SystemSampler>,
-    /// Absent where nobody keeps batches.
-    spool: Option<Spool>,
+    queue: Queue,
     modules: Modules,
     processes: Processes,
     known: Known,
@@ -106,7 +118,6 @@ pub struct Agent {
     made: u64,
     /// The kernel, as it was started this time.
     kernel: Module,
-    refused: u64,
     look: Duration,
     /// No core had anything to do at the last look.
     idle: bool,
@@ -126,14 +137,14 @@ impl Agent {
     ) -> Result<Self, AgentError> {
         let spool = Spool::open(&options.spool.0, options.spool.1)?;
         let agent = Self::without_spool(sampler, options, gaps);
-        Ok(Self { spool: Some(spool), ..agent })
+        Ok(Self { queue: Queue::of(spool), ..agent })
     }
 
     /// An agent whose batches wait nowhere: what `deliver` does not take at once is lost, which is counted. [`Options::spool`] does not matter.
     pub fn without_spool(sampler: Box<dyn SystemSampler>, options: Options, gaps: Gaps) -> Self {
         Self {
             sampler,
-            spool: None,
+            queue: Queue::default(),
             modules: Modules::default(),
             processes: Processes::new(Root::machine()),
             known: Known::new(&options.run_dir),
@@ -144,10 +155,9 @@ impl Agent {
             yielding: false,
             gaps: Gaps::default(),
             always: gaps,
-            started: now().0,
+            started: Nanos::now().0,
             made: 0,
             kernel: Module { path: KERNEL.to_owned(), build_id: boot_id() },
-            refused: 0,
             look: LOOK,
             idle: false,
             allotted_at: None,
@@ -156,26 +166,24 @@ impl Agent {
     }
 
     /// Works until `stop` says so, which is asked once a second; the last interval is shorter then. `deliver` is offered each batch, `tell` hears of each
-    /// interval.
-    ///
-    /// # Errors
-    /// A spool that takes nothing any more for another reason than room.
+    /// interval. What cannot be kept or delivered is told; nothing but `stop` ends the agent.
     pub fn run(
         &mut self,
         stop: &dyn Fn() -> bool,
         deliver: &mut dyn FnMut(&Batch) -> Delivery,
         tell: &mut dyn FnMut(&Progress),
-    ) -> Result<(), AgentError> {
+    ) {
         let mut before = Cost::now();
-        let mut begin = (Instant::now(), now());
+        let mut begin = (Instant::now(), Nanos::now());
         loop {
             let left = self.options.interval.saturating_sub(begin.0.elapsed());
-            // Where nobody ran, hardly anybody's names are about to be lost.
-            let look = if self.idle { IDLE * self.look } else { self.look };
-            self.wait(left.min(look));
+            self.wait(left.min(pause(self.look, self.idle)));
             self.collect();
             let stopped = stop();
             if !stopped && begin.0.elapsed() < self.options.interval {
+                if self.queue.is_behind() {
+                    self.deliver(stop, deliver);
+                }
                 continue;
             }
             // A clock that is set must not make an interval longer than it was.
@@ -185,26 +193,43 @@ impl Agent {
                 self.keep_to_budget(&before, &cost, begin.0.elapsed());
             }
             before = cost;
-            let batch = self.batch(begin.1, end);
-            begin = (Instant::now(), now());
-            let trouble = match &mut self.spool {
-                Some(spool) => {
-                    spool.append(&batch)?;
-                    self.deliver(deliver)?
-                }
-                None => self.offer(&batch, deliver),
-            };
+            let batch = Batch { upkeep: self.upkeep(cost), ..self.batch(begin.1, end) };
+            begin = (Instant::now(), Nanos::now());
+            self.queue.keep(&batch, deliver);
+            // Who is to stop offers what waits all the same, as long as a look may take.
+            self.deliver(if stopped { &|| false } else { stop }, deliver);
             tell(&Progress {
                 batches: self.made,
                 samples: batch.samples(),
-                waiting: self.spool.as_ref().map_or(0, Spool::waiting),
-                trouble,
+                waiting: self.queue.waiting(),
+                trouble: self.queue.trouble.clone(),
+                unkept: self.queue.unkept.clone(),
                 cost,
             });
             if stopped {
-                return Ok(());
+                return;
             }
         }
+    }
+
+    /// What the agent has taken, for the batch.
+    fn upkeep(&self, cost: Option<Cost>) -> Option<Upkeep> {
+        let cost = cost?;
+        Some(Upkeep {
+            processor: Nanos(cost.processor.as_nanos() as u64),
+            memory: Bytes(cost.memory),
+            most_memory: Bytes(cost.most_memory),
+            spool: self.queue.bytes(),
+            waiting: self.queue.waiting() as u64,
+            lost_samples: self.sampler.lost_samples(),
+            lost_batches: self.queue.lost(),
+        })
+    }
+
+    /// Offers what waits, for as long as a look may take or until `stop` says so.
+    fn deliver(&mut self, stop: &dyn Fn() -> bool, deliver: &mut dyn FnMut(&Batch) -> Delivery) {
+        let begin = Instant::now();
+        self.queue.deliver(&|| begin.elapsed() >= DELIVERING || stop(), deliver);
     }
 
     /// Sleeps until the sampler wants to be asked, or a signal comes, or the time is over.
@@ -226,12 +251,18 @@ impl Agent {
         }
         self.look_for_jobs();
         self.idle = hits.iter().all(|hit| hit.state == State::Idle);
+        let counts = !self.sampler.counters().is_empty();
+        let mut names = Names::new();
         for hit in hits.drain(..) {
+            let key = counts.then(|| of_rates(&hit));
             let named = self.named(hit);
+            if let Some(key) = key.filter(|_| names.len() < MOST_NAMES) {
+                names.entry(key).or_insert_with(|| named.clone());
+            }
             self.tally.add(named);
         }
         self.hits = hits;
-        self.count_rates();
+        self.count_rates(&names);
         self.processes.collected();
         for news in self.processes.news.drain(..) {
             if let Err(error) = self.sampler.set_tls(news.process, news.tls) {
@@ -242,7 +273,7 @@ impl Agent {
     }
 
     /// Adds up what counters did, and closes or opens them as the file says that others want them or not.
-    fn count_rates(&mut self) {
+    fn count_rates(&mut self, names: &Names) {
         if self.sampler.counters().is_empty() {
             return;
         }
@@ -252,7 +283,10 @@ impl Agent {
             self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
         }
         for Rated { hit, sums } in rated.drain(..) {
-            let named = self.named(hit);
+            let named = match names.get(&hit) {
+                Some(named) => named.clone(),
+                None => self.named_again(hit),
+            };
             self.tally.rate(named, self.sampler.counters(), &sums);
         }
         self.rated = rated;
@@ -280,6 +314,14 @@ impl Agent {
             let cores = self.sampler.cores();
             self.allotted.look(&self.known, &cores, &owner, &mut self.gaps);
         }
+    }
+
+    /// Names of what an earlier look has hit. What could not be named was counted then.
+    fn named_again(&mut self, hit: Hit) -> Named {
+        let counted = (self.processes.gone, self.known.ambiguous, self.allotted.shared);
+        let named = self.named(hit);
+        (self.processes.gone, self.known.ambiguous, self.allotted.shared) = counted;
+        named
     }
 
     fn named(&mut self, hit: Hit) -> Named {
@@ -359,7 +401,7 @@ impl Agent {
                 "samples are of no job: their user has several here, and neither control groups nor environments tell them apart",
             ),
             (&mut self.allotted.shared, "idle samples are of cores that several jobs have"),
-            (&mut self.refused, "batches were refused by the store and are lost"),
+            (&mut self.queue.refused, "batches were refused by the store and are lost"),
         ];
         for (count, what) in counts {
             let count = std::mem::take(count);
@@ -388,44 +430,6 @@ impl Agent {
         self.tally.finish(about, gaps)
     }
 
-    /// Offers what waits, oldest first; gives why not all was taken.
-    fn deliver(
-        &mut self,
-        deliver: &mut dyn FnMut(&Batch) -> Delivery,
-    ) -> Result<Option<String>, AgentError> {
-        let Some(spool) = &mut self.spool else { return Ok(None) };
-        while let Some(batch) = spool.oldest()? {
-            let trouble = match deliver(&batch) {
-                Delivery::Later(why) => return Ok(Some(why)),
-                Delivery::Refused(why) => {
-                    self.refused += 1;
-                    Some(why)
-                }
-                Delivery::Taken | Delivery::Known => None,
-            };
-            spool.acknowledge(&batch.id)?;
-            if trouble.is_some() {
-                return Ok(trouble);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Offers a batch once; gives why it was not taken.
-    fn offer(
-        &mut self,
-        batch: &Batch,
-        deliver: &mut dyn FnMut(&Batch) -> Delivery,
-    ) -> Option<String> {
-        match deliver(batch) {
-            Delivery::Taken | Delivery::Known => None,
-            Delivery::Later(why) | Delivery::Refused(why) => {
-                self.refused += 1;
-                Some(why)
-            }
-        }
-    }
-
     fn keep_to_budget(&mut self, before: &Cost, cost: &Cost, passed: Duration) {
         let exceeds = cost.exceeds(before, passed, &self.options.budget);
         self.look = match exceeds {
@@ -439,8 +443,27 @@ impl Agent {
     }
 }
 
-/// The time, in nanoseconds since 1970.
-fn now() -> Nanos {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Nanos(since.as_nanos() as u64)
+/// A hit as it stands beside its rates: without address and count.
+fn of_rates(hit: &Hit) -> Hit {
+    Hit { offset: 0, count: 0, ..hit.clone() }
+}
+
+/// How long to wait for the next look. Where nobody ran, hardly anybody's names are about to be lost.
+fn pause(look: Duration, idle: bool) -> Duration {
+    let longer = if idle { (IDLE * look).min(LONGEST_LOOK) } else { look };
+    // Samplers want to be asked often enough; a look that is longer by itself never becomes shorter.
+    longer.max(look)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_never_shorter_than_a_look_and_never_too_long() {
+        let pauses =
+            |idle| [1, 2, 8, 16, 40].map(|look| pause(Duration::from_secs(look), idle).as_secs());
+        assert_eq!(pauses(false), [1, 2, 8, 16, 40]);
+        assert_eq!(pauses(true), [3, 6, 16, 16, 40]);
+    }
 }

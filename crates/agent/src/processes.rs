@@ -117,6 +117,10 @@ impl Processes {
         if changed || known.hits.is_power_of_two() {
             let (tls, hits) = (known.tls, known.hits);
             let mut process = self.look(hit, started);
+            if self.is_another(number, started) {
+                self.gone += 1;
+                return Process { user: hit.user, ..Process::default() };
+            }
             process.hits = hits;
             if process.tls.is_none() && !changed {
                 process.tls = tls;
@@ -143,6 +147,10 @@ impl Processes {
             return Process { user: hit.user, ..Process::default() };
         }
         let process = self.look(hit, started);
+        if self.is_another(number, started) {
+            self.gone += 1;
+            return Process { user: hit.user, ..Process::default() };
+        }
         if self.known.len() >= MOST {
             self.forget(|known| known.tls.is_some());
         }
@@ -155,6 +163,12 @@ impl Processes {
             self.news.push(News { process: number, tls });
         }
         process
+    }
+
+    /// True if another process has the number than the one that began then: what was read meanwhile may be of either. One that ended is none.
+    fn is_another(&self, number: u32, since: u64) -> bool {
+        let stat = fs::read(self.path(number, "stat")).unwrap_or_default();
+        started(&stat).is_some_and(|started| started != since)
     }
 
     /// Reads what is known of a process now.
@@ -201,10 +215,16 @@ impl Processes {
 
     /// The job that the environment of a process names.
     pub fn environment(&mut self, number: u32) -> Option<&str> {
-        let path = self.path(number, "environ");
+        let (path, stat) = (self.path(number, "environ"), self.path(number, "stat"));
         let known = self.known.get_mut(&number)?;
         if known.environment == Environment::Unread {
-            known.environment = Environment::Read(named(&path));
+            let named = named(&path);
+            // Another process may have the number by now: then what was read may be of either.
+            let stat = fs::read(stat).unwrap_or_default();
+            if started(&stat) != Some(known.started) {
+                return None;
+            }
+            known.environment = Environment::Read(named);
         }
         match &known.environment {
             Environment::Read(job) => job.as_deref(),
@@ -410,5 +430,40 @@ mod tests {
         assert_eq!(processes.environment(NUMBER), None);
         processes.find(&hit(NUMBER, Some(7), 1));
         assert_eq!(processes.environment(NUMBER), Some("4"));
+    }
+
+    /// In place of a file of the process: while it is read, another process takes the number.
+    fn replaced_meanwhile(folder: &tempfile::TempDir, file: &str, says: &'static [u8]) -> Writer {
+        let path = folder.path().join(format!("proc/{NUMBER}/{file}"));
+        let _ = fs::remove_file(&path);
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let stat = folder.path().join(format!("proc/{NUMBER}/stat"));
+        let text = fs::read_to_string(&stat).unwrap().replace(" 100 0\n", " 200 0\n");
+        std::thread::spawn(move || {
+            // Opens when somebody reads.
+            let mut pipe = fs::File::options().write(true).open(path).unwrap();
+            fs::write(stat, text).unwrap();
+            std::io::Write::write_all(&mut pipe, says).unwrap();
+        })
+    }
+
+    type Writer = std::thread::JoinHandle<()>;
+
+    #[test]
+    fn what_was_read_while_the_number_changed_hands_is_nobodys() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut processes = Processes::new(Root::at(folder.path()));
+        set(&folder, 100, "0::/\n");
+        processes.find(&hit(NUMBER, Some(7), 1));
+        let writer = replaced_meanwhile(&folder, "environ", b"SLURM_JOB_ID=4\0");
+        assert_eq!(processes.environment(NUMBER), None);
+        writer.join().unwrap();
+        set(&folder, 100, "");
+        let mut processes = Processes::new(Root::at(folder.path()));
+        let writer = replaced_meanwhile(&folder, "cgroup", b"4:cpuset:/slurm/uid_8/job_2/step_0\n");
+        let found = processes.find(&hit(NUMBER, Some(7), 1));
+        writer.join().unwrap();
+        assert_eq!((found.scheduled, found.user, processes.gone), (None, Some(7), 1));
     }
 }

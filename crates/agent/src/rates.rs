@@ -26,6 +26,18 @@ pub(crate) struct Rates {
     cores: BTreeMap<(u32, u32, u32), Sum>,
     coarser: u64,
     left_out: u64,
+    beyond: u64,
+}
+
+/// What names there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// All.
+    All,
+    /// Jobs and executables: libraries and phases are not kept of new rows.
+    Owners,
+    /// None.
+    Nothing,
 }
 
 /// The parts of a batch that are made here.
@@ -43,19 +55,35 @@ impl Rates {
                 self.coarser += sum.samples;
             }
             if full < MOST_SUMS || self.rows.contains_key(&row) {
-                self.rows.entry(row).or_default().add(sum);
+                let fits = self.rows.entry(row).or_default().add(sum);
+                self.beyond += if fits { 0 } else { sum.samples };
             } else {
                 self.left_out += sum.samples;
             }
             if let Some(job) = key.job {
                 let place = (number, job, core);
                 if self.cores.len() < MOST_SUMS || self.cores.contains_key(&place) {
-                    self.cores.entry(place).or_default().add(sum);
+                    let fits = self.cores.entry(place).or_default().add(sum);
+                    self.beyond += if fits { 0 } else { sum.samples };
                 } else {
                     self.left_out += sum.samples;
                 }
             }
         }
+    }
+
+    /// What names may still be given numbers for rates: each is of a row that has room.
+    pub(crate) fn room(&self) -> Room {
+        match self.rows.len() {
+            0..MOST_RATES => Room::All,
+            MOST_RATES..MOST_SUMS => Room::Owners,
+            _ => Room::Nothing,
+        }
+    }
+
+    /// Counts what has no row, as a name of it has no number.
+    pub(crate) fn leave_out(&mut self, sums: &[Sum]) {
+        self.left_out += sums.iter().map(|sum| sum.samples).sum::<u64>();
     }
 
     fn number(&mut self, counter: &Counter) -> u32 {
@@ -76,6 +104,12 @@ impl Rates {
         for (count, what) in lost.into_iter().filter(|&(count, _)| count > 0) {
             let detail = format!("{what}: too many different ones in an interval");
             gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count });
+        }
+        if self.beyond > 0 {
+            let detail =
+                "rates of samples are left out: with them a sum would be beyond 64 bits".to_owned();
+            let (kind, count) = (GapKind::Missing, self.beyond);
+            gaps.note(Gap { kind, rank: None, detail, count });
         }
         let mut buckets: BTreeMap<(u32, u32), BTreeMap<i16, u32>> = BTreeMap::new();
         let mut put = |counter: u32, job: u32, rate: f64| {
@@ -240,5 +274,20 @@ mod tests {
         let kept: u64 = rates.iter().map(|rate| rate.samples).sum();
         let lost: Vec<u64> = gaps.iter().map(|gap| gap.count).collect();
         assert_eq!(lost, [2 * u64::from(all) - kept, u64::from(all) + 100]);
+    }
+
+    #[test]
+    fn sums_beyond_all_numbers_are_absent() {
+        let mut rates = Rates::default();
+        let [counter, _] = counters();
+        for count in [u64::MAX, 1] {
+            rates.add(&key(Some(0), 0), 0, std::slice::from_ref(&counter), &[sum(1, count)]);
+        }
+        let mut gaps = Gaps::default();
+        let (_, rates, _) = rates.finish(&BTreeMap::new(), &mut gaps);
+        assert_eq!((rates[0].samples, rates[0].count), (1, u64::MAX));
+        // Once of the row, once of the core.
+        let told = gaps.iter().map(|gap| (gap.kind, gap.count));
+        assert_eq!(told.collect::<Vec<_>>(), [(GapKind::Missing, 2)]);
     }
 }

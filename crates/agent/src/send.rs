@@ -95,6 +95,7 @@ mod tests {
             rates: Vec::new(),
             spreads: Vec::new(),
             gaps: Gaps::default(),
+            upkeep: None,
         }
     }
 
@@ -170,6 +171,10 @@ mod tests {
         {
             let found = Sender::new(&server(address, folder.path()));
             assert!(matches!(found, Err(WayError::Address { .. })), "{address}");
+        }
+        for address in ["http://joe:secret@h:1", "https://h:1/?token=secret"] {
+            let said = Sender::new(&server(address, folder.path())).unwrap_err().to_string();
+            assert!(!said.contains("secret") && said.contains("--token-file"), "{said}");
         }
         let good = server("https://localhost:1", folder.path());
         assert!(Sender::new(&good).is_ok());

@@ -10,7 +10,7 @@ use talea_model::shares::{Activity, Batch, BatchId, Counter, Job, Rate, Sampler,
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 use talea_sampling::system::Sum;
 
-use crate::rates::Rates;
+use crate::rates::{Rates, Room};
 
 /// Rows that keep their address.
 pub const MOST_ADDRESSES: usize = 65_536;
@@ -40,6 +40,9 @@ pub struct Named {
     pub samples: u64,
 }
 
+/// The number of a name that has none. No row has it, so that rates of it become those without, which is counted.
+const UNNAMED: Option<u32> = Some(u32::MAX);
+
 /// Values with their numbers, in the order in which they came.
 #[derive(Debug)]
 struct Table<T> {
@@ -57,6 +60,28 @@ impl<T: Clone + Eq + Hash> Table<T> {
         self.numbers.insert(value, number);
         number
     }
+
+    /// The number of a value that may be absent. An error where it would be a new one, and those are refused.
+    fn number_if(&mut self, value: Option<T>, new: New) -> Result<Option<u32>, NoNumber> {
+        match (value, new) {
+            (None, _) => Ok(None),
+            (Some(value), New::Taken) => Ok(Some(self.number(value))),
+            (Some(value), New::Refused) => {
+                self.numbers.get(&value).copied().map(Some).ok_or(NoNumber)
+            }
+        }
+    }
+}
+
+/// A name has none, and gets none.
+#[derive(Clone, Copy, Debug)]
+struct NoNumber;
+
+/// What becomes of a name that was not there.
+#[derive(Clone, Copy, Debug)]
+enum New {
+    Taken,
+    Refused,
 }
 
 impl<T> Default for Table<T> {
@@ -124,13 +149,27 @@ impl Tally {
         if hit.job.is_none() && (idle || hit.executable.is_none() && hit.library.is_none()) {
             return;
         }
+        // Names are numbered only for rows that have room, or else the tables would grow without bound.
+        let (owners, all) = match self.rates.room() {
+            Room::All => (New::Taken, New::Taken),
+            Room::Owners => (New::Taken, New::Refused),
+            Room::Nothing => (New::Refused, New::Refused),
+        };
+        let job = self.jobs.number_if(hit.job, owners);
+        let executable = self.modules.number_if(hit.executable, owners);
+        let (Ok(job), Ok(executable)) = (job, executable) else {
+            self.rates.leave_out(sums);
+            return;
+        };
+        let library = self.modules.number_if(hit.library, all);
+        let phase = self.phases.number_if(hit.phase, all);
         let key = Rate {
             counter: 0,
-            job: hit.job.map(|job| self.jobs.number(job)),
+            job,
             user: hit.user,
-            executable: hit.executable.map(|module| self.modules.number(module)),
-            library: hit.library.map(|module| self.modules.number(module)),
-            phase: hit.phase.map(|phase| self.phases.number(phase)),
+            executable,
+            library: library.unwrap_or(UNNAMED),
+            phase: phase.unwrap_or(UNNAMED),
             samples: 0,
             nanos: 0,
             count: 0,
@@ -163,6 +202,7 @@ impl Tally {
             rates,
             spreads,
             gaps,
+            upkeep: None,
         }
     }
 }
@@ -251,6 +291,28 @@ mod tests {
         assert_eq!(rows, [(None, Some(1), 2, 40, 8), (Some(0), None, 1, 20, 4)]);
         assert_eq!(batch.spreads.len(), 1);
         assert_eq!(tally.finish(about(), Gaps::default()).rates, []);
+    }
+
+    #[test]
+    fn names_of_rates_are_bounded_and_nothing_is_lost_unsaid() {
+        let mut tally = Tally::default();
+        let counter = [Counter { name: "page-faults".to_owned(), unit: "1".to_owned() }];
+        let sum = [Sum { samples: 1, nanos: 20, count: 4 }];
+        let all = 3 * MOST_ROWS as u64;
+        for n in 0..all {
+            let (library, phase) = (format!("/lib/{n}"), Some(format!("phase {n}")));
+            let executable = Module { path: format!("/bin/{n}"), build_id: String::new() };
+            let named = hit(0, Some(&library), 7);
+            let executable = if n < all / 2 { named.executable.clone() } else { Some(executable) };
+            tally.rate(Named { executable, phase, ..named }, &counter, &sum);
+        }
+        let batch = tally.finish(about(), Gaps::default());
+        assert_eq!(batch.check(), Ok(()));
+        assert!(batch.modules.len() <= MOST_ROWS && batch.phases.len() <= MOST_ADDRESSES);
+        let kept: u64 = batch.rates.iter().map(|rate| rate.samples).sum();
+        let left_out = batch.gaps.iter().find(|gap| gap.detail.contains("left out")).unwrap();
+        assert_eq!(kept + left_out.count, all);
+        assert!(batch.gaps.iter().any(|gap| gap.detail.contains("of their executable only")));
     }
 
     proptest! {

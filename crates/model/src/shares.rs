@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gaps::Gaps;
 use crate::site::Module;
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
 
 /// What tells a batch from all others: sent twice, it counts once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -55,6 +55,29 @@ pub struct Batch {
     pub spreads: Vec<Spread>,
     /// What was lost or could not be seen.
     pub gaps: Gaps,
+    /// What the agent takes itself; absent where it does not say, as agents of before and those that cannot measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upkeep: Option<Upkeep>,
+}
+
+/// What an agent takes itself. Sums are since it began, so that a batch that is lost loses none of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Upkeep {
+    /// Processor time since it began.
+    pub processor: Nanos,
+    /// Resident memory when the batch was made.
+    pub memory: Bytes,
+    /// Most of it since it began.
+    pub most_memory: Bytes,
+    /// What its spool has on the disk.
+    pub spool: Bytes,
+    /// Batches that wait there.
+    pub waiting: u64,
+    /// Samples that found no room since it began.
+    pub lost_samples: u64,
+    /// Batches since it began that were refused, or that it could not keep.
+    pub lost_batches: u64,
 }
 
 /// How samples were taken.
@@ -165,6 +188,9 @@ const BUCKET: f64 = 1.05;
 /// The bucket of zero and of what is less than the least bucket.
 pub const ZERO: i16 = i16::MIN;
 
+/// The last bucket whose middle is a number: those behind are of rates beyond 1.8e308.
+pub const MOST_BUCKET: i16 = 14_548;
+
 /// The bucket of a rate per second: bucket `i` has those above 1.05^(i-1) and up to 1.05^i. None for what is no number or negative.
 pub fn bucket(rate: f64) -> Option<i16> {
     if !rate.is_finite() || rate < 0.0 {
@@ -219,6 +245,11 @@ impl Batch {
             if !spread.cores.is_sorted_by(|a, b| a.0 < b.0) {
                 return Err(format!("spread {row}: buckets do not rise"));
             }
+            // Rates that no counter has: their means would be no numbers.
+            if let Some((bucket, _)) = spread.cores.iter().find(|&&(b, _)| !middle(b).is_finite()) {
+                let most = MOST_BUCKET;
+                return Err(format!("spread {row}: bucket {bucket}, expected at most {most}"));
+            }
         }
         Ok(())
     }
@@ -271,6 +302,7 @@ mod tests {
             rates: Vec::new(),
             spreads: Vec::new(),
             gaps: Gaps::default(),
+            upkeep: None,
         }
     }
 
@@ -284,7 +316,8 @@ mod tests {
         assert!(middle(ZERO).abs() < f64::MIN_POSITIVE);
         assert_eq!(bucket(f64::NAN), None);
         assert_eq!(bucket(-1.0), None);
-        assert!(bucket(f64::MAX).map(middle).is_some_and(f64::is_finite));
+        assert!(bucket(f64::MAX).is_some_and(|last| last <= MOST_BUCKET));
+        assert!(middle(MOST_BUCKET).is_finite() && middle(MOST_BUCKET + 1).is_infinite());
     }
 
     #[test]
@@ -297,6 +330,13 @@ mod tests {
         let mut wrong = batch();
         wrong.shares[0].library = Some(1);
         assert!(wrong.check().is_err());
+        let mut wrong = batch();
+        wrong.jobs.push(Job { id: "1".to_owned(), user: None });
+        wrong.counters.push(Counter { name: "c".to_owned(), unit: "1".to_owned() });
+        wrong.spreads.push(Spread { counter: 0, job: 0, cores: vec![(ZERO, 1), (MOST_BUCKET, 1)] });
+        assert_eq!(wrong.check(), Ok(()));
+        wrong.spreads[0].cores[1].0 += 1;
+        assert!(wrong.check().unwrap_err().contains("bucket"));
         let mut wrong = batch();
         wrong.end = Nanos(9);
         assert!(wrong.check().is_err());

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,12 @@ impl Nanos {
     /// The same time in seconds.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
+    }
+
+    /// The time of this host's clock, since 1970; 0 where the clock is set before.
+    pub fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 

@@ -15,7 +15,7 @@ use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
 use talea_sampling::system::{self, OpenError, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
-use talea_store::export::{Output, OutputError};
+use talea_store::export::{self, Output, OutputError};
 use talea_store::{Put, Store, StoreError, sqlite};
 
 use crate::NodeError;
@@ -78,7 +78,9 @@ struct Outputs {
 
 impl Outputs {
     fn open(addresses: &[String]) -> Result<Self, OutputError> {
-        let open = |address: &String| Ok((address.clone(), Output::at(address)?, String::new()));
+        // What is said of an address is without what may be a secret.
+        let open =
+            |address: &String| Ok((export::shown(address), Output::at(address)?, String::new()));
         Ok(Self { to: addresses.iter().map(open).collect::<Result<_, _>>()? })
     }
 
@@ -193,16 +195,9 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     let mut samples = 0;
     agent.run(&stopped, &mut deliver, &mut |progress| {
         samples += progress.samples;
-        let before = last.as_ref().and_then(|last| last.trouble.as_ref());
-        match &progress.trouble {
-            Some(trouble) if before != Some(trouble) => {
-                say(&format!("{} batches wait: {trouble}", progress.waiting));
-            }
-            None if before.is_some() => say("the store takes batches again"),
-            _ => {}
-        }
+        say_changes(last.as_ref(), progress, say);
         last = Some(progress.clone());
-    })?;
+    });
     if let Some(last) = last {
         let cost = last.cost.map_or_else(String::new, |cost| {
             let took = Nanos(cost.processor.as_nanos() as u64);
@@ -211,6 +206,22 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
         say(&format!("{samples} samples in {} batches{cost}", last.batches));
     }
     Ok(())
+}
+
+/// Says what became of batches when that changes.
+fn say_changes(last: Option<&Progress>, now: &Progress, say: &dyn Fn(&str)) {
+    let unkept = last.and_then(|last| last.unkept.as_ref());
+    match &now.unkept {
+        Some(why) if unkept != Some(why) => say(&format!("batches are lost: {why}")),
+        None if unkept.is_some() => say("batches are kept again"),
+        _ => {}
+    }
+    let trouble = last.and_then(|last| last.trouble.as_ref());
+    match &now.trouble {
+        Some(why) if trouble != Some(why) => say(&format!("{} batches wait: {why}", now.waiting)),
+        None if trouble.is_some() => say("the store takes batches again"),
+        _ => {}
+    }
 }
 
 /// What takes batches, and where they wait for it unless somebody says where.
@@ -238,8 +249,7 @@ fn target(options: &Options, kept: &sqlite::Options) -> Result<(Target, PathBuf)
 /// Makes some old times coarser, in steps that take a moment each.
 fn retain(store: &mut dyn Store) -> Result<(), StoreError> {
     const STEPS: usize = 4;
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    store.retain(Nanos(now.unwrap_or_default().as_nanos() as u64), STEPS)?;
+    store.retain(Nanos::now(), STEPS)?;
     Ok(())
 }
 
@@ -295,4 +305,45 @@ fn is_of_the_host() -> bool {
 /// This host's name.
 fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn what_changes_is_said_once() {
+        let progress = |unkept: Option<&str>, trouble: Option<&str>| Progress {
+            batches: 1,
+            samples: 1,
+            waiting: 2,
+            trouble: trouble.map(str::to_owned),
+            unkept: unkept.map(str::to_owned),
+            cost: None,
+        };
+        let said = RefCell::new(Vec::new());
+        let mut last = None;
+        for (unkept, trouble) in [
+            (None, None),
+            (Some("full"), None),
+            (Some("full"), Some("away")),
+            (Some("other"), Some("away")),
+            (None, Some("away")),
+            (None, None),
+        ] {
+            let now = progress(unkept, trouble);
+            say_changes(last.as_ref(), &now, &|text| said.borrow_mut().push(text.to_owned()));
+            last = Some(now);
+        }
+        let expected = [
+            "batches are lost: full",
+            "2 batches wait: away",
+            "batches are lost: other",
+            "batches are kept again",
+            "the store takes batches again",
+        ];
+        assert_eq!(said.into_inner(), expected);
+    }
 }

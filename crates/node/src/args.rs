@@ -65,8 +65,8 @@ pub struct AgentArgs {
     /// Samples of each core: 1Hz, 100Hz
     #[arg(long, value_name = "RATE", value_parser = written::rate, default_value = "1Hz")]
     rate: f64,
-    /// Time that a batch is of: 10s, 1min
-    #[arg(long, value_name = "TIME", value_parser = written::step, default_value = "1min")]
+    /// Time that a batch is of: 10s, 1min, at most 1h
+    #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1min")]
     interval: Nanos,
     /// Stop after this time: 60s, 1h
     #[arg(long = "for", value_name = "TIME", value_parser = written::step)]
@@ -89,6 +89,20 @@ pub struct AgentArgs {
     /// Folder where the agent is told of jobs; as long as it has a file `yield`, counters are left to other tools
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
     run_dir: PathBuf,
+}
+
+/// Longest time that a batch is of.
+const LONGEST_INTERVAL: Nanos = Nanos(3_600_000_000_000);
+
+/// A time that a batch can be of.
+fn interval(text: &str) -> Result<Nanos, String> {
+    let interval = written::step(text)?;
+    if interval > LONGEST_INTERVAL {
+        return Err(
+            "expected at most 1h: until its end a batch is in memory alone and lost with the agent, and stores take none of a day".to_owned(),
+        );
+    }
+    Ok(interval)
 }
 
 /// Names between commas; those in the slashes of `pmu/a,b/` are part of a name.
@@ -226,6 +240,16 @@ impl From<AgentArgs> for Task {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn intervals_end() {
+        assert_eq!(interval("1h"), Ok(LONGEST_INTERVAL));
+        assert!(talea_store::LONGEST_INTERVAL > LONGEST_INTERVAL);
+        for long in ["61min", "24h"] {
+            assert!(interval(long).unwrap_err().contains("at most 1h"), "{long}");
+        }
+        assert!(interval("0").is_err());
+    }
 
     #[test]
     fn names_of_counters() {

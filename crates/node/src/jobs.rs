@@ -65,12 +65,17 @@ fn told(starting: &Starting, variable: impl Fn(&str) -> Option<String>) -> Resul
     };
     let asked = || {
         let comment = variable("SLURM_JOB_COMMENT").unwrap_or_default();
-        let says = comment.split([' ', ',', ';']).any(|word| word == OPT_OUT);
+        let says = comment.split(is_between).any(|word| word == OPT_OUT);
         let set = variable("TALEA_NO_MONITORING").is_some_and(|text| !matches!(&*text, "" | "0"));
         !says && !set
     };
     let monitored = starting.monitored.unwrap_or_else(asked);
     Ok(Told { id, user, cores: starting.cores.clone(), monitored })
+}
+
+/// Between words of a comment, which people write as they like.
+fn is_between(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, ',' | ';')
 }
 
 #[cfg(test)]
@@ -109,6 +114,8 @@ mod tests {
         for (name, value, monitored) in [
             ("SLURM_JOB_COMMENT", "no-monitoring", false),
             ("SLURM_JOB_COMMENT", "urgent, no-monitoring", false),
+            ("SLURM_JOB_COMMENT", "urgent\nno-monitoring\n", false),
+            ("SLURM_JOB_COMMENT", "urgent\tno-monitoring;x", false),
             ("SLURM_JOB_COMMENT", "with no-monitoring-tool", true),
             ("TALEA_NO_MONITORING", "1", false),
             ("TALEA_NO_MONITORING", "0", true),

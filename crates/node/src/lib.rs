@@ -5,10 +5,12 @@
 
 mod agent;
 pub mod args;
+mod bug;
 mod error;
 mod jobs;
 
 pub use agent::{Counters, Options, Sampler, opened};
+pub use bug::end_at_bugs;
 pub use error::NodeError;
 pub use jobs::Starting;
 

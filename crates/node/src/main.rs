@@ -19,14 +19,13 @@ struct Cli {
 
 fn main() -> ExitCode {
     let task = Task::from(Cli::parse().args);
-    std::panic::set_hook(Box::new(|info| say(&format!("bug: {info}; please report it"))));
-    match std::panic::catch_unwind(|| talea_node::perform(&task, &say)) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(error)) => {
+    talea_node::end_at_bugs(say);
+    match talea_node::perform(&task, &say) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
             say(&format!("error: {error}"));
             ExitCode::from(if error.is_wrong_use() { 2 } else { 3 })
         }
-        Err(_) => ExitCode::from(70),
     }
 }
 

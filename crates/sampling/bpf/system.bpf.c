@@ -292,7 +292,7 @@ struct {
 
 // Of each core: samples, samples without room, addresses whose file could not be looked up, phases that could not be read; counters that were
 // less than before, that did not run, and rates without room.
-enum { SAMPLES, FULL, NO_MAPPING, NO_PHASE, RESET, UNCOUNTED, NO_RATE, LOSSES };
+enum { SAMPLES, FULL, NO_MAPPING, NO_PHASE, RESET, UNCOUNTED, NO_RATE, BEYOND, LOSSES };
 
 struct {
 	UINT(type, PERCPU_ARRAY);
@@ -420,7 +420,7 @@ INLINE u64 phase_of(struct task_struct *task, u32 process)
 }
 
 // Adds what a counter did between two readings to what was hit in the middle. What it missed while others had the hardware is made up for,
-// with 16 bits behind the point: counts of 2^40 and a 256th of the time fit.
+// with 16 bits behind the point, in two parts: counts below 2^56 fit. What does not fit is left out.
 INLINE void add_rate(struct sum *sum, struct value *now, struct value *before, u64 nanos)
 {
 	if (!now->enabled || !before->enabled)
@@ -436,8 +436,19 @@ INLINE void add_rate(struct sum *sum, struct value *now, struct value *before, u
 		count(UNCOUNTED);
 		return;
 	}
-	if (enabled > running)
-		counted = (counted * ((enabled << 16) / running)) >> 16;
+	if (enabled > running) {
+		// At most 2^24, as at least a 256th of the time was counted.
+		u64 scale = (enabled << 16) / running;
+		if (counted >> 56) {
+			count(BEYOND);
+			return;
+		}
+		counted = (counted >> 16) * scale + (((counted & 0xffff) * scale) >> 16);
+	}
+	if (sum->count + counted < counted) {
+		count(BEYOND);
+		return;
+	}
 	sum->samples += 1;
 	sum->nanos += nanos;
 	sum->count += counted;

@@ -23,6 +23,7 @@
 //! Nothing here costs anything between two readings, except what the kernel itself counts.
 
 pub mod cpus;
+mod descriptors;
 pub mod discover;
 pub mod family;
 pub mod growth;

@@ -66,6 +66,7 @@ fn batch(node: &str, number: u64, begin: u64, length: u64, job: u64) -> Batch {
         rates: Vec::new(),
         spreads: Vec::new(),
         gaps: Gaps::default(),
+        upkeep: None,
     }
 }
 

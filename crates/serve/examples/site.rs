@@ -140,6 +140,7 @@ fn batch(node: u64, slice: u64, begin: u64) -> Batch {
         rates: Vec::new(),
         spreads: Vec::new(),
         gaps: Gaps::default(),
+        upkeep: None,
     };
     let samples = SLICE / SECOND;
     let Some(load) = load else {

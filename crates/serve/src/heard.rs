@@ -1,4 +1,4 @@
-//! When each node was heard of.
+//! When each node was heard of, and what its agent said of itself.
 //!
 //! Owns who counts as silent: a node that sent nothing for more than three of its own intervals. After a day it counts as gone.
 
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use talea_model::Nanos;
-use talea_model::shares::Batch;
+use talea_model::shares::{Batch, Upkeep};
 use talea_store::NodeSeen;
 
 /// Where nothing is known of a node's interval.
@@ -18,6 +18,9 @@ const GONE: Duration = Duration::from_hours(24);
 struct Last {
     at: Instant,
     interval: Duration,
+    /// The newest batch by start of the agent and number, and what it said of its agent.
+    newest: (u64, u64),
+    upkeep: Option<Upkeep>,
 }
 
 /// Nodes by name. Names are those of tokens, which bounds their number.
@@ -30,7 +33,9 @@ impl Heard {
         let recent = nodes.iter().filter_map(|node| {
             let ago = Duration::from_nanos((now - node.last).0);
             let at = clock.checked_sub(ago)?;
-            (ago < GONE).then(|| (node.name.clone(), Last { at, interval: USUAL }))
+            (ago < GONE).then(|| {
+                (node.name.clone(), Last { at, interval: USUAL, newest: (0, 0), upkeep: None })
+            })
         });
         Self(Mutex::new(recent.collect()))
     }
@@ -38,12 +43,29 @@ impl Heard {
     pub(crate) fn note(&self, batch: &Batch, clock: Instant) {
         let interval =
             Duration::from_nanos((batch.end - batch.begin).0).max(Duration::from_secs(1));
-        let last = Last { at: clock, interval };
+        let newest = (batch.id.started, batch.id.number);
+        let mut last = Last { at: clock, interval, newest, upkeep: batch.upkeep };
         let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match nodes.get_mut(&batch.id.node) {
-            Some(known) => *known = last,
+            Some(known) => {
+                // One that comes again says what was.
+                if known.newest > newest {
+                    (last.newest, last.upkeep) = (known.newest, known.upkeep);
+                }
+                *known = last;
+            }
             None => drop(nodes.insert(batch.id.node.clone(), last)),
         }
+    }
+
+    /// What agents said of themselves, by node; those that say nothing are missing.
+    pub(crate) fn upkeep(&self, clock: Instant) -> Vec<(String, Upkeep)> {
+        let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = nodes.iter().filter(|(_, last)| clock.duration_since(last.at) < GONE);
+        let mut said: Vec<(String, Upkeep)> =
+            recent.filter_map(|(node, last)| Some((node.clone(), last.upkeep?))).collect();
+        said.sort_by(|one, other| one.0.cmp(&other.0));
+        said
     }
 
     /// How many there are, and how many of them are silent.

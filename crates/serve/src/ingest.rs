@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use talea_model::Nanos;
 use talea_model::shares::Batch;
@@ -179,8 +179,7 @@ impl Writer {
 
     /// Makes some old times coarser; true if there is more to do.
     fn retain(&mut self) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        match self.store.retain(Nanos(now.as_nanos() as u64), STEPS) {
+        match self.store.retain(Nanos::now(), STEPS) {
             Ok(retained) => retained.more,
             Err(error) => {
                 log::line("old times stay as they are", &[("error", &error.to_string())]);

@@ -238,12 +238,6 @@ pub(crate) fn duration(name: &str, text: &str) -> Result<Nanos, Refusal> {
         })
 }
 
-/// The time, in nanoseconds since 1970.
-pub(crate) fn now() -> Nanos {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Nanos(since.unwrap_or_default().as_nanos() as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use axum::http::Request;

@@ -25,7 +25,7 @@ use crate::connections::{self, Bounded, Patience};
 use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::state::{Counts, Findings, Functions, Readers, Shared, State};
-use crate::{log, question, routes};
+use crate::{log, routes};
 
 /// How long requests that are under way have when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
@@ -121,7 +121,7 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
         room: routes::Room::default(),
         connections: Bounded::new(connections::bound(options.connections), options.patience),
         patience: options.patience,
-        heard: Heard::before(&nodes, question::now(), Instant::now()),
+        heard: Heard::before(&nodes, Nanos::now(), Instant::now()),
         counts,
         findings: options.findings,
         functions: options.functions,

@@ -58,6 +58,7 @@ pub(crate) fn batch(node: &str, number: u64, jobs: &[(&str, u32, &str)]) -> Batc
             .map(|at| Spread { counter: 0, job: at as u32, cores: vec![(at as i16, 2)] })
             .collect(),
         gaps: Gaps::default(),
+        upkeep: None,
     }
 }
 

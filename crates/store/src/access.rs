@@ -11,6 +11,8 @@ use ureq::RequestBuilder;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::typestate::{WithBody, WithoutBody};
 
+use crate::export::shown;
+
 /// How long a connection may take to be there.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest file of a token or of certificates.
@@ -36,9 +38,11 @@ pub enum WayError {
         path: PathBuf,
     },
     /// The address is not one.
-    #[error("server `{address}`: expected http://HOST:PORT or https://HOST:PORT")]
+    #[error(
+        "server `{address}`: expected http://HOST:PORT or https://HOST:PORT, with the token in --token-file"
+    )]
     Address {
-        /// As it was given.
+        /// As it was given, but for what may be a secret.
         address: String,
     },
 }
@@ -68,7 +72,7 @@ impl Way {
     /// # Errors
     /// Files that cannot be read or have something else in them, and an address that is none.
     pub fn new(server: &Server, patience: Duration) -> Result<Self, WayError> {
-        let refused = || WayError::Address { address: server.address.clone() };
+        let refused = || WayError::Address { address: shown(&server.address) };
         let address = server.address.trim_end_matches('/');
         let host = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
         let host = host.ok_or_else(refused)?;

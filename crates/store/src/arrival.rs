@@ -2,15 +2,16 @@
 //!
 //! Owns the rules that every store shares, so that they all answer the same. It refuses to store.
 
-use talea_model::shares::{Batch, Rate, Share, Spread};
+use talea_model::shares::{Activity, Batch, Rate, Share, Spread};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::error::StoreError;
 
 /// Most bytes of a name; longer ones are cut and counted as a gap.
 pub const LONGEST_NAME: usize = 4096;
-/// Longest interval of a batch: a day.
-pub const LONGEST_INTERVAL: Nanos = Nanos(86_400_000_000_000);
+/// Longest interval of a batch: two hours, as agents make them of an hour at most. Questions look back so far from their begin for batches that reach
+/// into their time: one long batch would make all of them read more.
+pub const LONGEST_INTERVAL: Nanos = Nanos(7_200_000_000_000);
 /// Most counters of a batch: an agent has at most a dozen.
 pub const MOST_COUNTERS: usize = 256;
 /// What one sum can hold. Only nonsense gets there (146 years of one core in one row), where it stays.
@@ -53,7 +54,10 @@ pub fn check(batch: &Batch) -> Result<(), StoreError> {
     }
     let interval = batch.end - batch.begin;
     if interval > LONGEST_INTERVAL {
-        return refused(format!("interval of {} s, expected a day at most", interval.seconds()));
+        return refused(format!(
+            "interval of {} s, expected two hours at most",
+            interval.seconds()
+        ));
     }
     Ok(())
 }
@@ -91,6 +95,16 @@ pub(crate) fn samples(share: &Share) -> i64 {
 /// A number within what a sum can hold.
 pub(crate) fn capped(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(CAP).min(CAP)
+}
+
+/// The word of an activity, as JSON has it.
+pub(crate) fn activity(activity: Activity) -> &'static str {
+    match activity {
+        Activity::User => "user",
+        Activity::Kernel => "kernel",
+        Activity::Waiting => "waiting",
+        Activity::Idle => "idle",
+    }
 }
 
 /// What the batch lacks, and names of it that were cut.

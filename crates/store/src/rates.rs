@@ -1,15 +1,16 @@
 //! What a store answers of counters: rates by what was hit, and their spread over the cores of jobs.
 //!
 //! Owns both forms, what of a question makes no sense for them, and how quantiles come from buckets, so that all stores answer the same.
-//! Sums are exact as far as they fit into 64 bits, where they stop.
+//! Sums are exact below 2^62; a row with one beyond is absent, with a gap.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use talea_model::shares::{Counter, middle};
-use talea_model::{Gaps, Nanos};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::answer::Value;
+use crate::arrival::CAP;
 use crate::error::StoreError;
 use crate::question::{Dimension, Question};
 
@@ -82,6 +83,24 @@ impl SpreadSeen {
         }
         let cores = u64::try_from(all).unwrap_or(u64::MAX);
         Some(Self { counter, cores, quantiles })
+    }
+}
+
+/// The sums of a row: samples, nanoseconds and count. None where one is so large that files stop there: it would be less than it was.
+pub(crate) fn fitting(sums: [u128; 3]) -> Option<[u64; 3]> {
+    sums.iter().all(|&sum| sum < CAP as u128).then(|| sums.map(|sum| sum as u64))
+}
+
+/// Says how many rows are absent as their sums do not fit.
+pub(crate) fn note_beyond(rows: u64, gaps: &mut Gaps) {
+    if rows > 0 {
+        gaps.note(Gap {
+            kind: GapKind::Missing,
+            rank: None,
+            detail: "rates are absent: a sum of theirs is 2^62 or more, which cannot be kept"
+                .to_owned(),
+            count: rows,
+        });
     }
 }
 

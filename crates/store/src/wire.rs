@@ -102,6 +102,8 @@ pub fn decode(bytes: &[u8]) -> Result<Batch, WireError> {
 mod tests {
     use proptest::prelude::*;
 
+    use talea_model::shares::Upkeep;
+
     use super::*;
     use crate::tests::made::{batch, batches};
 
@@ -144,6 +146,21 @@ mod tests {
         assert!(matches!(wrong, WireError::Check(_)), "{wrong}");
         let deep = packed(&format!("{{\"version\":1,\"batch\":{}", "[".repeat(1_000_000)));
         assert!(matches!(decode(&deep), Err(WireError::Json(_))));
+    }
+
+    #[test]
+    fn agents_of_before_say_nothing_of_themselves() {
+        let mut told = batch("n", 0, 0);
+        told.upkeep = Some(Upkeep { waiting: 3, ..Upkeep::default() });
+        assert_eq!(decode(&encode(&told).unwrap()).unwrap(), told);
+        told.upkeep = None;
+        let text = serde_json::to_string(&Written { version: VERSION, batch: &told }).unwrap();
+        assert!(!text.contains("upkeep"), "{text}");
+        // What a later one says more is passed over, and what it says less is zero.
+        let later =
+            text.replacen("\"gaps\":", "\"upkeep\":{\"waiting\":3,\"more\":1},\"gaps\":", 1);
+        let later = decode(&packed(&later)).unwrap();
+        assert_eq!(later.upkeep, Some(Upkeep { waiting: 3, ..Upkeep::default() }));
     }
 
     #[test]

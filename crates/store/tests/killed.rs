@@ -50,6 +50,7 @@ fn batch(number: u64) -> Batch {
         rates: Vec::new(),
         spreads: Vec::new(),
         gaps: Gaps::default(),
+        upkeep: None,
     }
 }
 

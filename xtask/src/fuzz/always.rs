@@ -46,6 +46,7 @@ fn batch(number: u64) -> Batch {
         counters: Vec::new(),
         rates: Vec::new(),
         spreads: Vec::new(),
+        upkeep: None,
         gaps: Gaps::default(),
     }
 }

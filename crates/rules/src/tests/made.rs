@@ -121,6 +121,7 @@ impl Made {
             rates: rates.collect(),
             spreads,
             gaps: Gaps::default(),
+            upkeep: None,
         }
     }
 }

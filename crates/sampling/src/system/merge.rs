@@ -35,7 +35,9 @@ pub(super) struct Merge {
     /// What counters did, if samples have counts.
     pub(super) rates: Option<Rates>,
     scratch: Vec<u8>,
+    /// Since the last time that it was told, and before.
     lost: u64,
+    told_lost: u64,
     throttled: u64,
     unmapped: u64,
 }
@@ -50,6 +52,7 @@ impl Merge {
             rates: None,
             scratch: Vec::new(),
             lost: 0,
+            told_lost: 0,
             throttled: 0,
             unmapped: 0,
         }
@@ -110,11 +113,17 @@ impl Merge {
         self.tell(gaps);
     }
 
+    /// Records that found no room, most of which are samples.
+    pub(super) fn lost_samples(&self) -> u64 {
+        self.told_lost.saturating_add(self.lost)
+    }
+
     fn tell(&mut self, gaps: &mut Gaps) {
         if let Some(rates) = &mut self.rates {
             rates.tell(gaps);
         }
         let take = std::mem::take::<u64>;
+        self.told_lost = self.told_lost.saturating_add(self.lost);
         note_count(gaps, GapKind::MemoryBound, take(&mut self.lost), || {
             "samples and other records found no room in the kernel's rings, so that mappings may be missing too".to_owned()
         });

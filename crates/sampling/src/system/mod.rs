@@ -39,6 +39,7 @@ pub use error::OpenError;
 pub use hit::{FileId, Hit, State};
 pub use rates::{MOST_COUNTERS, Rated, Sum};
 
+use crate::descriptors;
 use crate::source::gap;
 
 /// What is asked for.
@@ -105,6 +106,11 @@ pub trait SystemSampler: Send {
     /// # Errors
     /// Those of the kernel, when it refuses what it did at the start; samples of this interval are lost.
     fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()>;
+
+    /// Samples that found no room since it was opened; each is in a gap too.
+    fn lost_samples(&self) -> u64 {
+        0
+    }
 
     /// What is counted around samples, in the order of [`Rated::sums`]: those that were asked for and can be counted here.
     fn counters(&self) -> &[Counter] {
@@ -212,7 +218,9 @@ pub fn open_own(options: &Options) -> Result<Box<dyn SystemSampler>, OpenError> 
     Ok(Box::new(own::Own::open(options)?))
 }
 
+/// What every sampler needs: periods that make sense, and descriptors for each core.
 fn check(options: &Options) -> Result<(), OpenError> {
+    descriptors::raise();
     match options.period.0 {
         100_000..=1_000_000_000_000 => Ok(()),
         _ => Err(OpenError::Period { period: options.period }),

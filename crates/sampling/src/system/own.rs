@@ -204,6 +204,10 @@ impl SystemSampler for Own {
         Ok(())
     }
 
+    fn lost_samples(&self) -> u64 {
+        self.merge.lost_samples()
+    }
+
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.threads.values().map(|thread| thread.event.as_fd()).collect()
     }

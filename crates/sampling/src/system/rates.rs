@@ -39,11 +39,19 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds another.
-    pub fn add(&mut self, more: Self) {
-        self.samples = self.samples.saturating_add(more.samples);
-        self.nanos = self.nanos.saturating_add(more.nanos);
-        self.count = self.count.saturating_add(more.count);
+    /// Adds another; false, and nothing is added, where that does not fit into 64 bits.
+    #[must_use]
+    pub fn add(&mut self, more: Self) -> bool {
+        let sum = || {
+            Some(Self {
+                samples: self.samples.checked_add(more.samples)?,
+                nanos: self.nanos.checked_add(more.nanos)?,
+                count: self.count.checked_add(more.count)?,
+            })
+        };
+        let sum = sum();
+        *self = sum.unwrap_or(*self);
+        sum.is_some()
     }
 }
 
@@ -64,6 +72,7 @@ enum Doubt {
     Unread,
     Reset,
     Uncounted,
+    Beyond,
 }
 
 impl Value {
@@ -79,7 +88,7 @@ impl Value {
             return Err(Doubt::Uncounted);
         }
         let whole = u128::from(count) * u128::from(enabled) / u128::from(running);
-        Ok(u64::try_from(whole).unwrap_or(u64::MAX))
+        u64::try_from(whole).map_err(|_| Doubt::Beyond)
     }
 }
 
@@ -111,6 +120,7 @@ pub(super) struct Rates {
     reset: u64,
     uncounted: u64,
     full: u64,
+    beyond: u64,
 }
 
 impl Rates {
@@ -124,6 +134,7 @@ impl Rates {
             reset: 0,
             uncounted: 0,
             full: 0,
+            beyond: 0,
         }
     }
 
@@ -155,7 +166,8 @@ impl Rates {
         let nanos = reading.time.saturating_sub(first.time);
         for (sum, (now, before)) in sums.iter_mut().zip(reading.values.iter().zip(first.values)) {
             match now.since(before) {
-                Ok(count) => sum.add(Sum { samples: 1, nanos, count }),
+                Ok(count) if sum.add(Sum { samples: 1, nanos, count }) => {}
+                Ok(_) | Err(Doubt::Beyond) => self.beyond += 1,
                 Err(Doubt::Unread) => {}
                 Err(Doubt::Reset) => self.reset += 1,
                 Err(Doubt::Uncounted) => self.uncounted += 1,
@@ -181,22 +193,34 @@ impl Rates {
     pub(super) fn tell(&mut self, gaps: &mut Gaps) {
         let take = std::mem::take::<u64>;
         note(gaps, take(&mut self.reset), take(&mut self.uncounted), take(&mut self.full));
+        note_beyond(gaps, take(&mut self.beyond));
     }
 }
 
-/// Sorts rates and makes those of the same hit one. What nobody takes does not grow without bound.
-pub(super) fn bring_together(rated: &mut Vec<Rated>) {
+/// Sorts rates and makes those of the same hit one; gives samples whose counts do not fit. What nobody takes does not grow without bound.
+pub(super) fn bring_together(rated: &mut Vec<Rated>) -> u64 {
+    let mut beyond = 0_u64;
     rated.sort_unstable();
     rated.dedup_by(|next, kept| {
         let same = next.hit == kept.hit;
         if same {
             for (sum, more) in kept.sums.iter_mut().zip(&next.sums) {
-                sum.add(*more);
+                if !sum.add(*more) {
+                    beyond = beyond.saturating_add(more.samples);
+                }
             }
         }
         same
     });
     rated.truncate(MOST);
+    beyond
+}
+
+/// Says what has no rate as it cannot be written.
+pub(super) fn note_beyond(gaps: &mut Gaps, beyond: u64) {
+    note_count(gaps, GapKind::Missing, beyond, || {
+        "counts around samples are left out: with them a sum would be beyond 64 bits".to_owned()
+    });
 }
 
 /// Says what has no rate.
@@ -300,6 +324,28 @@ mod tests {
     }
 
     #[test]
+    fn counts_beyond_all_numbers_are_absent() {
+        let run = |count, enabled, running| Value { count, enabled, running };
+        // Half of the time, so that the count would be twice as much; the least that does not fit, and the most that does.
+        for (last, fits) in [(1 << 63, false), ((1 << 63) - 1, true)] {
+            let mut rates = Rates::new(1, PERIOD);
+            for (n, value) in (0..).zip([run(0, 2, 1), run(5, 4, 2), run(last, 6, 3)]) {
+                rates.sample(&hit(0, 1), reading(n * PERIOD, &[value]));
+            }
+            let (rated, gaps) = told(&mut rates);
+            assert_eq!(
+                rated.iter().map(|one| one.1[0].count).sum::<u64>(),
+                if fits { u64::MAX - 1 } else { 0 }
+            );
+            assert_eq!(gaps, if fits { vec![] } else { vec![(GapKind::Missing, 1)] });
+        }
+        let one = |count| Rated { hit: hit(0, 1), sums: vec![Sum { samples: 1, nanos: 2, count }] };
+        let mut all = vec![one(u64::MAX), one(3)];
+        assert_eq!(bring_together(&mut all), 1);
+        assert_eq!((all.len(), all[0].sums[0].samples), (1, 1));
+    }
+
+    #[test]
     fn samples_that_are_far_apart_are_not_in_a_row() {
         let mut rates = Rates::new(1, PERIOD);
         let times = [0, 1, 2, 6, 7, 10, 14].map(|n| n * PERIOD);
@@ -322,7 +368,7 @@ mod tests {
             sums: vec![Sum { samples: 1, nanos: 2, count }],
         };
         let mut all = vec![rated(1, 5), rated(0, 1), rated(1, 3)];
-        bring_together(&mut all);
+        assert_eq!(bring_together(&mut all), 0);
         let counts: Vec<_> = all.iter().map(|one| (one.hit.core, one.sums[0].count)).collect();
         assert_eq!(counts, [(0, 1), (1, 8)]);
     }

@@ -182,6 +182,10 @@ impl SystemSampler for Rings {
         Ok(())
     }
 
+    fn lost_samples(&self) -> u64 {
+        self.merge.lost_samples()
+    }
+
     fn counters(&self) -> &[Counter] {
         &self.names
     }

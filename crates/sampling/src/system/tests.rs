@@ -511,7 +511,7 @@ fn rate_of(
     let mut sum = Sum::default();
     for one in rated.iter().filter(|one| one.hit.process == process && one.hit.file == file) {
         assert_eq!((one.hit.offset, one.hit.count), (0, 0));
-        sum.add(one.sums[at]);
+        assert!(sum.add(one.sums[at]));
     }
     (sum.count as f64 / (sum.nanos.max(1) as f64 / 1e9), sum.samples)
 }

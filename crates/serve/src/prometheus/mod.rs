@@ -16,7 +16,7 @@ use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_store::Visible;
 
 use crate::access::Person;
-use crate::question::{Parameters, duration, moment, now};
+use crate::question::{Parameters, duration, moment};
 use crate::refusal::Refusal;
 use crate::routes::small;
 use crate::state::Shared;
@@ -110,7 +110,7 @@ impl Asked {
 
     /// Begin and end of the time that labels are looked for in.
     fn window(&self) -> Result<(Nanos, Nanos), Error> {
-        let now = now();
+        let now = Nanos::now();
         let end = self.time("end")?.unwrap_or(now);
         let begin = self.time("start")?.unwrap_or(end - LAST);
         if end < begin {
@@ -127,7 +127,7 @@ impl Asked {
 
 pub(crate) async fn query(State(state): State<Shared>, person: Person, asked: Asked) -> Answer {
     let query = asked.query(person.visible())?;
-    let time = asked.time("time")?.unwrap_or_else(now);
+    let time = asked.time("time")?.unwrap_or_else(Nanos::now);
     let times = Times { begin: time, end: time, step: None };
     let (mut values, gaps) = evaluated(&state, query, times).await?;
     let data = match values.pop() {

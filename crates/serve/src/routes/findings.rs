@@ -11,7 +11,7 @@ use talea_model::{Gaps, Nanos};
 use talea_store::{Text, Visible};
 
 use crate::access::Person;
-use crate::question::{Parameters, now};
+use crate::question::Parameters;
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
@@ -22,7 +22,7 @@ pub(super) async fn findings(
 ) -> Result<Json<Value>, Refusal> {
     // Without a time it is what holds now: rules look back as far as they say.
     parameters.only(&[&["from", "to"], &["job", "node"]])?;
-    let now = now();
+    let now = Nanos::now();
     let (from, to) = parameters.time(now)?;
     let whole = parameters.get("from").is_some() || parameters.get("to").is_some();
     let time = whole.then_some((from, to.min(now)));

@@ -5,12 +5,13 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
+use talea_model::Nanos;
 use talea_model::{Gap, GapKind, Gaps};
 use talea_store::{JobSeen, MOST_ROWS, Question, Text, public};
 
 use super::findings;
 use crate::access::Person;
-use crate::question::{FILTERS, Parameters, TIME, now};
+use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
@@ -20,7 +21,7 @@ pub(super) async fn jobs(
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
-    let mut question = parameters.question(person.visible(), now())?;
+    let mut question = parameters.question(person.visible(), Nanos::now())?;
     let limit = question.limit;
     // One more than is asked for tells whether there are more.
     question.limit = (limit + 1).min(MOST_ROWS);
@@ -42,7 +43,7 @@ pub(super) async fn job(
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &["user"]])?;
-    let mut question = parameters.question(person.visible(), now())?;
+    let mut question = parameters.question(person.visible(), Nanos::now())?;
     question.job = Some(Text::Is(id));
     // Schedulers count anew at times: of several owners the one with most samples is shown, unless `user` says which.
     question.limit = 1;

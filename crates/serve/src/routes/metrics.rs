@@ -1,6 +1,7 @@
 //! The server's own numbers, as Prometheus reads them.
 //!
-//! Owns their names. Anyone may read them: none tells of a job, a user or the name of a node.
+//! Owns their names. Anyone may read them: none tells of a job, a user or the name of a node. Who asks as an operator gets what the agent of each node
+//! takes beside them.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +9,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 
+use super::upkeep;
+use crate::access::Person;
+use crate::refusal::Refusal;
 use crate::state::Shared;
 
-pub(super) async fn metrics(State(state): State<Shared>) -> impl IntoResponse {
+pub(super) async fn metrics(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    person: Result<Person, Refusal>,
+) -> Result<impl IntoResponse, Refusal> {
+    let person = match person {
+        // Who says who they are wants more than anyone's, and must learn that it is not so.
+        Err(refusal) if headers.contains_key(header::AUTHORIZATION) => return Err(refusal),
+        person => person.ok(),
+    };
     let counts = &state.counts;
     let count = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
     let seconds = |nanos: &AtomicU64| count(nanos) / 1e9;
@@ -76,5 +89,8 @@ pub(super) async fn metrics(State(state): State<Shared>) -> impl IntoResponse {
             "# HELP talea_serve_store_bytes size of the store's files\n# TYPE talea_serve_store_bytes gauge\ntalea_serve_store_bytes {bytes}\n"
         );
     }
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+    if person.is_some_and(|person| person.operator) {
+        text += &upkeep::series(&state.heard.upkeep(Instant::now()));
+    }
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
 }

@@ -12,6 +12,7 @@ mod nodes;
 mod rates;
 mod search;
 mod series;
+mod upkeep;
 mod usage;
 
 pub(crate) use batches::Room;

@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
+use talea_model::Nanos;
 use talea_store::{RateRow, public};
 
 use crate::access::Person;
-use crate::question::{FILTERS, Parameters, TIME, now};
+use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
@@ -16,7 +17,7 @@ pub(super) async fn rates(
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["by", "limit"]])?;
-    let question = parameters.question(person.visible(), now())?;
+    let question = parameters.question(person.visible(), Nanos::now())?;
     let rates = state.ask(move |store| store.rates(&question)).await?;
     // Without functions, which rates are not told apart by, there is nothing here that blocks.
     let functions = &*state.functions;
@@ -55,7 +56,7 @@ pub(super) async fn spreads(
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
-    let question = parameters.question(person.visible(), now())?;
+    let question = parameters.question(person.visible(), Nanos::now())?;
     let spreads = state.ask(move |store| store.spreads(&question)).await?;
     let spreads: Vec<Value> = spreads.iter().map(public::spread).collect();
     Ok(Json(json!({ "spreads": spreads })))

@@ -9,7 +9,7 @@ use talea_model::Nanos;
 use talea_store::{Dimension, Question, Text, Value as Key, public};
 
 use crate::access::Person;
-use crate::question::{Parameters, TIME, now};
+use crate::question::{Parameters, TIME};
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
@@ -31,7 +31,7 @@ pub(super) async fn search(
     parameters.only(&[&TIME, &["q"]])?;
     let expected = || Refusal::question(format!("expected `q`, a text of 1 to {LONGEST} bytes"));
     let text = parameters.get("q").filter(|q| q.len() <= LONGEST).ok_or_else(expected)?;
-    let now = now();
+    let now = Nanos::now();
     let mut question = parameters.question(person.visible(), now)?;
     if parameters.get("from").is_none() && parameters.get("last").is_none() {
         question.from = now - LAST;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
+use talea_model::Nanos;
 use talea_store::public;
 
 use crate::access::Person;
-use crate::question::{FILTERS, Parameters, TIME, now};
+use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
@@ -21,7 +22,7 @@ pub(super) async fn series(
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["by", "limit", "step"]])?;
-    let now = now();
+    let now = Nanos::now();
     let mut question = parameters.question(person.visible(), now)?;
     if parameters.get("limit").is_none() {
         question.limit = KEYS;

@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
+use talea_model::Nanos;
 use talea_store::{Dimension, MOST_ROWS, Question, public};
 
 use crate::access::Person;
-use crate::question::{FILTERS, Parameters, TIME, now};
+use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
@@ -16,7 +17,7 @@ pub(super) async fn usage(
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["by", "limit"]])?;
-    let mut question = parameters.question(person.visible(), now())?;
+    let mut question = parameters.question(person.visible(), Nanos::now())?;
     let limit = question.limit;
     if question.by.contains(&Dimension::Function) {
         // Nobody knows beforehand how many addresses functions have.

@@ -3,7 +3,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use talea_model::Bytes;
+use talea_model::shares::{Batch, Upkeep};
+use talea_model::{Bytes, Nanos};
 
 use super::Served;
 use crate::access::{Kind, Role};
@@ -29,6 +30,44 @@ fn a_batch_counts_once_however_it_comes() {
         assert_eq!(served.put(&node, std::slice::from_ref(one)).json()["new"], 0);
     }
     assert_eq!(samples(&served, &root), 200);
+}
+
+#[test]
+fn operators_see_what_agents_take() {
+    let served = Served::new();
+    let (root, user) = (served.user("root", 0, Role::Operator), served.user("u", 1, Role::User));
+    let of = |node: &str, number, seconds: u64| Batch {
+        upkeep: Some(Upkeep {
+            processor: Nanos(seconds * 1_000_000_000),
+            spool: Bytes(4096 * seconds),
+            ..Upkeep::default()
+        }),
+        ..batch(node, number, &[])
+    };
+    let (first, second) = (served.token(Kind::Node, "n1"), served.token(Kind::Node, "n2"));
+    let seen = |bearer: &str| served.get("/metrics", &[("Authorization", bearer)]).text;
+    // An agent of before says nothing of itself, and is as welcome.
+    assert_eq!(served.put(&second, &[batch("n2", 0, &[])]).status, 200);
+    assert!(!seen(&root).contains("talea_agent_"));
+    assert_eq!(served.put(&first, &[of("n1", 0, 1), of("n1", 1, 3)]).status, 200);
+    // An answer that was lost: the first one comes again.
+    assert_eq!(served.put(&first, &[of("n1", 0, 1)]).status, 200);
+    let text = seen(&root);
+    for line in [
+        "# HELP talea_agent_cpu_seconds_total processor time of the node's agent",
+        "# TYPE talea_agent_cpu_seconds_total counter",
+        "talea_agent_cpu_seconds_total{node=\"n1\"} 3",
+        "talea_agent_spool_bytes{node=\"n1\"} 12288",
+        "talea_agent_resident_bytes{node=\"n1\"} 0",
+    ] {
+        assert!(text.lines().any(|seen| seen == line), "{line}: {text}");
+    }
+    assert!(!text.contains("n2"), "{text}");
+    // Names of nodes are for operators.
+    let public = served.get("/metrics", &[]).text;
+    assert!(public.contains("talea_serve_nodes 2\n") && !public.contains("talea_agent_"));
+    assert!(!seen(&user).contains("talea_agent_"));
+    assert_eq!(served.get("/metrics", &[("Authorization", "Bearer no")]).status, 401);
 }
 
 #[test]

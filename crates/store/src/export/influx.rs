@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use talea_model::shares::{Activity, Batch};
+use talea_model::shares::Batch;
 
-use crate::arrival::{cut, nanos, owner};
+use crate::arrival::{activity, cut, nanos, owner, rate_owner};
 
 /// Lines of a batch, each with its end, in a fixed order.
 pub fn lines(batch: &Batch) -> String {
@@ -40,8 +40,7 @@ pub fn lines(batch: &Batch) -> String {
     let mut rates: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for rate in &batch.rates {
         let Some(counter) = batch.counters.get(rate.counter as usize) else { continue };
-        let user = job(rate.job).and_then(|job| job.user).or(rate.user);
-        let user = user.map(|user| user.to_string()).unwrap_or_default();
+        let user = rate_owner(batch, rate).map(|user| user.to_string()).unwrap_or_default();
         let tags = tags(&[
             ("counter", &counter.name),
             ("executable", name(rate.executable)),
@@ -68,15 +67,6 @@ pub fn lines(batch: &Batch) -> String {
         let _ = writeln!(out, "talea_counter{tags} count={count}i,seconds={seconds} {end}");
     }
     out
-}
-
-fn activity(activity: Activity) -> &'static str {
-    match activity {
-        Activity::User => "user",
-        Activity::Kernel => "kernel",
-        Activity::Waiting => "waiting",
-        Activity::Idle => "idle",
-    }
 }
 
 /// Tags that are not empty, as the protocol has none that are.

@@ -26,6 +26,11 @@ pub enum OutputError {
         "output `{0}`: expected `influx:http://HOST:PORT/write?db=NAME`, `influx:FILE`, `influx:-` or `mqtt://HOST[:PORT]/TOPIC`"
     )]
     Address(String),
+    /// The address has a user or a password in front of the host.
+    #[error(
+        "output `{0}`: expected no user and password before the host, as in every log they would be; InfluxDB takes them behind `?` (u=NAME&p=PASSWORD), which is never said, and brokers of MQTT are spoken to without"
+    )]
+    Secret(String),
     /// A file cannot be written.
     #[error("cannot write: `{path}`: {source}")]
     File {
@@ -62,10 +67,16 @@ impl Output {
     /// # Errors
     /// An address of no form, and a file that cannot be opened.
     pub fn at(address: &str) -> Result<Self, OutputError> {
-        let refused = || OutputError::Address(address.to_owned());
+        let refused = || OutputError::Address(shown(address));
+        let scheme = address.split("://").next().unwrap_or_default();
+        if has_user(address) {
+            return Err(OutputError::Secret(format!("{scheme}://...")));
+        }
         let to = match address.split_once(':') {
             Some(("influx", "-")) => To::Standard,
             Some(("influx", url)) if url.starts_with("http://") || url.starts_with("https://") => {
+                // Here, where it can be said without what stands behind `?`.
+                url.parse::<ureq::http::Uri>().map_err(|_| refused())?;
                 let agent = ureq::Agent::config_builder()
                     .timeout_global(Some(PATIENCE))
                     .max_redirects(0)
@@ -116,11 +127,28 @@ impl Output {
     }
 }
 
+/// An address as it may be said: what stands behind `?` or before a host may be a secret.
+pub fn shown(address: &str) -> String {
+    let (before, _) = address.split_once('?').unwrap_or((address, ""));
+    match before.split_once("://") {
+        // Wherever a name ends and a password begins: nothing of either.
+        Some((scheme, _)) if has_user(address) => format!("{scheme}://..."),
+        _ => before.to_owned(),
+    }
+}
+
+/// Whether somebody is named before the host, also where a password has `/` or `?` in it.
+fn has_user(address: &str) -> bool {
+    let Some((_, rest)) = address.split_once("://") else { return false };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_port = |port: &str| port.bytes().all(|digit| digit.is_ascii_digit());
+    let is_host = !host.contains('@')
+        && (host.ends_with(']') || host.rsplit_once(':').is_none_or(|(_, port)| is_port(port)));
+    !is_host && rest.contains('@')
+}
+
 fn post(agent: &ureq::Agent, url: &str, lines: &str) -> Result<(), OutputError> {
-    let failed = |why: String| {
-        let address = url.split('?').next().unwrap_or_default().to_owned();
-        OutputError::Server { address, why }
-    };
+    let failed = |why: String| OutputError::Server { address: shown(url), why };
     let sent = agent.post(url).header("Content-Type", "text/plain; charset=utf-8").send(lines);
     let status = sent.map_err(|error| failed(error.to_string()))?.status();
     if status.is_success() { Ok(()) } else { Err(failed(format!("status {}", status.as_u16()))) }
@@ -141,6 +169,31 @@ mod tests {
         assert_eq!(said("mqtt://127.0.0.1:1/a/b"), None);
         let wrong = ["", "influx:", "mqtt:h/t", "mqtt://h", "mqtt://h:x/t", "mqtt://h/a+b", "x:y"];
         insta::assert_snapshot!(wrong.map(|address| said(address).unwrap()).join("\n"));
+    }
+
+    #[test]
+    fn secrets_are_never_said() {
+        for address in [
+            "influx:http://joe:pass@h:1/write?db=x",
+            "influx:http://joe:pa/ss@h/write",
+            "influx:http://joe:pa?ss@h/write",
+            "influx:https://pass@h/write?db=x",
+            "mqtt://joe:pass@h:1883/t",
+            "mqtt://joe:pa/ss@h/t",
+        ] {
+            let error = Output::at(address).err().unwrap();
+            let said = error.to_string();
+            assert!(matches!(error, OutputError::Secret(_)), "{said}");
+            assert!(!said.contains("joe") && !said.contains("ss@"), "{said}");
+            assert!(!shown(address).contains("joe") && !shown(address).contains("ss"), "{address}");
+        }
+        // An `@` behind the host names nobody.
+        let known = "influx:http://h:1/write?u=a@b&token=secret";
+        assert!(Output::at(known).is_ok());
+        assert_eq!(shown(known), "influx:http://h:1/write");
+        assert_eq!(shown("mqtt://[::1]:1/a@b"), "mqtt://[::1]:1/a@b");
+        let wrong = Output::at("influx:http://h h/write?token=secret").err().unwrap().to_string();
+        assert!(wrong.contains("h h/write") && !wrong.contains("secret"), "{wrong}");
     }
 
     #[test]

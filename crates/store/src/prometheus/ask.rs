@@ -105,16 +105,7 @@ pub(super) fn at_windows(
     for found in each(server, windows, functions, WORK, &everything)? {
         all.add(Sums::of(&found, found.number().unwrap_or(0.0)));
     }
-    let time = time(server, windows, question, &mut gaps)?;
-    losses(server, windows, question, &mut gaps)?;
-    if server.partial.take() {
-        gaps.note(Gap {
-            kind: GapKind::Missing,
-            rank: None,
-            detail: "the server said that its answer is in part".to_owned(),
-            count: 0,
-        });
-    }
+    let time = frame(server, windows, question, &mut gaps)?;
     let mut sorted: Vec<(Vec<Value>, Sums)> = groups.into_iter().collect();
     // Groups are by key, and sorting keeps the order of equal ones.
     sorted.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.samples));
@@ -135,6 +126,19 @@ pub(super) fn at_windows(
         core_seconds: matched.core_seconds(),
     };
     Ok(Answer { by: question.by.clone(), rows, groups, totals, gaps })
+}
+
+/// What every answer says of its time: when it is of, and what was lost in it.
+pub(super) fn frame(
+    server: &Server,
+    windows: &[Window],
+    question: &Question,
+    gaps: &mut Gaps,
+) -> Result<Option<(Nanos, Nanos)>, StoreError> {
+    let time = time(server, windows, question, gaps)?;
+    losses(server, windows, question, gaps)?;
+    server.note_partial(gaps);
+    Ok(time)
 }
 
 /// Begin of the first batch that may be seen, and end of the last.

@@ -1,6 +1,6 @@
 //! Talks to a server that speaks Prometheus' HTTP API.
 //!
-//! Owns requests, what answers may weigh and how long they may take, and which refusals are for ever: a batch that is too late will
+//! Owns requests, what answers may weigh and how long they may take, and which refusals are for ever: a batch whose samples are too late will
 //! not be taken later, all else may be. It follows no redirects and refuses credentials in addresses, which process lists show.
 //! <https://prometheus.io/docs/prometheus/latest/querying/api/>, <https://prometheus.io/docs/concepts/remote_write_spec/>
 
@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use talea_model::{Gap, GapKind, Gaps};
 
 use crate::error::StoreError;
 
@@ -25,8 +26,8 @@ pub(super) struct Server {
     address: String,
     /// Whether the begin of a range belongs to it, as in Prometheus before its version 3.
     closed: OnceCell<bool>,
-    /// Whether any answer since the last look was in part.
-    pub(super) partial: Cell<bool>,
+    /// Whether any answer to the question was in part.
+    partial: Cell<bool>,
 }
 
 /// What became of a write.
@@ -117,6 +118,23 @@ impl Server {
         Ok(Self { agent, address, closed: OnceCell::new(), partial: Cell::new(false) })
     }
 
+    /// A question begins: what was in part before is not told with its answer.
+    pub(super) fn begin(&self) {
+        self.partial.set(false);
+    }
+
+    /// Says of the answer if anything that it was made of was in part.
+    pub(super) fn note_partial(&self, gaps: &mut Gaps) {
+        if self.partial.take() {
+            gaps.note(Gap {
+                kind: GapKind::Missing,
+                rank: None,
+                detail: "the server said that its answer is in part".to_owned(),
+                count: 0,
+            });
+        }
+    }
+
     pub(super) fn failed(&self, why: impl std::fmt::Display) -> StoreError {
         // What a server says is text from outside, and may be long.
         let why = why.to_string().chars().take(300).collect();
@@ -139,13 +157,11 @@ impl Server {
         }
         let said = refusal(response.body_mut());
         let why = format!("status {status}: {said}");
-        // Prometheus says 500 of samples older than its head; sent again they would be for ever.
-        let late = ["too old sample", "out of bounds", "out of order", "duplicate sample"];
-        match status {
-            400 | 413 | 422 => Ok(Written::Refused(why)),
-            500 if late.iter().any(|late| said.contains(late)) => Ok(Written::Refused(why)),
-            _ => Err(self.failed(why)),
+        // Prometheus says 500 of samples older than its head.
+        if matches!(status, 400 | 413 | 422 | 500) && is_about_samples(&said) {
+            return Ok(Written::Refused(why));
         }
+        Err(self.failed(why))
     }
 
     /// What a query gives at a time in milliseconds; at the server's own where there is none.
@@ -233,6 +249,26 @@ impl Server {
     }
 }
 
+/// Whether a refusal is of what is in the batch, which the same batch would meet for ever. All else - a proxy's limit, a wrong address, a route that is
+/// not there, too many series for now - people mend, while batches wait.
+fn is_about_samples(said: &str) -> bool {
+    /// Of Prometheus (`storage/interface.go`), `VictoriaMetrics` and Mimir (its catalogue of errors).
+    const WORDS: [&str; 10] = [
+        "out of order",
+        "out-of-order",
+        "out of bounds",
+        "too old",
+        "too far in",
+        "too-far-in",
+        "duplicate sample",
+        "too many samples",
+        "invalid label",
+        "label value",
+    ];
+    let said = said.to_lowercase();
+    WORDS.iter().any(|words| said.contains(words))
+}
+
 /// The begin of what a server says, on one line.
 fn refusal(body: &mut ureq::Body) -> String {
     let mut bytes = Vec::new();
@@ -272,7 +308,7 @@ mod tests {
     fn addresses() {
         let said =
             |address| Server::at(address, Duration::ZERO).err().map(|error| error.to_string());
-        assert_eq!(said("http://h:1/select/0/prometheus/"), None);
+        assert_eq!(said("http://h:1/prefix/"), None);
         let wrong = ["", "h:9090", "ftp://h", "http:///x", "http://a:secret@h", "http://h/?x=1"];
         insta::assert_snapshot!(wrong.map(|address| said(address).unwrap()).join("\n"));
     }

@@ -1,4 +1,4 @@
-//! A store behind Prometheus' HTTP API: `VictoriaMetrics`, Prometheus, Mimir and what else takes remote writes, for many nodes.
+//! A store behind Prometheus' HTTP API: `VictoriaMetrics`, Prometheus and what else takes remote writes, for many nodes.
 //!
 //! Owns that batches count once and none is lost there, and that answers are those of `SQLite` (docs/store.md). One request has one batch. The
 //! server keeps and sums; retention is its own matter. Nothing is sent before the first batch or question, so that
@@ -15,12 +15,12 @@ mod select;
 mod series;
 mod window;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use prost::Message as _;
+use talea_model::Nanos;
 use talea_model::shares::{Batch, BatchId};
-use talea_model::{Gap, GapKind, Nanos};
 
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
@@ -36,10 +36,10 @@ pub(crate) use message::{TimeSeries, WriteRequest};
 #[cfg(test)]
 pub(crate) use select::has_filters_of_rows as filters_rows;
 
-/// What may take a while to be on the server's disk: `VictoriaMetrics` keeps some seconds in memory.
-const SETTLES: Duration = Duration::from_secs(20);
 /// Most bytes of requests that are kept so long.
 const MOST_UNSETTLED: usize = 16 << 20;
+/// Nodes that are asked for at a time.
+const NODES_OF_QUESTION: usize = 64;
 /// Ids of batches that are remembered, so that those sent again at once are known.
 const MOST_KNOWN: usize = 4096;
 
@@ -52,11 +52,18 @@ pub struct Options {
     pub addresses: usize,
     /// How long to wait for an answer.
     pub patience: Duration,
+    /// What may take a while to be on the server's disk: `VictoriaMetrics` keeps some seconds in memory.
+    pub settles: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cores: 1024, addresses: 64, patience: Duration::from_mins(1) }
+        Self {
+            cores: 1024,
+            addresses: 64,
+            patience: Duration::from_mins(1),
+            settles: Duration::from_secs(20),
+        }
     }
 }
 
@@ -70,8 +77,6 @@ pub struct Prometheus {
     unsettled: VecDeque<Unsettled>,
     /// Whether requests may have been lost with the server's memory.
     was_away: bool,
-    /// Batches that came too late, by node: the next one of the node tells.
-    late: BTreeMap<String, u64>,
 }
 
 /// A request that the server took.
@@ -83,7 +88,8 @@ struct Unsettled {
 }
 
 impl Prometheus {
-    /// The server whose API is at an address, such as `http://host:8428/select/0/prometheus`. Nothing is sent yet.
+    /// The server whose API is at an address, such as `http://host:8428` (`VictoriaMetrics`) or `http://host:9090` (Prometheus): writes go to
+    /// `/api/v1/write` behind it, questions to `/api/v1/query`. Nothing is sent yet.
     ///
     /// # Errors
     /// Says what was expected of the address.
@@ -95,7 +101,6 @@ impl Prometheus {
             known: VecDeque::new(),
             unsettled: VecDeque::new(),
             was_away: false,
-            late: BTreeMap::new(),
         })
     }
 
@@ -129,22 +134,66 @@ impl Prometheus {
         Ok(number.is_some_and(|number| number as u64 == id.number))
     }
 
-    /// Sends again what may have been lost with the server's memory.
+    /// Sends again what may have been lost with the server's memory: all that may have been in it where the server was seen to be away, else each that is
+    /// missing. One that began anew between two batches was away unseen, and has the batches since.
     fn settle(&mut self) -> Result<(), StoreError> {
-        if let Some(last) = self.unsettled.back()
-            && (self.was_away || last.since.elapsed() >= SETTLES)
-        {
-            if self.was_away || !self.is_there(&last.id, last.begin)? {
-                for unsettled in &self.unsettled {
-                    self.server.write(&unsettled.packed)?;
+        let settles = self.options.settles;
+        let is_due = |kept: &Unsettled| kept.since.elapsed() >= 2 * settles;
+        if !self.was_away && !self.unsettled.front().is_some_and(is_due) {
+            return Ok(());
+        }
+        if !self.was_away {
+            let settled = |kept: &Unsettled| kept.since.elapsed() >= settles;
+            let due = self.unsettled.iter().filter(|kept| settled(kept));
+            // Where that cannot be said, they are sent again: it changes nothing where they are.
+            let there = self.those_there(due).unwrap_or_default();
+            self.unsettled.retain(|kept| !settled(kept) || !there.contains(&kept.id));
+        }
+        let mut refused = HashSet::new();
+        for kept in &mut self.unsettled {
+            if self.was_away || kept.since.elapsed() >= settles {
+                match self.server.write(&kept.packed)? {
+                    Written::Taken => kept.since = Instant::now(),
+                    Written::Refused(_) => drop(refused.insert(kept.id.clone())),
                 }
             }
-            if !self.was_away {
-                self.unsettled.clear();
-            }
         }
+        // What is too late by now would be for ever.
+        self.unsettled.retain(|kept| !refused.contains(&kept.id));
+        self.unsettled.make_contiguous().sort_by_key(|kept| kept.since);
         self.was_away = false;
         Ok(())
+    }
+
+    /// Which of these batches the server has, in few questions: all numbers of some nodes in the time of these batches.
+    fn those_there<'a>(
+        &self,
+        batches: impl Iterator<Item = &'a Unsettled> + Clone,
+    ) -> Result<HashSet<BatchId>, StoreError> {
+        let mut there = HashSet::new();
+        let times = batches.clone().map(|kept| kept.begin);
+        let Some((first, last)) = times.clone().min().zip(times.max()) else { return Ok(there) };
+        let nodes: BTreeSet<&String> = batches.map(|kept| &kept.id.node).collect();
+        let nodes: Vec<(&String, String)> =
+            nodes.into_iter().map(|node| (node, names::value(node))).collect();
+        for some in nodes.chunks(NODES_OF_QUESTION) {
+            let only = names::any_of("node", some.iter().map(|(_, value)| value.as_str()));
+            let window = Window { first, last, only };
+            let range = window.range(&self.server)?;
+            let query = format!("{}{{{}}}[{range}]", put::NUMBER, window.only);
+            for found in self.server.at_time(&query, Some(window.last))? {
+                let started = found.label("started").and_then(|started| started.parse().ok());
+                let node = found.label("node").unwrap_or_default();
+                let node = some.iter().find(|(_, value)| value == node);
+                let Some(((node, _), started)) = node.zip(started) else { continue };
+                there.extend(found.points().map(|(_, number)| BatchId {
+                    node: (*node).clone(),
+                    started,
+                    number: number as u64,
+                }));
+            }
+        }
+        Ok(there)
     }
 
     fn one(&mut self, batch: &Batch) -> Result<Put, StoreError> {
@@ -153,13 +202,7 @@ impl Prometheus {
         if self.known.contains(&batch.id) || self.is_there(&batch.id, begin)? {
             return Ok(Put::Already);
         }
-        let late = self.late.get(&batch.id.node).map(|&count| Gap {
-            kind: GapKind::Missing,
-            rank: None,
-            detail: "batches that the server refused for ever".to_owned(),
-            count,
-        });
-        let request = put::request(batch, &self.options, late).encode_to_vec();
+        let request = put::request(batch, &self.options).encode_to_vec();
         let packed = snap::raw::Encoder::new()
             .compress_vec(&request)
             .map_err(|error| self.server.failed(error))?;
@@ -169,13 +212,10 @@ impl Prometheus {
         }
         self.known.push_back(batch.id.clone());
         if let Written::Refused(why) = written {
-            let count = self.late.entry(batch.id.node.clone()).or_default();
-            *count = count.saturating_add(1);
             let node = crate::arrival::cut(&batch.id.node).chars().take(80).collect();
             let why = format!("the server does not take it, and will not: {why}");
             return Err(StoreError::Batch { node, number: batch.id.number, why });
         }
-        self.late.remove(&batch.id.node);
         self.keep(Unsettled { id: batch.id.clone(), begin, packed, since: Instant::now() });
         Ok(Put::New)
     }
@@ -184,7 +224,7 @@ impl Prometheus {
         self.unsettled.push_back(unsettled);
         let mut bytes: usize = self.unsettled.iter().map(|kept| kept.packed.len()).sum();
         while let Some(oldest) = self.unsettled.front()
-            && (bytes > MOST_UNSETTLED || oldest.since.elapsed() > 3 * SETTLES)
+            && bytes > MOST_UNSETTLED
             && self.unsettled.len() > 1
         {
             bytes -= oldest.packed.len();
@@ -195,7 +235,7 @@ impl Prometheus {
 
 impl Store for Prometheus {
     /// Each batch is a step of its own: those before one that cannot be sent count, and are known when they come again. One
-    /// that the server will never take is an error once, after all others were sent, and told by the next batch of its node.
+    /// that the server will never take is an error once, after all others were sent; its agent, which has the error, tells of it.
     fn put_all(&mut self, batches: &[Batch]) -> Result<Vec<Put>, StoreError> {
         batches.iter().try_for_each(crate::check)?;
         self.check_server()?;
@@ -215,11 +255,13 @@ impl Store for Prometheus {
 
     fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
         question.check()?;
+        self.server.begin();
         ask::usage(&self.server, question)
     }
 
     fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {
         question.check_series(step)?;
+        self.server.begin();
         series::series(&self.server, question, step)
     }
 
@@ -234,6 +276,7 @@ impl Store for Prometheus {
 
     fn rates(&self, question: &Question) -> Result<Rates, StoreError> {
         question.check_rates()?;
+        self.server.begin();
         rates::rates(&self.server, question)
     }
 

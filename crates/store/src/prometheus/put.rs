@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use talea_model::shares::{Activity, Batch, Sampler, Share};
+use talea_model::shares::{Batch, Sampler, Share};
 use talea_model::{Gap, GapKind, Gaps};
 
-use crate::arrival::{NO_ADDRESS, cut, losses, owner};
+use crate::arrival::{NO_ADDRESS, activity, cut, losses, owner, rate_owner, spread_owner};
 use crate::prometheus::Options;
 use crate::prometheus::message::{Label, Sample, TimeSeries, WriteRequest};
 use crate::prometheus::names::value;
+use crate::rates::{fitting, note_beyond};
 
 pub(super) const NUMBER: &str = "talea_batch_number";
 pub(super) const BEGIN: &str = "talea_batch_begin_milliseconds";
@@ -45,7 +46,7 @@ pub(super) fn times(batch: &Batch) -> (u64, u64) {
 }
 
 /// A batch as the request of a remote write.
-pub(super) fn request(batch: &Batch, options: &Options, more: Option<Gap>) -> WriteRequest {
+pub(super) fn request(batch: &Batch, options: &Options) -> WriteRequest {
     let (begin, end) = times(batch);
     let mut series = Series { begin: begin as i64, made: Vec::new() };
     let agent = agent(batch);
@@ -74,15 +75,13 @@ pub(super) fn request(batch: &Batch, options: &Options, more: Option<Gap>) -> Wr
         add(&mut parts, part, share.samples);
     }
     let mut gaps = losses(batch);
-    if let Some(more) = more {
-        gaps.note(more);
-    }
     let cores = bounded(cores, "core", options.cores, &mut gaps);
     let addresses = bounded(addresses, "address", options.addresses, &mut gaps);
 
     for (metric, sums) in [(SAMPLES, &parts), (BY_CORE, &cores), (BY_ADDRESS, &addresses)] {
         series.add_all(metric, sums);
     }
+    rates(batch, &agent, &mut series, &mut gaps);
     for (labels, &sum) in &work {
         series.add(WORK, labels, sum);
         let mut who = labels.clone();
@@ -93,7 +92,6 @@ pub(super) fn request(batch: &Batch, options: &Options, more: Option<Gap>) -> Wr
             series.add(GAP_SEEN, &who, 1);
         }
     }
-    rates(batch, &agent, &mut series);
     for (labels, count) in kept(&gaps, &agent) {
         series.add(GAP, &labels, count);
     }
@@ -118,12 +116,16 @@ impl Series {
     }
 
     fn add(&mut self, metric: &str, labels: &Labels, number: u64) {
+        self.add_value(metric, labels, number.min(EXACT) as f64);
+    }
+
+    fn add_value(&mut self, metric: &str, labels: &Labels, value: f64) {
         let label =
             |name: &str, value: &str| Label { name: name.to_owned(), value: value.to_owned() };
         // Sorted by name, as remote write wants them; no label of ours is before this one.
         let labels = labels.iter().map(|(name, value)| label(name, value));
         let labels = std::iter::once(label("__name__", metric)).chain(labels).collect();
-        let sample = Sample { value: number.min(EXACT) as f64, timestamp: self.begin };
+        let sample = Sample { value, timestamp: self.begin };
         self.made.push(TimeSeries { labels, samples: vec![sample] });
     }
 }
@@ -178,30 +180,39 @@ fn hit(
 }
 
 /// What counters did, and how that was spread.
-fn rates(batch: &Batch, agent: &Labels, series: &mut Series) {
+fn rates(batch: &Batch, agent: &Labels, series: &mut Series, gaps: &mut Gaps) {
     let counted = |labels: &mut Labels, counter: u32| {
         if let Some(counter) = batch.counters.get(counter as usize) {
             labels.insert("counter", value(&counter.name));
             labels.insert("unit", value(&counter.unit));
         }
     };
-    let mut sums: [BTreeMap<Labels, u64>; 3] = Default::default();
+    let mut sums: BTreeMap<Labels, [u128; 3]> = BTreeMap::new();
     for rate in &batch.rates {
-        let of_job = rate.job.and_then(|job| batch.jobs.get(job as usize)).and_then(|job| job.user);
-        let (user, files) = (of_job.or(rate.user), [rate.executable, rate.library]);
+        let (user, files) = (rate_owner(batch, rate), [rate.executable, rate.library]);
         let mut labels = hit(batch, agent, rate.job, user, files, rate.phase);
         counted(&mut labels, rate.counter);
-        for (sums, more) in sums.iter_mut().zip([rate.samples, rate.nanos, rate.count]) {
-            add(sums, labels.clone(), more);
+        let all = sums.entry(labels).or_default();
+        for (sum, more) in all.iter_mut().zip([rate.samples, rate.nanos, rate.count]) {
+            *sum += u128::from(more);
         }
     }
-    for (metric, sums) in [RATE_SAMPLES, RATE_NANOS, RATE_COUNT].into_iter().zip(&sums) {
-        series.add_all(metric, sums);
+    let mut beyond = 0;
+    for (labels, sums) in &sums {
+        let Some(sums) = fitting(*sums) else {
+            beyond += 1;
+            continue;
+        };
+        for (metric, sum) in [RATE_SAMPLES, RATE_NANOS, RATE_COUNT].into_iter().zip(sums) {
+            // Rounded above 2^53, by a part in 2^53 at most: less would be wrong by more.
+            series.add_value(metric, labels, sum as f64);
+        }
     }
+    note_beyond(beyond, gaps);
     let mut cores: BTreeMap<Labels, u64> = BTreeMap::new();
     for spread in &batch.spreads {
-        let owner = batch.jobs.get(spread.job as usize).and_then(|job| job.user);
-        let mut labels = hit(batch, agent, Some(spread.job), owner, [None, None], None);
+        let user = spread_owner(batch, spread);
+        let mut labels = hit(batch, agent, Some(spread.job), user, [None, None], None);
         counted(&mut labels, spread.counter);
         for &(bucket, cores_in_it) in &spread.cores {
             let mut labels = labels.clone();
@@ -267,15 +278,6 @@ fn kept(gaps: &Gaps, agent: &Labels) -> BTreeMap<Labels, u64> {
 pub(super) fn kind(kind: GapKind) -> String {
     let json = serde_json::to_value(kind).unwrap_or_default();
     json.as_str().unwrap_or("missing").to_owned()
-}
-
-pub(super) fn activity(activity: Activity) -> &'static str {
-    match activity {
-        Activity::User => "user",
-        Activity::Kernel => "kernel",
-        Activity::Waiting => "waiting",
-        Activity::Idle => "idle",
-    }
 }
 
 pub(super) fn sampler(sampler: Sampler) -> &'static str {

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use talea_model::{Gap, GapKind, Gaps, Module};
 
 use crate::answer::Value;
+use crate::arrival::activity;
 use crate::prometheus::http::Found;
 use crate::prometheus::names::{any_of, matcher, name, value};
-use crate::prometheus::put::{BY_ADDRESS, BY_CORE, SAMPLES, activity};
+use crate::prometheus::put::{BY_ADDRESS, BY_CORE, SAMPLES};
 use crate::question::{Dimension, Question, Visible};
 
 /// Matchers, with commas.

@@ -77,7 +77,9 @@ pub(super) fn series(
         }
     }
     let points = points.into_values().collect();
-    Ok(Series { by: question.by.clone(), keys, step, points, gaps: answer.gaps })
+    let mut gaps = answer.gaps;
+    server.note_partial(&mut gaps);
+    Ok(Series { by: question.by.clone(), keys, step, points, gaps })
 }
 
 struct Steps<'a> {

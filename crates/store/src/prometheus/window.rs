@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use talea_model::{Gap, GapKind, Gaps};
 
+use crate::arrival::LONGEST_INTERVAL;
 use crate::error::StoreError;
 use crate::prometheus::http::{Found, Server};
 use crate::prometheus::names::literal;
@@ -14,8 +15,8 @@ use crate::prometheus::put::{END, WIDTH};
 use crate::question::Question;
 
 const DAY: u64 = 86_400_000;
-/// Longest interval of a batch, rounded outwards.
-const LONGEST: u64 = DAY + 2;
+/// Longest interval of a batch, rounded outwards: how far a question looks back at most.
+const LONGEST: u64 = LONGEST_INTERVAL.0 / 1_000_000 + 2;
 /// 1971: `VictoriaMetrics` finds nothing in ranges that begin in the first day of 1970.
 const EARLIEST: u64 = 365 * DAY;
 /// Batches that are asked for one by one; only agents whose intervals differ much make more.
@@ -99,8 +100,8 @@ struct Touching {
 ///
 /// Those of all nodes and users: totals are of all nodes, whatever the filters, and begins and ends leave this file only as windows.
 fn touching(server: &Server, first: u64) -> Result<Vec<Touching>, StoreError> {
-    let day = server.range(LONGEST)?;
-    let widest = format!("max(max_over_time({WIDTH}[{day}]))");
+    let back = server.range(LONGEST)?;
+    let widest = format!("max(max_over_time({WIDTH}[{back}]))");
     let widest = server.at_time(&widest, Some(first - 1))?;
     let Some(widest) = widest.first().and_then(Found::number) else { return Ok(Vec::new()) };
     let widest = widest.clamp(1.0, LONGEST as f64) as u64;

@@ -15,6 +15,7 @@ use talea_model::shares::Batch;
 use crate::access::{Server, Way, WayError};
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
+use crate::export::shown;
 use crate::question::{Question, Text, Visible};
 use crate::rates::{Rates, SpreadSeen};
 use crate::{Put, Retained, Store, public};
@@ -47,7 +48,7 @@ impl Remote {
             authorities: authorities.map(Path::to_owned),
         };
         let refused = |error: WayError| StoreError::Server {
-            address: address.to_owned(),
+            address: shown(address),
             why: error.to_string(),
         };
         let way = Way::new(&server, PATIENCE).map_err(refused)?;

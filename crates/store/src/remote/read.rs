@@ -40,10 +40,13 @@ fn keys(row: &Json, by: &[Dimension]) -> Option<Vec<Value>> {
     by.iter().map(|&by| key(row.get(public::word(by))?, by)).collect()
 }
 
-fn time(value: &Json) -> Option<Option<(Nanos, Nanos)>> {
+/// The time of an answer, none where nothing was observed.
+struct Time(Option<(Nanos, Nanos)>);
+
+fn time(value: &Json) -> Option<Time> {
     match (value.get("begin_ns")?, value.get("end_ns")?) {
-        (Json::Null, Json::Null) => Some(None),
-        (begin, end) => Some(Some((Nanos(begin.as_u64()?), Nanos(end.as_u64()?)))),
+        (Json::Null, Json::Null) => Some(Time(None)),
+        (begin, end) => Some(Time(Some((Nanos(begin.as_u64()?), Nanos(end.as_u64()?))))),
     }
 }
 
@@ -55,7 +58,7 @@ pub(super) fn answer(value: &Json, by: &[Dimension]) -> Option<Answer> {
     let number = |key: &str| value.get(key)?.as_u64();
     let seconds = |key: &str| value.get(key)?.as_f64();
     let totals = Totals {
-        time: time(value)?,
+        time: time(value)?.0,
         all_samples: number("samples")?,
         all_core_seconds: seconds("core_seconds")?,
         samples: number("matched_samples")?,
@@ -148,7 +151,7 @@ pub(super) fn rates(value: &Json, by: &[Dimension]) -> Option<Rates> {
     };
     let rows: Option<Vec<RateRow>> = value.get("rows")?.as_array()?.iter().map(row).collect();
     let groups = value.get("groups")?.as_u64()?;
-    Some(Rates { by: by.to_vec(), rows: rows?, groups, time: time(value)?, gaps: gaps(value)? })
+    Some(Rates { by: by.to_vec(), rows: rows?, groups, time: time(value)?.0, gaps: gaps(value)? })
 }
 
 pub(super) fn spreads(value: &Json) -> Option<Vec<SpreadSeen>> {

@@ -172,6 +172,17 @@ impl Sqlite {
         self.explained(&scan::Scan::of_counters(&self.connection, question, "rate")?)
     }
 
+    /// Steps of `SQLite` that it takes to find the rows of a question.
+    #[cfg(test)]
+    pub(crate) fn steps(&self, question: &Question) -> rusqlite::Result<i32> {
+        let scan = scan::Scan::of(&self.connection, question)?;
+        let mut select =
+            self.connection.prepare(&format!("SELECT sum(r.samples) {}", scan.shares()))?;
+        let values = rusqlite::params_from_iter(scan.values());
+        select.query_row(values, |row| row.get::<_, Option<i64>>(0))?;
+        Ok(select.get_status(rusqlite::StatementStatus::VmStep))
+    }
+
     #[cfg(test)]
     fn explained(&self, scan: &scan::Scan) -> rusqlite::Result<Vec<String>> {
         let sql = format!("EXPLAIN QUERY PLAN SELECT sum(r.samples) {}", scan.shares());

@@ -11,7 +11,7 @@ use talea_model::{Gap, GapKind, Gaps};
 
 use crate::answer::Value;
 use crate::question::{Dimension, Question};
-use crate::rates::{RateRow, Rates, SpreadSeen};
+use crate::rates::{RateRow, Rates, SpreadSeen, fitting, note_beyond};
 use crate::sqlite::ask::{Keys, Sums, halves, key, totals};
 use crate::sqlite::loss;
 use crate::sqlite::scan::Scan;
@@ -22,16 +22,21 @@ const BEFORE: usize = 8;
 pub(super) fn rates(connection: &Connection, question: &Question) -> rusqlite::Result<Rates> {
     let moment = connection.unchecked_transaction()?;
     let mut kept = Kept { limit: question.limit, ..Kept::default() };
+    let mut beyond = 0;
     {
         let scan = Scan::of_counters(connection, question, "rate")?;
         let mut select = connection.prepare_cached(&statement(&scan, &question.by))?;
         let mut found = select.query(params_from_iter(scan.values()))?;
         while let Some(row) = found.next()? {
-            kept.add(rate(row, key(row, &question.by, BEFORE)?)?);
+            match rate(row, key(row, &question.by, BEFORE)?)? {
+                Some(row) => kept.add(row),
+                None => beyond += 1,
+            }
         }
     }
     kept.next();
     let mut gaps = loss::of(connection, question)?;
+    note_beyond(beyond, &mut gaps);
     let time = totals(connection, question, &mut gaps)?.0.time;
     moment.finish()?;
     let Kept { best, groups, .. } = kept;
@@ -104,14 +109,14 @@ fn statement(scan: &Scan, by: &[Dimension]) -> String {
     )
 }
 
-fn rate(row: &Found<'_>, key: Vec<Value>) -> rusqlite::Result<RateRow> {
+/// A row; none where its sums do not fit.
+fn rate(row: &Found<'_>, key: Vec<Value>) -> rusqlite::Result<Option<RateRow>> {
     let sums = Sums::of(row, 0)?;
     let half = |at| row.get::<_, i64>(at).map(|half| half.max(0) as u128);
     let count = (half(4)? << 32) + half(5)?;
-    let most = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
     let counter = Counter { name: row.get(6)?, unit: row.get(7)? };
-    let (nanos, count) = (most(sums.nanos), most(count));
-    Ok(RateRow { counter, key, samples: sums.samples(), nanos, count })
+    let fitting = fitting([sums.samples, sums.nanos, count]);
+    Ok(fitting.map(|[samples, nanos, count]| RateRow { counter, key, samples, nanos, count }))
 }
 
 pub(super) fn spreads(

@@ -9,8 +9,21 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::arrival::cut;
 use crate::question::{Question, Text, Visible};
-use crate::sqlite::DAY;
 use crate::sqlite::put::number_of_activity;
+
+/// Slices in front of the first table, with how long those of each level are at most: 2 h (a batch), 1 h, 1 d. The index then has a lower end for each
+/// level, and what is read does not grow with the file.
+macro_rules! by {
+    ($index:literal) => {
+        concat!(
+            "(VALUES(0, 7200000000000), (1, 3600000000000), (2, 86400000000000)) w \
+             CROSS JOIN slice s INDEXED BY ",
+            $index
+        )
+    };
+}
+const BY_TIME: &str = by!("slice_time");
+const BY_NODE: &str = by!("slice_node");
 
 /// The rows of a question: `s` is the slice, `r` the share.
 #[derive(Debug)]
@@ -56,7 +69,7 @@ impl Scan {
             };
             scan.on_slices = format!("a.module IN {}", scan.list(modules.clone()));
         } else if question.node.is_some() {
-            scan.from = "slice s INDEXED BY slice_node";
+            scan.from = BY_NODE;
         }
         scan.filter(connection, question, modules)?;
         let activity = question.activity.map(number_of_activity);
@@ -85,7 +98,7 @@ impl Scan {
             scan.from = "rate_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
         } else if question.node.is_some() {
-            scan.from = "slice s INDEXED BY slice_node";
+            scan.from = BY_NODE;
         }
         if let Some(job) = &question.job {
             let jobs = ids(connection, &JOBS, job)?;
@@ -153,7 +166,7 @@ impl Scan {
 
     fn empty() -> Self {
         Self {
-            from: "slice s INDEXED BY slice_time",
+            from: BY_TIME,
             table: "share",
             join: "r.slice = s.id",
             on_slices: String::new(),
@@ -172,12 +185,14 @@ impl Scan {
 
     fn time(&mut self, question: &Question) {
         let [from, to] = [question.from, question.to].map(|at| at.0.min(i64::MAX as u64) as i64);
-        // No slice is longer than two days, so that the index has a lower end too.
-        let [low, from, to] =
-            [from.saturating_sub(2 * DAY.0 as i64), from, to].map(|at| self.bind(at));
-        self.also(&format!(
-            "s.level IN (0, 1, 2) AND s.begin >= {low} AND s.begin < {to} AND s.begin + s.width > {from}"
-        ));
+        let is_first = self.from == BY_TIME || self.from == BY_NODE;
+        let [from, to] = [from, to].map(|at| self.bind(at));
+        let levels = if is_first {
+            format!("s.level = w.column1 AND s.begin > {from} - w.column2")
+        } else {
+            "s.level IN (0, 1, 2)".to_owned()
+        };
+        self.also(&format!("{levels} AND s.begin < {to} AND s.begin + s.width > {from}"));
     }
 
     /// The place of a value that is bound.

@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use talea_model::shares::{
-    Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share, Spread, ZERO, bucket,
+    Activity, Batch, BatchId, Counter, Job, MOST_BUCKET, Rate, Sampler, Share, Spread, ZERO, bucket,
 };
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 
 use crate::{Dimension, Question, Text, Visible};
 
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 /// 2025-01-01, on the hour.
 pub(crate) const START: u64 = 1_735_689_600 * SECOND;
 const HOSTILE: &str = "'; DROP TABLE share; --\n\"../../\u{0}\u{202e}%*";
@@ -58,6 +58,7 @@ pub(crate) fn batch(node: &str, started: u64, number: u64) -> Batch {
             cores: vec![(ZERO, 1), (bucket(5.0).unwrap(), 1)],
         }],
         gaps: Gaps::default(),
+        upkeep: None,
     }
 }
 
@@ -119,7 +120,7 @@ fn counted((jobs, modules, phases): &Tables) -> impl Strategy<Value = Counted> +
                     Rate { counter, job, user, executable, library, phase, samples, nanos, count }
                 },
             );
-        let bucket = prop_oneof![4 => -3_i16..3, 1 => any::<i16>()];
+        let bucket = prop_oneof![4 => -3_i16..3, 1 => i16::MIN..=MOST_BUCKET];
         let cores = prop::collection::btree_map(bucket, 0_u32..9, 0..5);
         let spread = (counter, 0..jobs as u32, cores).prop_map(|(counter, job, cores)| Spread {
             counter,
@@ -136,7 +137,7 @@ fn one() -> impl Strategy<Value = Batch> {
     let rows = tables.prop_flat_map(|tables| ((shares(&tables), counted(&tables)), Just(tables)));
     let id = ("[mn]", 0_u64..2, 0_u64..8);
     // Five days, in minutes, and now and then something long.
-    let time = (0_u64..5 * 1440, prop_oneof![5 => 0_u64..15, 1 => 0_u64..1440], 1_u64..5000);
+    let time = (0_u64..5 * 1440, prop_oneof![5 => 0_u64..15, 1 => 0_u64..=120], 1_u64..5000);
     let gaps = prop::collection::vec(("[xy]", 0_u64..3), 0..2);
     (rows, id, time, gaps).prop_map(
         |(((shares, counted), tables), (node, started, number), time, gaps)| {
@@ -161,6 +162,7 @@ fn one() -> impl Strategy<Value = Batch> {
                 rates: counted.1,
                 spreads: counted.2,
                 gaps: noted,
+                upkeep: None,
             }
         },
     )

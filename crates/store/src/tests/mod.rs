@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::oracle::Oracle;
 use crate::sqlite::{DAY, HOUR, Options, Sqlite};
 use crate::{Dimension, Put, Question, Store, StoreError, Text, Value, Visible};
-use made::{START, batch, batches, question};
+use made::{SECOND, START, batch, batches, question};
 
 fn options(slice: u64) -> Options {
     Options {
@@ -219,8 +219,10 @@ fn sums_of_any_size() {
         store.put(&much).unwrap();
     }
     let rates = store.rates(&whole(Visible::All)).unwrap();
-    let row = &rates.rows[0];
-    assert_eq!((row.samples, row.nanos, row.count), (u64::MAX, u64::MAX, u64::MAX));
+    // Less than it was would be wrong: it is absent.
+    assert_eq!(rates.rows, []);
+    let absent = rates.gaps.iter().find(|gap| gap.detail.contains("rates are absent")).unwrap();
+    assert_eq!(absent.count, 1);
     let spread = &store.spreads(&whole(Visible::All)).unwrap()[0];
     assert_eq!(spread.cores, 4 * u64::from(u32::MAX) + 4 + 8);
     let answer = store.usage(&whole(Visible::All)).unwrap();
@@ -237,7 +239,7 @@ fn batches_that_make_no_sense_are_refused_whole() {
     let mut late = batch("n", 0, 1);
     late.end = Nanos(u64::MAX);
     let mut long = batch("n", 0, 2);
-    long.end = Nanos(long.begin.0 + DAY.0 + 1);
+    long.end = Nanos(long.begin.0 + 2 * HOUR.0 + 1);
     let mut index = batch("n", 0, 3);
     index.shares[0].library = Some(2);
     let named = batch(&"n".repeat(5000), 0, 4);
@@ -389,6 +391,32 @@ fn what_is_looked_at() {
     SEARCH s USING INTEGER PRIMARY KEY (rowid=?)
     SEARCH r USING PRIMARY KEY (slice=? AND user=? AND job=?)
     ");
+}
+
+#[test]
+fn what_is_read_does_not_grow_with_the_file() {
+    let (_folder, mut store) = store(&options(0));
+    let minute = |number: u64, minutes: u64| Batch {
+        begin: Nanos(START + number * 60 * SECOND),
+        end: Nanos(START + (number + minutes) * 60 * SECOND),
+        ..batch("n", 0, number)
+    };
+    let last = |number: u64| {
+        let begin = START + number * 60 * SECOND;
+        Question::of(Visible::All, Nanos(begin), Nanos(begin + 60 * SECOND))
+    };
+    // As long as a batch may be, and one that reaches into the time is found all the same.
+    let mut steps = Vec::new();
+    for (first, end) in [(0, 300), (300, 1200)] {
+        let batches: Vec<Batch> = (first..end).map(|number| minute(number, 1)).collect();
+        store.put_all(&batches).unwrap();
+        let node = Question { node: Some(Text::Is("n".to_owned())), ..last(end - 1) };
+        steps.push((store.steps(&last(end - 1)).unwrap(), store.steps(&node).unwrap()));
+    }
+    assert_eq!(steps[0], steps[1]);
+    store.put(&minute(2000, 120)).unwrap();
+    assert_eq!(store.usage(&last(2119)).unwrap().totals.all_samples, 20);
+    assert_eq!(store.usage(&last(2120)).unwrap().totals.all_samples, 0);
 }
 
 #[test]

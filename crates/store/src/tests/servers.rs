@@ -189,7 +189,7 @@ fn a_server_that_would_count_twice_is_refused() {
 }
 
 #[test]
-fn what_is_too_late_is_dropped_and_told() {
+fn what_is_too_late_is_an_error_once() {
     let Some(server) = start(Engine::Prometheus) else { return };
     let mut store = store(&server);
     assert_eq!(store.put(&recent("n", 1)).unwrap(), Put::New);
@@ -203,9 +203,9 @@ fn what_is_too_late_is_dropped_and_told() {
     assert_eq!(store.put_all(&[late, recent("n", 2)]).unwrap(), [Put::Already; 2]);
     assert_eq!(samples(&store), 40);
     let everything = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+    // Its agent tells with the next batch: the store's word would be a second one.
     let gaps = store.usage(&everything).unwrap().gaps;
-    let told = gaps.iter().find(|gap| gap.kind == GapKind::Missing).unwrap();
-    assert_eq!((told.detail.contains("refused for ever"), told.count), (true, 1));
+    assert!(gaps.iter().all(|gap| gap.kind != GapKind::Missing), "{gaps:?}");
 }
 
 #[test]

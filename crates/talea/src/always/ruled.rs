@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
@@ -98,9 +98,7 @@ impl Findings for Ruled {
         {
             return answer.clone();
         }
-        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let time = time
-            .map_or(Time::Now(Nanos(clock.as_nanos() as u64)), |(from, to)| Time::Whole(from, to));
+        let time = time.map_or(Time::Now(Nanos::now()), |(from, to)| Time::Whole(from, to));
         let answer = self.found(&Asked { visible, time, job }).unwrap_or_else(|error| {
             let mut gaps = Gaps::default();
             // Where the store is, is the business of who runs it.
@@ -111,5 +109,87 @@ impl Findings for Ruled {
         });
         *known = Some((Instant::now(), answer.clone()));
         answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_model::shares::{Activity, Batch, BatchId, Job, Sampler, Share};
+    use talea_store::Store as _;
+    use talea_store::sqlite::Sqlite;
+
+    use super::*;
+
+    const MINUTE: u64 = 60_000_000_000;
+
+    /// A minute of a node whose job uses eight of its ten cores.
+    fn batch(node: &str, user: u32, number: u64) -> Batch {
+        let begin = Nanos::now().0 / MINUTE * MINUTE - (30 - number) * MINUTE;
+        let share = |core: u32| Share {
+            core,
+            activity: if core < 8 { Activity::User } else { Activity::Waiting },
+            job: Some(0),
+            user: (core < 8).then_some(user),
+            executable: None,
+            library: None,
+            address: None,
+            phase: None,
+            samples: 60,
+        };
+        Batch {
+            id: BatchId { node: node.to_owned(), started: 1, number },
+            begin: Nanos(begin),
+            end: Nanos(begin + MINUTE),
+            period: Nanos(1_000_000_000),
+            cores: 10,
+            sampler: Sampler::Bpf,
+            jobs: vec![Job { id: format!("job-{user}"), user: Some(user) }],
+            modules: Vec::new(),
+            phases: Vec::new(),
+            shares: (0..10).map(share).collect(),
+            counters: Vec::new(),
+            rates: Vec::new(),
+            spreads: Vec::new(),
+            upkeep: None,
+            gaps: Gaps::default(),
+        }
+    }
+
+    #[test]
+    fn each_user_gets_own_findings_also_when_others_were_asked_for_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hidden.db");
+        let mut store = Sqlite::open(&path, &sqlite::Options::default()).unwrap();
+        let all: Vec<Batch> =
+            (0..30).flat_map(|at| [batch("n1", 1, at), batch("n2", 2, at)]).collect();
+        store.put_all(&all).unwrap();
+        let rules = talea_rules::builtin().unwrap();
+        let address = format!("sqlite:{}", path.display());
+        let functions = Arc::new(Mutex::new(Resolved::new()));
+        let ruled = Ruled::new(&address, rules, functions);
+        let jobs = |visible, job| {
+            let (found, gaps) = ruled.findings(visible, None, job);
+            assert!(!format!("{gaps:?}").contains("cannot be looked at"), "{gaps:?}");
+            let idle = found.iter().filter(|one| one["rule"] == "idle-cores");
+            idle.map(|one| one["job"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        // Twice: the second time from what is remembered.
+        for _ in 0..2 {
+            assert_eq!(jobs(Visible::All, None), ["job-1", "job-2"]);
+            assert_eq!(jobs(Visible::User(1), None), ["job-1"]);
+            assert_eq!(jobs(Visible::User(2), None), ["job-2"]);
+            assert_eq!(jobs(Visible::User(3), None), [""; 0]);
+            assert_eq!(jobs(Visible::User(1), Some(("job-2", Some(2)))), [""; 0]);
+        }
+        for user in 10..200 {
+            assert_eq!(jobs(Visible::User(user), None), [""; 0]);
+        }
+        assert!(locked(&ruled.known).len() <= MOST);
+        drop(store);
+        std::fs::rename(&path, folder.path().join("away")).unwrap();
+        let (found, gaps) = ruled.findings(Visible::User(7), None, None);
+        let said = format!("{gaps:?}");
+        assert!(found.is_empty() && said.contains("does not answer"), "{said}");
+        assert!(!said.contains("hidden"), "where the store is, is nobody's business: {said}");
     }
 }

@@ -48,9 +48,7 @@ pub(crate) struct Filters {
 /// Answers on standard output.
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = now.unwrap_or_default().as_nanos() as u64;
-    let from = options.last.map_or(0, |last| now.saturating_sub(last.0));
+    let from = options.last.map_or(0, |last| Nanos::now().0.saturating_sub(last.0));
     let text = |name: &Option<String>| name.clone().map(like);
     let question = Question {
         node: text(&options.filters.node),

@@ -197,6 +197,23 @@ fn what_an_agent_sampled_is_what_the_server_answers() {
     assert_eq!(answer["rows"], shown["rows"]);
     assert_eq!(answer["gaps"], shown["gaps"]);
     assert_eq!(asked(&server.address, &token, "/api/v1/nodes")["nodes"][0]["name"], "n1");
+    // Commands ask the server as they ask its file.
+    std::fs::write(site.path("asks"), &token).unwrap();
+    let ask = |words: &[&str]| -> Value {
+        let all = [words, &["--store", &to, "--token-file", "asks", "--json"]].concat();
+        serde_json::from_str(&site.does(&all, "")).unwrap()
+    };
+    let words = ["usage", "--by", "executable,activity", "--limit", "1000"];
+    assert_eq!(ask(&words)["rows"], shown["rows"]);
+    assert_eq!(ask(&["top", "--once", "--last", "1h"])["samples"], samples);
+    let listed = site.does(&["jobs", "--store", &store, "--json"], "");
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(ask(&["jobs"])["jobs"], listed["jobs"]);
+    assert!(ask(&["jobs", "--findings"])["findings"].is_array());
+    let mut strange = site.talea(&["usage", "--store", &to]);
+    let output = strange.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("--token-file"), "{said}");
     let metrics = ureq::get(format!("http://{}/metrics", server.address)).call().unwrap();
     let mut text = String::new();
     metrics.into_body().into_reader().read_to_string(&mut text).unwrap();

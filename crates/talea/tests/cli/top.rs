@@ -101,6 +101,7 @@ fn bench_store(bench: &Bench, name: &str) {
             rates: Vec::new(),
             spreads: Vec::new(),
             gaps: Gaps::default(),
+            upkeep: None,
         }
     };
     let batches: Vec<Batch> = (0..60).map(batch).collect();

@@ -35,6 +35,8 @@ pub(super) const RESET: u32 = 4;
 pub(super) const UNCOUNTED: u32 = 5;
 /// No room in the map of rates.
 pub(super) const NO_RATE: u32 = 6;
+/// A count did not fit into 64 bits.
+pub(super) const BEYOND: u32 = 7;
 
 fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u64::from_ne_bytes(*word))

@@ -72,7 +72,7 @@ pub(super) struct Counted {
     threads: Hash<4, TLS>,
     losses: PerCpuArray<MapData, u64>,
     /// Losses of all cores that were told.
-    told: [u64; 7],
+    told: [u64; 8],
 }
 
 /// An open event that the program is attached to.
@@ -189,7 +189,7 @@ impl Counted {
             phases,
             threads,
             losses,
-            told: [0; 7],
+            told: [0; 8],
         })
     }
 
@@ -221,9 +221,10 @@ impl Counted {
                 rated.push(Rated { hit: hit_of(key, 0, known, &mut phases), sums });
             }
         })?;
-        rates::bring_together(rated);
+        let beyond = rates::bring_together(rated);
         let (reset, uncounted) = (self.lost(layout::RESET)?, self.lost(layout::UNCOUNTED)?);
         rates::note(gaps, reset, uncounted, self.lost(layout::NO_RATE)?);
+        rates::note_beyond(gaps, beyond.saturating_add(self.lost(layout::BEYOND)?));
         Ok(())
     }
 
@@ -263,7 +264,8 @@ impl SystemSampler for Counted {
     fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()> {
         let old = self.active;
         if !self.counting.names.is_empty() {
-            // Before the counts: the kernel waits for both at once.
+            // The kernel waits at each of the two until no program runs that may have the old map. Rates first, so that what is rated was
+            // counted in this collection or before.
             self.current_rates.set(0, &self.rates[1 - old], 0).map_err(plain)?;
         }
         self.current.set(0, &self.counts[1 - old], 0).map_err(plain)?;
@@ -290,6 +292,10 @@ impl SystemSampler for Counted {
         let absent = clocks.map(|clock| clock.steer(now, taken(clock.core))).sum();
         clocks::note_absent(gaps, absent);
         Ok(())
+    }
+
+    fn lost_samples(&self) -> u64 {
+        self.told[layout::FULL as usize]
     }
 
     fn counters(&self) -> &[Counter] {

@@ -43,8 +43,7 @@ pub(crate) struct Options {
 /// Answers on standard output.
 pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = Nanos(now.unwrap_or_default().as_nanos() as u64);
+    let now = Nanos::now();
     let from = options.last.map_or(0, |last| now.0.saturating_sub(last.0));
     let question = Question {
         user: options.user,

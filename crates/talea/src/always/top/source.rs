@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use talea_agent::{Agent, AgentError, Budget, Delivery};
+use talea_agent::{Agent, Budget, Delivery};
 use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_node::args::RUN_DIR;
@@ -45,7 +45,7 @@ pub(super) struct Live {
     recent: Recent,
     batches: Receiver<Batch>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<(), AgentError>>>,
+    thread: Option<JoinHandle<()>>,
     head: String,
     begin: (Instant, Duration),
 }
@@ -95,19 +95,14 @@ impl Live {
             self.recent.push(batch)?;
         }
         match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(result)) => Ok(result?),
             // The hook has said what happened.
             Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => Ok(()),
+            Some(Ok(())) | None => Ok(()),
         }
     }
 }
 
-fn work(
-    agent: &mut Agent,
-    stop: &AtomicBool,
-    sender: &SyncSender<Batch>,
-) -> Result<(), AgentError> {
+fn work(agent: &mut Agent, stop: &AtomicBool, sender: &SyncSender<Batch>) {
     let mut deliver = |batch: &Batch| {
         // Nobody listens when the screen is gone.
         if sender.send(batch.clone()).is_err() {
@@ -115,7 +110,7 @@ fn work(
         }
         Delivery::Taken
     };
-    agent.run(&|| stop.load(Ordering::Relaxed), &mut deliver, &mut |_| {})
+    agent.run(&|| stop.load(Ordering::Relaxed), &mut deliver, &mut |_| {});
 }
 
 impl Drop for Live {
@@ -145,7 +140,7 @@ impl Source for Live {
     }
 
     fn end(&self) -> Nanos {
-        self.recent.last().map_or_else(now, |batch| batch.end)
+        self.recent.last().map_or_else(Nanos::now, |batch| batch.end)
     }
 
     fn head(&self) -> String {
@@ -188,7 +183,7 @@ impl Source for Stored {
     }
 
     fn end(&self) -> Nanos {
-        now()
+        Nanos::now()
     }
 
     fn head(&self) -> String {
@@ -204,10 +199,4 @@ impl Source for Stored {
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32)
-}
-
-/// The time, in nanoseconds since 1970.
-fn now() -> Nanos {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Nanos(since.as_nanos() as u64)
 }

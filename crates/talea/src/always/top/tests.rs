@@ -74,6 +74,7 @@ fn recent() -> Recent {
         rates: Vec::new(),
         spreads: Vec::new(),
         gaps: Gaps::default(),
+        upkeep: None,
     };
     recent.push(batch).unwrap();
     recent

@@ -1,0 +1,194 @@
+//! The loop of an agent with a made sampler: what it does while a store is away, a disk is full, or it is to stop.
+
+// A test says what went wrong by the line that it stopped at.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use talea_agent::{Agent, Budget, Delivery, Options, Progress};
+use talea_model::shares::{Batch, Counter, Sampler};
+use talea_model::{Bytes, Gaps, Nanos};
+use talea_sampling::system::{FileId, Hit, Rated, State, Sum, SystemSampler, Tls};
+use talea_store::spool::Spool;
+use talea_topology::CpuSet;
+
+/// Gives hits look by look, and counts the looks.
+#[derive(Default)]
+struct Made {
+    hits: Vec<Vec<Hit>>,
+    rated: Vec<Rated>,
+    counters: Vec<Counter>,
+    looks: Arc<AtomicUsize>,
+}
+
+impl SystemSampler for Made {
+    fn name(&self) -> Sampler {
+        Sampler::Bpf
+    }
+
+    fn cores(&self) -> CpuSet {
+        CpuSet::from_list("0-3").unwrap()
+    }
+
+    fn collect(&mut self, hits: &mut Vec<Hit>, _: &mut Gaps) -> io::Result<()> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        if !self.hits.is_empty() {
+            hits.append(&mut self.hits.remove(0));
+        }
+        Ok(())
+    }
+
+    fn lost_samples(&self) -> u64 {
+        9
+    }
+
+    fn counters(&self) -> &[Counter] {
+        &self.counters
+    }
+
+    fn rated(&mut self, rated: &mut Vec<Rated>) -> io::Result<()> {
+        rated.append(&mut self.rated);
+        Ok(())
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+
+    fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    fn path(&self, _: FileId) -> Option<PathBuf> {
+        None
+    }
+}
+
+fn hit(state: State, process: u32, offset: u64) -> Hit {
+    Hit {
+        core: 0,
+        state,
+        process,
+        user: Some(7),
+        name: [0; 16],
+        executable: None,
+        file: None,
+        offset,
+        group: 0,
+        phase: None,
+        count: 1,
+    }
+}
+
+fn agent(folder: &Path, sampler: Made, most: u64) -> Agent {
+    let options = Options {
+        node: "n".to_owned(),
+        period: Nanos(1),
+        interval: Duration::from_millis(1),
+        budget: Budget::default(),
+        spool: (folder.join("spool"), Bytes(most)),
+        yields: None,
+        run_dir: folder.join("run"),
+    };
+    Agent::new(Box::new(sampler), options, Gaps::default()).unwrap()
+}
+
+/// Runs for so many batches; gives what was told of each.
+fn run(
+    agent: &mut Agent,
+    batches: u64,
+    deliver: &mut dyn FnMut(&Batch) -> Delivery,
+) -> Vec<Progress> {
+    let made = Cell::new(0);
+    let mut told = Vec::new();
+    agent.run(&|| made.get() + 1 >= batches, deliver, &mut |progress| {
+        made.set(progress.batches);
+        told.push(progress.clone());
+    });
+    told
+}
+
+#[test]
+fn a_full_spool_keeps_the_agent_from_neither_samples_nor_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let away = &mut |_: &Batch| Delivery::Later("away".to_owned());
+    run(&mut agent(folder.path(), Made::default(), 1 << 20), 20, away);
+    let sampler = Made::default();
+    let looks = Arc::clone(&sampler.looks);
+    let mut agent = agent(folder.path(), sampler, 1 << 20);
+    let (stop, at) = (Cell::new(false), RefCell::new(Vec::new()));
+    let mut deliver = |_: &Batch| {
+        stop.set(true);
+        at.borrow_mut().push(looks.load(Ordering::Relaxed));
+        Delivery::Taken
+    };
+    agent.run(&|| stop.get(), &mut deliver, &mut |_| {});
+    // One at the first look, in which it was told to stop; the last one takes the rest along.
+    assert_eq!(*at.borrow(), [vec![1], vec![2; 21]].concat());
+}
+
+#[test]
+fn what_cannot_be_kept_is_told_and_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    // Places in the kernel that nothing can pack, more than half of the spool may hold.
+    let place = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(n | 1);
+    let many = (0..20_000).map(|n| hit(State::Kernel, std::process::id(), place(n))).collect();
+    let mut agent = agent(folder.path(), Made { hits: vec![many], ..Made::default() }, 64 << 10);
+    let mut taken = Vec::new();
+    let told = run(&mut agent, 2, &mut |batch| {
+        taken.push(batch.clone());
+        Delivery::Taken
+    });
+    let unkept = told.iter().map(|told| told.unkept.as_deref().map(|why| why.contains("at most")));
+    assert_eq!(unkept.collect::<Vec<_>>(), [Some(true), None]);
+    assert_eq!(taken.len(), 1);
+    let upkeep = taken[0].upkeep.unwrap();
+    assert!(upkeep.processor.0 > 0 && upkeep.most_memory >= upkeep.memory, "{upkeep:?}");
+    assert_eq!((upkeep.lost_batches, upkeep.lost_samples, upkeep.waiting), (1, 9, 0));
+    let lost = taken[0].gaps.iter().find(|gap| gap.detail.contains("dropped")).unwrap();
+    assert_eq!((taken[0].id.number, lost.count), (1, 1));
+}
+
+#[test]
+fn a_folder_that_goes_and_comes_back_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = folder.path().join("spool");
+    let mut agent = agent(folder.path(), Made::default(), 1 << 20);
+    std::fs::remove_dir_all(&spool).unwrap();
+    let taken = &mut |_: &Batch| Delivery::Taken;
+    let told = run(&mut agent, 2, taken);
+    assert!(told.iter().all(|told| told.unkept.is_some()), "{told:?}");
+    std::fs::create_dir(&spool).unwrap();
+    let told = run(&mut agent, 3, taken);
+    assert_eq!(told.last().unwrap().unkept, None);
+    assert_eq!(Spool::open(&spool, Bytes(1 << 20)).unwrap().waiting(), 0);
+}
+
+#[test]
+fn what_is_counted_around_samples_counts_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let gone = hit(State::User, u32::MAX, 0);
+    let earlier = Hit { user: Some(8), ..gone.clone() };
+    let sums = vec![Sum { samples: 1, nanos: 2, count: 3 }];
+    let rated = |hit: &Hit| Rated { hit: Hit { count: 0, ..hit.clone() }, sums: sums.clone() };
+    let made = Made {
+        hits: vec![vec![gone.clone()]],
+        // Rates come later than the hit where the sample behind it does.
+        rated: vec![rated(&gone), rated(&earlier)],
+        counters: vec![Counter { name: "page-faults".to_owned(), unit: "1".to_owned() }],
+        ..Made::default()
+    };
+    let mut taken = Vec::new();
+    run(&mut agent(folder.path(), made, 1 << 20), 1, &mut |batch| {
+        taken.push(batch.clone());
+        Delivery::Taken
+    });
+    let ended = taken[0].gaps.iter().filter(|gap| gap.detail.contains("had ended"));
+    assert_eq!(ended.map(|gap| gap.count).collect::<Vec<_>>(), [1]);
+}
