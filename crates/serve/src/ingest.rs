@@ -1,7 +1,7 @@
 //! The one thread that writes.
 //!
 //! Owns the queue to it and that batches of many requests become one step of the store: what waited while a step was made is the next one. A request is answered
-//! after its step was made, never before. The queue is bounded, by requests and by rows: who finds it full is told to come back.
+//! after its step was made, never before. The queue is bounded, by requests and by bytes: who finds it full is told to come back.
 //! Old times are made coarser in between, when nobody waits.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +21,8 @@ use crate::state::Counts;
 
 /// Most requests that wait.
 const MOST_WAITING: usize = 1024;
-/// Most rows that wait.
-const MOST_ROWS_WAITING: usize = 8 << 20;
+/// Most bytes of memory that wait.
+const MOST_BYTES_WAITING: usize = 512 << 20;
 /// Rows after which a step is made even if more waits.
 const ROWS_OF_STEP: usize = 1 << 18;
 /// Between two looks at old times.
@@ -40,6 +40,7 @@ pub(crate) struct Taken {
 struct Request {
     batches: Vec<Batch>,
     rows: usize,
+    bytes: usize,
     answer: oneshot::Sender<Result<Taken, Refusal>>,
 }
 
@@ -48,14 +49,42 @@ struct Request {
 pub(crate) struct Ingest {
     /// None when the server ends.
     queue: Mutex<Option<SyncSender<Request>>>,
-    rows: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
-/// Rows of a batch, as far as memory is concerned.
+/// Rows of a batch, which is what a store has to do with it.
 pub(crate) fn rows(batch: &Batch) -> usize {
     let spreads = batch.spreads.iter().map(|spread| 1 + spread.cores.len()).sum::<usize>();
     let names = batch.jobs.len() + batch.modules.len() + batch.phases.len();
     1 + batch.shares.len() + batch.rates.len() + spreads + names + batch.gaps.iter().count()
+}
+
+/// What a batch takes in memory, in bytes.
+fn bytes(batch: &Batch) -> usize {
+    fn of<T>(rows: &[T]) -> usize {
+        std::mem::size_of_val(rows)
+    }
+    let Batch { jobs, modules, phases, counters, spreads, gaps, .. } = batch;
+    let jobs = of(jobs) + jobs.iter().map(|job| job.id.len()).sum::<usize>();
+    let modules =
+        modules.iter().map(|module| module.path.len() + module.build_id.len()).sum::<usize>()
+            + of(modules);
+    let phases = of(phases) + phases.iter().map(String::len).sum::<usize>();
+    let counters = of(counters)
+        + counters.iter().map(|counter| counter.name.len() + counter.unit.len()).sum::<usize>();
+    let spreads = of(spreads) + spreads.iter().map(|spread| of(&spread.cores)).sum::<usize>();
+    let gaps =
+        gaps.iter().map(|gap| of(std::slice::from_ref(gap)) + gap.detail.len()).sum::<usize>();
+    let rows = of(&batch.shares) + of(&batch.rates);
+    size_of::<Batch>()
+        + batch.id.node.len()
+        + jobs
+        + modules
+        + phases
+        + counters
+        + spreads
+        + gaps
+        + rows
 }
 
 impl Ingest {
@@ -66,26 +95,27 @@ impl Ingest {
     ) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (queue, requests) = sync_channel(MOST_WAITING);
         let waiting = Arc::new(AtomicUsize::new(0));
-        let rows = Arc::clone(&waiting);
+        let bytes = Arc::clone(&waiting);
         let thread = std::thread::Builder::new().name("writer".to_owned());
         let thread =
-            thread.spawn(move || Writer { store, counts, rows: waiting }.run(&requests))?;
-        Ok((Self { queue: Mutex::new(Some(queue)), rows }, thread))
+            thread.spawn(move || Writer { store, counts, bytes: waiting }.run(&requests))?;
+        Ok((Self { queue: Mutex::new(Some(queue)), bytes }, thread))
     }
 
     /// Puts batches, whose names and tables were checked; comes back when the store has them.
     pub(crate) async fn put(&self, batches: Vec<Batch>) -> Result<Taken, Refusal> {
         let full = || Refusal::busy("too much waits for the store");
         let rows = batches.iter().map(rows).sum::<usize>();
-        let before = self.rows.fetch_add(rows, Ordering::Relaxed);
+        let bytes = batches.iter().map(bytes).sum::<usize>();
+        let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         // One request alone always has room: else a large one never had.
-        let has_room = before == 0 || before.saturating_add(rows) <= MOST_ROWS_WAITING;
-        let request = Request { batches, rows, answer };
+        let has_room = before == 0 || before.saturating_add(bytes) <= MOST_BYTES_WAITING;
+        let request = Request { batches, rows, bytes, answer };
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let has_room = has_room && queue.is_some_and(|queue| queue.try_send(request).is_ok());
         if !has_room {
-            self.rows.fetch_sub(rows, Ordering::Relaxed);
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
             return Err(full());
         }
         answered.await.map_err(|_| Refusal::busy("the server ends"))?
@@ -100,7 +130,7 @@ impl Ingest {
 struct Writer {
     store: Box<dyn Store>,
     counts: Arc<Counts>,
-    rows: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
 impl Writer {
@@ -133,7 +163,8 @@ impl Writer {
         let answers = self.put(&mut all);
         Counts::add(&self.counts.commits, 1);
         Counts::add(&self.counts.commit_nanos, begin.elapsed().as_nanos() as u64);
-        self.rows.fetch_sub(rows, Ordering::Relaxed);
+        let bytes = all.iter().map(|request| request.bytes).sum::<usize>();
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         for (request, answer) in all.into_iter().zip(answers) {
             // Who went away sends again, and the store knows it then.
             let _ = request.answer.send(answer);

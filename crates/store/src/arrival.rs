@@ -24,6 +24,26 @@ pub(crate) fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(LONGEST_NAME)]
 }
 
+/// Cuts names that are too long, and notes it: whoever holds a batch of somebody else holds no more of its names than a store keeps.
+pub(crate) fn shorten(batch: &mut Batch) {
+    let gaps = losses(batch);
+    let modules =
+        batch.modules.iter_mut().flat_map(|module| [&mut module.path, &mut module.build_id]);
+    let counters =
+        batch.counters.iter_mut().flat_map(|counter| [&mut counter.name, &mut counter.unit]);
+    let names =
+        batch.jobs.iter_mut().map(|job| &mut job.id).chain(&mut batch.phases).chain(modules);
+    let mut is_long = false;
+    for name in names.chain(counters).filter(|name| name.len() > LONGEST_NAME) {
+        // Not `truncate`, which would keep the room of the whole name.
+        *name = cut(name).to_owned();
+        is_long = true;
+    }
+    if is_long || batch.gaps.iter().any(|gap| gap.detail.len() > LONGEST_NAME) {
+        batch.gaps = gaps;
+    }
+}
+
 /// What a store would refuse about a batch; servers ask before they take batches of many nodes in one step.
 ///
 /// # Errors

@@ -1,12 +1,15 @@
 //! The form that batches travel and wait in: JSON, packed with zstd, with a version.
 //!
-//! Owns both directions. What is decoded was checked, and took no more memory than [`MOST_BYTES`] of JSON whatever the bytes claim.
+//! Owns both directions. What is decoded was checked, has no name longer than [`LONGEST_NAME`](crate::LONGEST_NAME), and took no more memory than
+//! [`MOST_BYTES`] of JSON whatever the bytes claim.
 //! Fields that a later version adds are passed over; a change that old readers would misunderstand counts the version up.
 
 use std::io::Read;
 
 use serde::{Deserialize, Serialize};
 use talea_model::shares::Batch;
+
+use crate::arrival;
 
 /// The version that this build writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
@@ -27,8 +30,11 @@ pub enum WireError {
     #[error("batch cannot be unpacked, expected a whole zstd frame: {0}")]
     Packed(std::io::Error),
     /// They unpack to too much.
-    #[error("batch unpacks to more than {MOST_BYTES} bytes")]
-    TooLong,
+    #[error("batch unpacks to more than {most} bytes")]
+    TooLong {
+        /// What it may.
+        most: u64,
+    },
     /// A later build made them.
     #[error("batch has version {found}, this build reads up to {VERSION}")]
     Newer {
@@ -67,7 +73,7 @@ struct Version {
 pub fn encode(batch: &Batch) -> Result<Vec<u8>, WireError> {
     let json = serde_json::to_vec(&Written { version: VERSION, batch }).map_err(WireError::Json)?;
     if json.len() as u64 > MOST_BYTES {
-        return Err(WireError::TooLong);
+        return Err(WireError::TooLong { most: MOST_BYTES });
     }
     zstd::bulk::compress(&json, LEVEL).map_err(WireError::Packed)
 }
@@ -77,14 +83,24 @@ pub fn encode(batch: &Batch) -> Result<Vec<u8>, WireError> {
 /// # Errors
 /// Says what was expected of them.
 pub fn decode(bytes: &[u8]) -> Result<Batch, WireError> {
+    decode_within(bytes, MOST_BYTES).map(|(batch, _)| batch)
+}
+
+/// The same for one of many, which may have so many bytes of JSON; how many it had stands beside it.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_within(bytes: &[u8], most: u64) -> Result<(Batch, u64), WireError> {
+    let most = most.min(MOST_BYTES);
     let mut unpacked = zstd::stream::Decoder::with_buffer(bytes).map_err(WireError::Packed)?;
     unpacked.window_log_max(WINDOW).map_err(WireError::Packed)?;
     let mut json = Vec::new();
-    unpacked.take(MOST_BYTES + 1).read_to_end(&mut json).map_err(WireError::Packed)?;
-    if json.len() as u64 > MOST_BYTES {
-        return Err(WireError::TooLong);
+    unpacked.take(most + 1).read_to_end(&mut json).map_err(WireError::Packed)?;
+    let length = json.len() as u64;
+    if length > most {
+        return Err(WireError::TooLong { most });
     }
-    let found: Found = serde_json::from_slice(&json).map_err(|error| {
+    let mut found: Found = serde_json::from_slice(&json).map_err(|error| {
         // What a later version writes need not look like a batch of this one.
         match serde_json::from_slice::<Version>(&json) {
             Ok(Version { version }) if version > VERSION => WireError::Newer { found: version },
@@ -95,7 +111,8 @@ pub fn decode(bytes: &[u8]) -> Result<Batch, WireError> {
         return Err(WireError::Newer { found: found.version });
     }
     found.batch.check().map_err(WireError::Check)?;
-    Ok(found.batch)
+    arrival::shorten(&mut found.batch);
+    Ok((found.batch, length))
 }
 
 #[cfg(test)]
@@ -114,8 +131,12 @@ mod tests {
     proptest! {
         #[test]
         fn batches_come_back(batches in batches()) {
-            for batch in batches {
-                prop_assert_eq!(decode(&encode(&batch).unwrap()).unwrap(), batch);
+            for mut batch in batches {
+                let found = decode(&encode(&batch).unwrap()).unwrap();
+                // What a store keeps of it is the same.
+                prop_assert_eq!(arrival::losses(&found), arrival::losses(&batch));
+                arrival::shorten(&mut batch);
+                prop_assert_eq!(found, batch);
             }
         }
 
@@ -164,9 +185,24 @@ mod tests {
     }
 
     #[test]
+    fn names_are_cut_and_take_no_room() {
+        let mut long = batch("n", 0, 0);
+        long.phases.push("x".repeat(1 << 20));
+        let packed = encode(&long).unwrap();
+        assert!(packed.len() < 1000);
+        let found = decode(&packed).unwrap();
+        assert!(found.phases[0].capacity() <= crate::LONGEST_NAME, "{}", found.phases[0].len());
+        assert_eq!(found.gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);
+        let length = decode_within(&packed, MOST_BYTES).unwrap().1;
+        assert!(length > 1 << 20);
+        assert!(decode_within(&packed, length).is_ok());
+        assert!(matches!(decode_within(&packed, length - 1), Err(WireError::TooLong { .. })));
+    }
+
+    #[test]
     fn what_unpacks_to_much_is_refused() {
         let bomb = zstd::bulk::compress(&vec![b' '; MOST_BYTES as usize + 1], 1).unwrap();
         assert!(bomb.len() < 100_000);
-        assert!(matches!(decode(&bomb), Err(WireError::TooLong)));
+        assert!(matches!(decode(&bomb), Err(WireError::TooLong { .. })));
     }
 }

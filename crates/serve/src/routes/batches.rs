@@ -24,6 +24,8 @@ use crate::state::{Counts, Shared};
 const LONGEST: usize = 16 << 20;
 /// Most batches of a body.
 const MOST_BATCHES: usize = 4096;
+/// Most bytes of JSON of all of them: a body may unpack to a thousand times of what it was.
+const MOST_UNPACKED: u64 = 128 << 20;
 /// Most rows of all of them.
 const MOST_ROWS: usize = 1 << 20;
 /// How long a body waits until others have come.
@@ -118,7 +120,7 @@ async fn whole(body: Body, patience: Duration) -> Result<Bytes, Refusal> {
 
 /// Batches of a body, each of which a store takes.
 fn unpacked(bytes: &[u8], node: &str) -> Result<Vec<Batch>, Refusal> {
-    let (mut rest, mut batches, mut rows) = (bytes, Vec::new(), 0);
+    let (mut rest, mut batches, mut rows, mut left) = (bytes, Vec::new(), 0, MOST_UNPACKED);
     while !rest.is_empty() {
         let at = batches.len();
         let refused = |why: String| Refusal::question(format!("batch {at} of the body: {why}"));
@@ -127,15 +129,19 @@ fn unpacked(bytes: &[u8], node: &str) -> Result<Vec<Batch>, Refusal> {
         };
         let length = u32::from_le_bytes(*length) as usize;
         let Some((packed, behind)) = behind.split_at_checked(length) else {
-            let left = behind.len();
-            return Err(refused(format!("expected {length} bytes, found {left}")));
+            let found = behind.len();
+            return Err(refused(format!("expected {length} bytes, found {found}")));
         };
         rest = behind;
-        let batch = wire::decode(packed).map_err(|error| match error {
+        let (batch, length) = wire::decode_within(packed, left).map_err(|error| match error {
             // An agent that was renewed before its server: it waits for the server.
             wire::WireError::Newer { .. } => Refusal::busy(error.to_string()),
+            wire::WireError::TooLong { most } if most < wire::MOST_BYTES => Refusal::too_long(
+                format!("expected a body that unpacks to at most {MOST_UNPACKED} bytes"),
+            ),
             error => refused(error.to_string()),
         })?;
+        left -= length;
         talea_store::check(&batch).map_err(|error| refused(error.to_string()))?;
         if batch.id.node != node {
             return Err(Refusal::role(wire::OTHER_NODE));
@@ -169,6 +175,19 @@ mod tests {
             let found = unpacked(&two[..cut], "n1");
             assert!(found.is_err() || found.unwrap().len() == 1, "{cut}");
         }
+    }
+
+    #[test]
+    fn a_body_unpacks_to_no_more_than_is_said() {
+        let mut large = batch("n1", 0, &[]);
+        large.phases.push("x".repeat(50 << 20));
+        let one = framed(std::slice::from_ref(&large));
+        assert!(one.len() < 10_000);
+        let two = unpacked(&one.repeat(2), "n1").unwrap();
+        let kept: usize = two.iter().map(|batch| batch.phases[0].capacity()).sum();
+        assert!(kept <= 2 * talea_store::LONGEST_NAME, "{kept}");
+        let refused = unpacked(&one.repeat(3), "n1").unwrap_err();
+        assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
     }
 
     proptest! {
