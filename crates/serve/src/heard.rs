@@ -18,7 +18,8 @@ const GONE: Duration = Duration::from_hours(24);
 struct Last {
     at: Instant,
     interval: Duration,
-    /// The newest batch by start of the agent and number, and what it said of its agent.
+    /// The newest batch by start of its agent and number, and what it said of the agent. An agent whose batches come later was started later, whatever clocks say:
+    /// they are sent in order.
     newest: (u64, u64),
     upkeep: Option<Upkeep>,
 }
@@ -49,7 +50,7 @@ impl Heard {
         match nodes.get_mut(&batch.id.node) {
             Some(known) => {
                 // One that comes again says what was.
-                if known.newest > newest {
+                if known.newest.0 == newest.0 && known.newest.1 > newest.1 {
                     (last.newest, last.upkeep) = (known.newest, known.upkeep);
                 }
                 *known = last;
@@ -104,5 +105,22 @@ mod tests {
         assert_eq!(heard.count(begin + Duration::from_secs(31)), (2, 1));
         assert_eq!(heard.count(begin + Duration::from_secs(200)), (2, 2));
         assert_eq!(heard.count(begin + GONE * 2), (0, 0));
+    }
+
+    #[test]
+    fn an_agent_that_was_started_again_with_its_clock_set_back() {
+        let (heard, begin) = (Heard::default(), Instant::now());
+        let of = |started, number, waiting| {
+            let mut batch = batch("n1", number, &[]);
+            batch.id.started = started;
+            batch.upkeep = Some(Upkeep { waiting, ..Upkeep::default() });
+            batch
+        };
+        heard.note(&of(9000, 5, 1), begin);
+        heard.note(&of(100, 1, 2), begin);
+        // An answer that was lost: it comes again.
+        heard.note(&of(100, 0, 3), begin);
+        let said: Vec<u64> = heard.upkeep(begin).iter().map(|(_, upkeep)| upkeep.waiting).collect();
+        assert_eq!(said, [2]);
     }
 }

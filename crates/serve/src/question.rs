@@ -8,7 +8,7 @@ use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use talea_model::Nanos;
-use talea_store::{Dimension, MOST_ROWS, Question, Text, Visible};
+use talea_store::{Dimension, LONGEST_INTERVAL, MOST_ROWS, Question, Text, Visible};
 
 use crate::refusal::Refusal;
 use crate::state::Shared;
@@ -125,8 +125,8 @@ impl Parameters {
             return Err(Refusal::question("expected `last` or `from`, not both"));
         }
         let last = duration("last", last)?;
-        // The slice that is not over yet counts: its end may be after now.
-        Ok((to.unwrap_or(now) - last, to.unwrap_or(EVER)))
+        // The slice that is not over yet counts: its end may be after now, though not by more than a slice.
+        Ok((to.unwrap_or(now) - last, to.unwrap_or(now + LONGEST_INTERVAL)))
     }
 
     /// The question, as `visible` may ask it.
@@ -257,7 +257,8 @@ mod tests {
     fn questions() {
         let found = parse("last=10min&library=*%2Flibm*&job=4711&by=library,core&limit=3").unwrap();
         assert_eq!(found.visible, Visible::User(7));
-        assert_eq!((found.from, found.to), (Nanos(400_000_000_000), EVER));
+        assert_eq!(found.from, Nanos(400_000_000_000));
+        assert_eq!(found.to, Nanos(1_000_000_000_000) + LONGEST_INTERVAL);
         assert_eq!(found.library, Some(Text::Like("*/libm*".to_owned())));
         assert_eq!(found.job, Some(Text::Is("4711".to_owned())));
         assert_eq!(found.by, [Dimension::Library, Dimension::Core]);

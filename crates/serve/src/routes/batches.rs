@@ -1,7 +1,8 @@
 //! Batches of agents.
 //!
 //! Owns the framing (a 32-bit little-endian length and the wire form, one after the other), its bounds, and that a node's token puts
-//! batches of this node alone. Nothing of a request is stored when anything of it is refused.
+//! batches of this node alone. Times of a
+//! node whose clock is ahead are put back: one such batch would spoil every question of the last hour for good. Nothing of a request is stored when anything of it is refused.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 use talea_model::shares::Batch;
+use talea_model::{Gap, GapKind, Nanos};
 use talea_store::wire;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -28,6 +30,8 @@ const MOST_BATCHES: usize = 4096;
 const MOST_UNPACKED: u64 = 128 << 20;
 /// Most rows of all of them.
 const MOST_ROWS: usize = 1 << 20;
+/// How far a node's clock may be ahead of ours.
+const AHEAD: Nanos = Nanos(60_000_000_000);
 /// How long a body waits until others have come.
 const WAITS: Duration = Duration::from_secs(5);
 /// What bodies that are coming may take together, in pieces of 64 KiB: 256 MiB.
@@ -97,7 +101,9 @@ async fn taken(state: &Shared, node: String, request: Request) -> Result<Json<Va
     let one = Arc::clone(&state.room.unpacking).acquire_owned().await;
     let one = one.map_err(|_| Refusal::bug())?;
     let batches = tokio::task::spawn_blocking(move || {
-        let batches = unpacked(&bytes, &node);
+        let now = Nanos::now();
+        let mut batches = unpacked(&bytes, &node);
+        batches.iter_mut().flatten().for_each(|batch| put_back(batch, now));
         drop(one);
         batches
     });
@@ -116,6 +122,22 @@ async fn whole(body: Body, patience: Duration) -> Result<Bytes, Refusal> {
         .map_err(|_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))?;
     // A body without a length that was too long, and one that broke off, are told apart by nobody who still listens.
     all.map_err(|_| too_long())
+}
+
+/// Lets a batch that would end after now end now. To refuse it would lose all of a node, and to have it wait would hold up what comes behind it.
+fn put_back(batch: &mut Batch, now: Nanos) {
+    if batch.end <= now + AHEAD {
+        return;
+    }
+    batch.begin = now - (batch.end - batch.begin);
+    batch.end = now;
+    batch.gaps.note(Gap {
+        kind: GapKind::Estimated,
+        rank: None,
+        detail: "its clock was ahead of the server's: times of batches are those of their arrival"
+            .to_owned(),
+        count: 1,
+    });
 }
 
 /// Batches of a body, each of which a store takes.
@@ -175,6 +197,21 @@ mod tests {
             let found = unpacked(&two[..cut], "n1");
             assert!(found.is_err() || found.unwrap().len() == 1, "{cut}");
         }
+    }
+
+    #[test]
+    fn clocks_that_are_ahead_are_put_back() {
+        let own = batch("n1", 0, &[]);
+        let mut same = own.clone();
+        put_back(&mut same, own.end - AHEAD);
+        assert_eq!(same, own);
+        put_back(&mut same, own.end - AHEAD - Nanos(1));
+        assert_eq!(same.end, own.end - AHEAD - Nanos(1));
+        assert_eq!(same.end - same.begin, own.end - own.begin);
+        assert_eq!(same.gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);
+        // No clock is set at all.
+        put_back(&mut same, Nanos(0));
+        assert_eq!((same.begin, same.end), (Nanos(0), Nanos(0)));
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::io::Write as _;
 use serde_json::Value;
 use talea_model::{Gaps, Nanos};
 use talea_store::public::{self, Named};
-use talea_store::{Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Visible};
+use talea_store::{
+    Answer, Dimension, LONGEST_INTERVAL, MOST_ROWS, Proportion, Question, Text, Visible,
+};
 
 use super::functions::Functions;
 use super::rates;
@@ -48,7 +50,7 @@ pub(crate) struct Filters {
 /// Answers on standard output.
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
-    let from = options.last.map_or(0, |last| Nanos::now().0.saturating_sub(last.0));
+    let (from, to) = since(options.last, Nanos::now());
     let text = |name: &Option<String>| name.clone().map(like);
     let question = Question {
         node: text(&options.filters.node),
@@ -59,7 +61,7 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
         phase: text(&options.filters.phase),
         by: options.by.clone(),
         limit: limit(options),
-        ..Question::of(Visible::All, Nanos(from), Nanos(i64::MAX as u64))
+        ..Question::of(Visible::All, from, to)
     };
     if options.rates {
         let told = rates::told(&*store, options, &question)?;
@@ -68,6 +70,15 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let answer = store.usage(&question)?;
     let out = print(options, &answer);
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
+}
+
+/// The time that is so long until now; all of it where nobody says how long. The slice that is not over yet counts: its end may be after now, though not by more than
+/// a slice; what is beyond is of clocks that are wrong.
+pub(super) fn since(last: Option<Nanos>, now: Nanos) -> (Nanos, Nanos) {
+    match last {
+        Some(last) => (now - last, now + LONGEST_INTERVAL),
+        None => (Nanos(0), Nanos(i64::MAX as u64)),
+    }
 }
 
 /// How many rows are asked for: functions are brought together after they are resolved, of which nobody knows beforehand how many addresses they have.

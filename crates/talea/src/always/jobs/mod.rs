@@ -44,12 +44,12 @@ pub(crate) struct Options {
 pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
     let now = Nanos::now();
-    let from = options.last.map_or(0, |last| now.0.saturating_sub(last.0));
+    let (from, to) = super::usage::since(options.last, now);
     let question = Question {
         user: options.user,
         job: options.job.clone().map(Text::Is),
         limit: options.limit.unwrap_or(100),
-        ..Question::of(Visible::All, Nanos(from), Nanos(i64::MAX as u64))
+        ..Question::of(Visible::All, from, to)
     };
     let out = if options.findings {
         let asked = Asked { visible: Visible::All, time: Time::Now(now), job: None };
