@@ -205,7 +205,7 @@ pub(super) fn totals(
     question: &Question,
     gaps: &mut Gaps,
 ) -> rusqlite::Result<(Totals, Sums)> {
-    let scan = Scan::of_time(question);
+    let scan = Scan::of_time(connection, question)?;
     let sql = format!(
         "SELECT {}, min(s.begin), max(s.begin + s.width), count(*), count(nullif(s.level, 0)) {}",
         halves(Scan::whole(question)),

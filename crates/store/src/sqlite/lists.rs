@@ -48,6 +48,7 @@ pub(super) fn jobs(connection: &Connection, question: &Question) -> rusqlite::Re
         // A user who asks for somebody else's: no rows, which only the rows' filters know.
         || matches!(question.visible, Visible::User(user) if question.user.is_some_and(|other| other != user));
     // Sums of a job and slice are kept: without filters of rows there is no need to look at any.
+    // `*` is every job, and none without one.
     let every = Question { job: Some(Text::Like("*".to_owned())), ..question.clone() };
     let scan = Scan::of(connection, if question.job.is_some() { question } else { &every })?;
     let (from, table) = if rows { (scan.shares(), "r") } else { (scan.slices(), "a") };

@@ -31,7 +31,8 @@ use crate::{Put, Retained, Store};
 /// What files of ours carry in their header ("TALE").
 const APPLICATION: i64 = 0x5441_4c45;
 /// Each entry brings a file from the version before to its own; the first makes one.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema-2.sql")];
+const MIGRATIONS: [&str; 3] =
+    [include_str!("schema.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
 /// The version that brought rates and spreads.
 const WITH_RATES: i64 = 2;
 const PAGE: u64 = 4096;
@@ -151,6 +152,13 @@ impl Sqlite {
         }
         let slice = self.options.slice.0.min(HOUR.0) as i64;
         change.execute("INSERT OR IGNORE INTO setting VALUES('slice', ?1)", [slice])?;
+        // Once for each file: no batch is longer from then on.
+        let longest = crate::LONGEST_INTERVAL.0.max(HOUR.0) as i64;
+        change.execute(
+            "INSERT INTO setting SELECT 'longest', max(?1, coalesce((SELECT max(width) FROM slice WHERE level = 0), 0))
+             WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'longest')",
+            [longest],
+        )?;
         let kept: i64 =
             change.query_row("SELECT value FROM setting WHERE name = 'slice'", [], |row| {
                 row.get(0)

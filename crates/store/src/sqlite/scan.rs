@@ -1,6 +1,7 @@
 //! Which rows a question is about, as SQL with everything from outside bound.
 //!
-//! Owns the way to them: by the table that leaves the fewest slices, job before user before module before node before time. Who may see
+//! Owns the way to them: by job before user before module, or by the slices of the time where these are fewer, so that what is asked of an hour is
+//! not looked for in all years. Who may see
 //! what is decided here and nowhere else: for a user every scan goes through that user's rows. `SQLite` is told the order of
 //! tables (`CROSS JOIN`), since it would guess without statistics.
 
@@ -11,13 +12,13 @@ use crate::arrival::cut;
 use crate::question::{Question, Text, Visible};
 use crate::sqlite::put::number_of_activity;
 
-/// Slices in front of the first table, with how long those of each level are at most: 2 h (a batch), 1 h, 1 d. The index then has a lower end for each
-/// level, and what is read does not grow with the file.
+/// Slices in front of the first table, with how long those of each level are at most: what the file says of batches, 1 h, 1 d. The index then has a lower end for
+/// each level, and what is read does not grow with the file. Files of before, in which batches may be of a day, say nothing until somebody writes to them.
 macro_rules! by {
     ($index:literal) => {
         concat!(
-            "(VALUES(0, 7200000000000), (1, 3600000000000), (2, 86400000000000)) w \
-             CROSS JOIN slice s INDEXED BY ",
+            "(VALUES(0, coalesce((SELECT value FROM setting WHERE name = 'longest'), 86400000000000)), \
+             (1, 3600000000000), (2, 86400000000000)) w CROSS JOIN slice s INDEXED BY ",
             $index
         )
     };
@@ -25,10 +26,36 @@ macro_rules! by {
 const BY_TIME: &str = by!("slice_time");
 const BY_NODE: &str = by!("slice_node");
 
+/// Rows that are looked at anyway.
+const FEW: usize = 16;
+
+/// A table `a` with a row for what is asked for and each slice that has it.
+#[derive(Debug)]
+struct Lead {
+    table: &'static str,
+    /// Where its rows are counted: it, or what leads to it.
+    by: &'static str,
+    /// It, and the slices behind it.
+    from: String,
+    /// The index that it is looked into by slice.
+    index: &'static str,
+    /// How often it is looked into for each slice when these come first; 0 where it cannot be.
+    each: usize,
+}
+
+impl Lead {
+    fn of(table: &'static str) -> Self {
+        let from = format!("{table} a CROSS JOIN slice s ON s.id = a.slice");
+        Self { table, by: table, from, index: "", each: 1 }
+    }
+}
+
 /// The rows of a question: `s` is the slice, `r` the share.
 #[derive(Debug)]
 pub(super) struct Scan {
-    from: &'static str,
+    from: String,
+    /// True where slices are the first table.
+    by_time: bool,
     table: &'static str,
     join: &'static str,
     on_slices: String,
@@ -50,26 +77,20 @@ impl Scan {
         let modules = modules(connection, question)?;
         let (executables, libraries) = &modules;
         if let Some(job) = &question.job {
-            let jobs = ids(connection, &JOBS, job)?;
-            scan.from = "job_at a CROSS JOIN slice s ON s.id = a.slice";
-            scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
-            scan.on_slices = format!("a.job IN {}", scan.list(jobs));
-            if let Some(user) = user {
-                let user = scan.bind(i64::from(user));
-                scan.also(&format!("a.user = {user}"));
-            }
+            scan.through_jobs(connection, question, job, user)?;
         } else if let Some(user) = user {
-            scan.through_user(user);
+            scan.through_user(connection, question, user)?;
         } else if let Some(modules) = executables.as_ref().or(libraries.as_ref()) {
-            scan.from = "module_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = if executables.is_some() {
                 "r.slice = s.id AND r.executable = a.module"
             } else {
                 "r.slice = s.id AND r.library = a.module"
             };
+            let each = modules.matches(',').count() + 1;
             scan.on_slices = format!("a.module IN {}", scan.list(modules.clone()));
+            scan.lead(connection, question, Lead { each, ..Lead::of("module_at") })?;
         } else if question.node.is_some() {
-            scan.from = BY_NODE;
+            scan.from = BY_NODE.to_owned();
         }
         scan.filter(connection, question, modules)?;
         let activity = question.activity.map(number_of_activity);
@@ -95,10 +116,9 @@ impl Scan {
             Visible::User(user) => Some(user),
         };
         if question.job.is_some() || user.is_some() {
-            scan.from = "rate_at a CROSS JOIN slice s ON s.id = a.slice";
             scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
         } else if question.node.is_some() {
-            scan.from = BY_NODE;
+            scan.from = BY_NODE.to_owned();
         }
         if let Some(job) = &question.job {
             let jobs = ids(connection, &JOBS, job)?;
@@ -107,6 +127,11 @@ impl Scan {
         if let Some(user) = user {
             let user = scan.bind(i64::from(user));
             scan.also(&format!("a.user = {user}"));
+        }
+        if question.job.is_some() || user.is_some() {
+            // Jobs are not looked for by slice: one has only as many as it ran.
+            let each = usize::from(question.job.is_none());
+            scan.lead(connection, question, Lead { each, ..Lead::of("rate_at") })?;
         }
         scan.filter(connection, question, modules(connection, question)?)?;
         Ok(scan)
@@ -146,14 +171,14 @@ impl Scan {
     }
 
     /// Everything of the question's time that may be seen. What of it is in [`Scan::whole`].
-    pub(super) fn of_time(question: &Question) -> Self {
+    pub(super) fn of_time(connection: &Connection, question: &Question) -> rusqlite::Result<Self> {
         let mut scan = Self::empty();
         if let Visible::User(user) = question.visible {
-            scan.through_user(user);
+            scan.through_user(connection, question, user)?;
         }
         scan.time(question);
         scan.slice_values = scan.values.len();
-        scan
+        Ok(scan)
     }
 
     /// The table that has the sums of [`Scan::of_time`].
@@ -166,7 +191,8 @@ impl Scan {
 
     fn empty() -> Self {
         Self {
-            from: BY_TIME,
+            from: BY_TIME.to_owned(),
+            by_time: true,
             table: "share",
             join: "r.slice = s.id",
             on_slices: String::new(),
@@ -176,18 +202,98 @@ impl Scan {
         }
     }
 
-    fn through_user(&mut self, user: u32) {
-        self.from = "user_at a CROSS JOIN slice s ON s.id = a.slice";
+    /// Rows of jobs, of all that there are for `*`.
+    fn through_jobs(
+        &mut self,
+        connection: &Connection,
+        question: &Question,
+        job: &Text,
+        user: Option<u32>,
+    ) -> rusqlite::Result<()> {
+        let is_every = matches!(job, Text::Like(pattern) if pattern == "*");
+        self.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
+        if !is_every {
+            let jobs = ids(connection, &JOBS, job)?;
+            let jobs = self.list(jobs);
+            self.also(&format!("a.job IN {jobs}"));
+        }
+        let user = user.map(|user| self.bind(i64::from(user)));
+        if let Some(user) = &user {
+            self.also(&format!("a.user = {user}"));
+        }
+        let mut lead = Lead::of("job_at");
+        if is_indexed(connection)? {
+            lead.index = "INDEXED BY job_slice";
+            if let Some(user) = user.filter(|_| is_every) {
+                lead.by = "user_at";
+                lead.from = format!(
+                    "user_at u CROSS JOIN slice s ON s.id = u.slice AND u.user = {user} \
+                     CROSS JOIN job_at a INDEXED BY job_slice ON a.slice = s.id"
+                );
+            }
+        } else {
+            lead.each = 0;
+        }
+        self.lead(connection, question, lead)
+    }
+
+    fn through_user(
+        &mut self,
+        connection: &Connection,
+        question: &Question,
+        user: u32,
+    ) -> rusqlite::Result<()> {
         self.join = "r.slice = s.id AND r.user = a.user";
         let user = self.bind(i64::from(user));
         self.also(&format!("a.user = {user}"));
+        self.lead(connection, question, Lead::of("user_at"))
+    }
+
+    /// Goes by the table that the conditions so far are of, or by the slices of the time, whichever is less to look at.
+    fn lead(
+        &mut self,
+        connection: &Connection,
+        question: &Question,
+        lead: Lead,
+    ) -> rusqlite::Result<()> {
+        let mut slices = Self::empty();
+        slices.time(question);
+        if let Some(node) = &question.node {
+            slices.from = BY_NODE.to_owned();
+            let nodes = ids(connection, &NODES, node)?;
+            let nodes = slices.list(nodes);
+            slices.also(&format!("s.node IN {nodes}"));
+        }
+        let rows = match &*self.on_slices {
+            "" => format!("FROM {} a", lead.by),
+            conditions => format!("FROM {} a WHERE {conditions}", lead.by),
+        };
+        self.by_time = false;
+        // Neither is counted much further than the other, however many there are.
+        let mut most = FEW;
+        while lead.each > 0 && counted(connection, &rows, &self.values, most)? == most {
+            let of_slices = most / lead.each;
+            if of_slices > 0
+                && counted(connection, &slices.slices(), &slices.values, of_slices)? < of_slices
+            {
+                self.by_time = true;
+                break;
+            }
+            most = most.saturating_mul(8).min(i64::MAX as usize);
+        }
+        self.from = if self.by_time {
+            let Lead { table, index, .. } = lead;
+            format!("{} CROSS JOIN {table} a {index} ON a.slice = s.id", slices.from)
+        } else {
+            lead.from
+        };
+        Ok(())
     }
 
     fn time(&mut self, question: &Question) {
         let [from, to] = [question.from, question.to].map(|at| at.0.min(i64::MAX as u64) as i64);
-        let is_first = self.from == BY_TIME || self.from == BY_NODE;
         let [from, to] = [from, to].map(|at| self.bind(at));
-        let levels = if is_first {
+        let levels = if self.by_time {
             format!("s.level = w.column1 AND s.begin > {from} - w.column2")
         } else {
             "s.level IN (0, 1, 2)".to_owned()
@@ -237,6 +343,25 @@ impl Scan {
     pub(super) fn values(&self) -> &[Bound] {
         &self.values
     }
+}
+
+/// How many rows there are, as far as so many.
+fn counted(
+    connection: &Connection,
+    rows: &str,
+    values: &[Bound],
+    most: usize,
+) -> rusqlite::Result<usize> {
+    let sql = format!("SELECT count(*) FROM (SELECT 1 {rows} LIMIT {most})");
+    let count: i64 =
+        connection.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| row.get(0))?;
+    Ok(count.max(0) as usize)
+}
+
+/// True where jobs are found by slice. Who only reads a file of before cannot change that.
+fn is_indexed(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'job_slice')";
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }
 
 /// Ids of the executables and libraries that a question asks for.

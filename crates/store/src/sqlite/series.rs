@@ -35,7 +35,7 @@ fn points(
     step: i64,
     keys: usize,
 ) -> rusqlite::Result<BTreeMap<i64, Point>> {
-    let mut scan = Scan::of_time(question);
+    let mut scan = Scan::of_time(connection, question)?;
     let slices = scan.slices();
     let step = scan.bind(step);
     let sql = format!(

@@ -295,7 +295,7 @@ fn files_that_are_none_of_ours() {
     drop(foreign);
     drop(Sqlite::open(&path("newer"), &options).unwrap());
     let newer = rusqlite::Connection::open(path("newer")).unwrap();
-    newer.pragma_update(None, "user_version", 3).unwrap();
+    newer.pragma_update(None, "user_version", 4).unwrap();
     drop(newer);
     let missing = folder.path().join("no/such/folder/t.db");
     assert!(matches!(Sqlite::open(&missing, &options), Err(StoreError::Open { .. })));
@@ -405,18 +405,61 @@ fn what_is_read_does_not_grow_with_the_file() {
         let begin = START + number * 60 * SECOND;
         Question::of(Visible::All, Nanos(begin), Nanos(begin + 60 * SECOND))
     };
+    let asked = |number: u64| {
+        let last = last(number);
+        let text = |text: &str| Some(Text::Like(text.to_owned()));
+        [
+            last.clone(),
+            Question { node: text("n"), ..last.clone() },
+            Question { user: Some(1000), ..last.clone() },
+            Question { visible: Visible::User(1000), ..last.clone() },
+            // As lists of jobs are asked for.
+            Question { job: text("*"), ..last.clone() },
+            Question { job: text("*"), visible: Visible::User(1000), ..last.clone() },
+            Question { job: text("47*"), ..last.clone() },
+            Question { library: text("*libm*"), ..last.clone() },
+            Question { executable: text("*lmp"), node: text("n*"), ..last },
+        ]
+    };
     // As long as a batch may be, and one that reaches into the time is found all the same.
     let mut steps = Vec::new();
     for (first, end) in [(0, 300), (300, 1200)] {
         let batches: Vec<Batch> = (first..end).map(|number| minute(number, 1)).collect();
         store.put_all(&batches).unwrap();
-        let node = Question { node: Some(Text::Is("n".to_owned())), ..last(end - 1) };
-        steps.push((store.steps(&last(end - 1)).unwrap(), store.steps(&node).unwrap()));
+        steps.push(asked(end - 1).map(|asked| store.steps(&asked).unwrap()));
+        for asked in asked(end - 1) {
+            let rates = Question { job: None, library: None, executable: None, ..asked };
+            let plan = store.plan_of_rates(&rates).unwrap();
+            assert!(plan.iter().any(|step| step.contains("begin>? AND begin<?")), "{plan:?}");
+        }
     }
     assert_eq!(steps[0], steps[1]);
     store.put(&minute(2000, 120)).unwrap();
     assert_eq!(store.usage(&last(2119)).unwrap().totals.all_samples, 20);
     assert_eq!(store.usage(&last(2120)).unwrap().totals.all_samples, 0);
+}
+
+#[test]
+fn long_batches_of_files_of_before_are_found() {
+    let (folder, mut store) = store(&options(0));
+    let path = folder.path().join("t.db");
+    store.put(&batch("n", 0, 0)).unwrap();
+    drop(store);
+    // Of the time when batches could be of a day.
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.execute("UPDATE slice SET width = ?1", [(23 * HOUR.0) as i64]).unwrap();
+    file.execute("DELETE FROM setting WHERE name = 'longest'", []).unwrap();
+    let asked = |hours: u64| {
+        let from = Nanos(START + hours * HOUR.0);
+        Question::of(Visible::All, from, from + HOUR)
+    };
+    let reads = Sqlite::open_to_read(&path, &options(0)).unwrap();
+    assert_eq!(reads.usage(&asked(22)).unwrap().totals.samples, 20);
+    let writes = Sqlite::open(&path, &options(0)).unwrap();
+    for store in [&reads, &writes] {
+        assert_eq!(store.usage(&asked(22)).unwrap().totals.samples, 20);
+        assert_eq!(store.usage(&asked(23)).unwrap().totals.samples, 0);
+    }
 }
 
 #[test]
