@@ -205,6 +205,14 @@ pub fn middle(bucket: i16) -> f64 {
     if bucket == ZERO { 0.0 } else { BUCKET.powf(f64::from(bucket) - 0.5) }
 }
 
+/// The highest rate of a bucket.
+pub fn highest(bucket: i16) -> f64 {
+    if bucket == ZERO { 0.0 } else { BUCKET.powf(f64::from(bucket)) }
+}
+
+/// The counter that is the share of a core's samples that are not idle: never more than 1.
+pub const BUSY: &str = "busy";
+
 impl Batch {
     /// What is wrong with it, if anything: bytes from outside are checked before anyone indexes by them.
     ///

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use talea_model::shares::{Counter, middle};
+use talea_model::shares::{BUSY, Counter, highest, middle};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::answer::Value;
@@ -61,16 +61,19 @@ pub struct SpreadSeen {
     pub counter: Counter,
     /// Cores times intervals that had a rate: how much the quantiles rest on.
     pub cores: u64,
-    /// Rates per second (of `busy`: shares of 1) that 0, 10 to 100 % of them do not exceed, each within 2.5 %.
+    /// Rates per second that 0, 10 to 100 % of them do not exceed, each within 2.5 %. Of `busy` shares of 1, up to 5 % higher than they were and at most 1.
     pub quantiles: [f64; QUANTILES],
 }
 
 impl SpreadSeen {
     /// From buckets ([`talea_model::shares::bucket`]) and how many cores each has; none where there are none.
     ///
-    /// The quantile of p is the middle of the bucket that the core of rank ceil(p n), at least 1, of all n is in.
+    /// The quantile of p is the middle of the bucket that the core of rank ceil(p n), at least 1, of all n is in;
+    /// of `busy` its upper end, so that a core that never rests has 1.
     pub fn of(counter: Counter, buckets: &BTreeMap<i16, u128>) -> Option<Self> {
         let all: u128 = buckets.values().sum();
+        let is_busy = counter.name == BUSY;
+        let value = |bucket| if is_busy { highest(bucket).min(1.0) } else { middle(bucket) };
         let mut quantiles = [0.0; QUANTILES];
         for (tenths, quantile) in quantiles.iter_mut().enumerate() {
             let rank = (all * tenths as u128).div_ceil(10).max(1);
@@ -79,7 +82,7 @@ impl SpreadSeen {
                 below += cores;
                 below >= rank
             })?;
-            *quantile = middle(bucket);
+            *quantile = value(bucket);
         }
         let cores = u64::try_from(all).unwrap_or(u64::MAX);
         Some(Self { counter, cores, quantiles })
@@ -166,6 +169,18 @@ mod tests {
         assert_eq!(spread.quantiles[10..], [near(1e6)]);
         let much = BTreeMap::from([(0, u128::from(u64::MAX)), (1, u128::from(u64::MAX))]);
         assert_eq!(SpreadSeen::of(counter(), &much).unwrap().cores, u64::MAX);
+    }
+
+    #[test]
+    fn a_core_that_never_rests_is_busy_all_the_time() {
+        let busy = Counter { name: BUSY.to_owned(), unit: "1".to_owned() };
+        let buckets = [0.0, 0.5, 1.0, 1.2].map(|share| (bucket(share).unwrap(), 1));
+        let spread = SpreadSeen::of(busy, &BTreeMap::from(buckets)).unwrap();
+        assert_eq!(
+            (spread.quantiles[0], spread.quantiles[6], spread.quantiles[10]),
+            (0.0, 1.0, 1.0)
+        );
+        assert!((0.5..0.525).contains(&spread.quantiles[5]), "{:?}", spread.quantiles);
     }
 
     #[test]
