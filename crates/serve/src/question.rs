@@ -22,8 +22,21 @@ const ROWS: usize = 1000;
 
 /// Parameters of questions: the time, then the filters.
 pub(crate) const TIME: [&str; 3] = ["from", "to", "last"];
-pub(crate) const FILTERS: [&str; 8] =
-    ["node", "job", "user", "executable", "library", "phase", "core", "activity"];
+pub(crate) const FILTERS: [&str; 13] = [
+    "node",
+    "job",
+    "user",
+    "executable",
+    "library",
+    "phase",
+    "core",
+    "activity",
+    "node_is",
+    "job_is",
+    "executable_is",
+    "library_is",
+    "phase_is",
+];
 
 /// Parameters, each of which is asked for once.
 #[derive(Clone, Debug, Default)]
@@ -98,8 +111,17 @@ impl Parameters {
         text.parse().map(Some).map_err(|_| expected())
     }
 
-    fn text(&self, name: &str) -> Option<Text> {
-        self.get(name).map(like)
+    /// What a name must be: like that of `name`, or exactly that of `name_is`, of which an empty one is as good as any.
+    fn text(&self, name: &str) -> Result<Option<Text>, Refusal> {
+        let exact = format!("{name}_is");
+        let exact = self.0.iter().find(|(other, _)| *other == exact);
+        let exact = exact.map(|(_, value)| Text::Is(value.clone()));
+        match (self.get(name).map(like), exact) {
+            (Some(_), Some(_)) => {
+                Err(Refusal::question(format!("expected `{name}` or `{name}_is`, not both")))
+            }
+            (like, exact) => Ok(like.or(exact)),
+        }
     }
 
     /// Begin and end of the time that is asked for.
@@ -143,12 +165,12 @@ impl Parameters {
             )));
         }
         Ok(Question {
-            node: self.text("node"),
-            job: self.text("job"),
+            node: self.text("node")?,
+            job: self.text("job")?,
             user: self.number("user")?,
-            executable: self.text("executable"),
-            library: self.text("library"),
-            phase: self.text("phase"),
+            executable: self.text("executable")?,
+            library: self.text("library")?,
+            phase: self.text("phase")?,
             core: self.number("core")?,
             activity,
             by: self.by()?,
@@ -267,6 +289,9 @@ mod tests {
         assert_eq!((found.from, found.to), (Nanos(1_500_000_000), Nanos(60_000_000_000)));
         assert!(found.activity.is_some() && found.job.is_none());
         assert_eq!(parse("").unwrap().to, EVER);
+        let found = parse("job_is=a*&phase_is=").unwrap();
+        assert_eq!(found.job, Some(Text::Is("a*".to_owned())));
+        assert_eq!(found.phase, Some(Text::Is(String::new())));
     }
 
     #[test]
@@ -274,6 +299,7 @@ mod tests {
         let said = [
             "colour=red",
             "job=1&job=2",
+            "job=1&job_is=1",
             "last=1h&from=3",
             "from=5&to=5",
             "from=yesterday",

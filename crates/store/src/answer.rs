@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use talea_model::shares::{Activity, Job, Sampler};
-use talea_model::{Gaps, Module, Nanos};
+use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 
 use crate::proportion::Proportion;
 use crate::question::Dimension;
@@ -23,6 +23,26 @@ pub struct Answer {
     pub totals: Totals,
     /// What was lost on the way, and where the answer is coarser than the question.
     pub gaps: Gaps,
+}
+
+impl Answer {
+    /// Says what places in files lack that are beyond the limit: functions are made of places, so that their sums lack it too.
+    pub(crate) fn with_cut_told(mut self) -> Self {
+        let rows = self.rows.len() as u64;
+        if self.by.contains(&Dimension::Function) && self.groups > rows {
+            let kept = self.rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.samples));
+            let groups = self.groups;
+            self.gaps.note(Gap {
+                kind: GapKind::MemoryBound,
+                rank: None,
+                detail: format!(
+                    "of {groups} places in files the {rows} with most samples count: functions lack so many samples of the others"
+                ),
+                count: self.totals.samples.saturating_sub(kept),
+            });
+        }
+        self
+    }
 }
 
 /// What an answer is of.
@@ -89,6 +109,26 @@ pub struct Series {
     pub points: Vec<Point>,
     /// As in the answer.
     pub gaps: Gaps,
+    /// The longest slice that counts, which may be longer than a step; 0 where that is not known.
+    pub widest: Nanos,
+}
+
+impl Series {
+    /// What is wrong with figures of so long a time each: slices that are longer count where they begin.
+    pub fn note_wide(&self, time: Nanos, gaps: &mut Gaps) {
+        if self.widest > time {
+            gaps.note(Gap {
+                kind: GapKind::Estimated,
+                rank: None,
+                detail: format!(
+                    "times are kept in slices of up to {} s, which count where they begin: figures of {} s are too high there and absent behind",
+                    self.widest.seconds(),
+                    time.seconds()
+                ),
+                count: 0,
+            });
+        }
+    }
 }
 
 /// A step of a series. A slice counts where it begins.

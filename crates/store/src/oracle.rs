@@ -290,15 +290,8 @@ impl Oracle {
         let samples = rows.iter().map(|row| u128::from(row.samples)).sum();
         (slices, samples, rows.iter().map(|row| u128::from(row.nanos)).sum())
     }
-}
 
-impl Store for Oracle {
-    fn put_all(&mut self, batches: &[Batch]) -> Result<Vec<Put>, StoreError> {
-        batches.iter().try_for_each(crate::check)?;
-        Ok(batches.iter().map(|batch| self.one(batch)).collect())
-    }
-
-    fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
+    fn answer(&self, question: &Question) -> Result<Answer, StoreError> {
         question.check()?;
         let mut groups: BTreeMap<Vec<Value>, (u64, u128)> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| self.matches(row, question)) {
@@ -347,12 +340,24 @@ impl Store for Oracle {
             samples,
             core_seconds: nanos as f64 / 1e9,
         };
-        Ok(Answer { by: question.by.clone(), rows, groups: groups.len() as u64, totals, gaps })
+        let groups = groups.len() as u64;
+        Ok(Answer { by: question.by.clone(), rows, groups, totals, gaps })
+    }
+}
+
+impl Store for Oracle {
+    fn put_all(&mut self, batches: &[Batch]) -> Result<Vec<Put>, StoreError> {
+        batches.iter().try_for_each(crate::check)?;
+        Ok(batches.iter().map(|batch| self.one(batch)).collect())
+    }
+
+    fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
+        self.answer(question).map(Answer::with_cut_told)
     }
 
     fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {
         question.check_series(step)?;
-        let answer = self.usage(question)?;
+        let answer = self.answer(question)?;
         let keys: Vec<Vec<Value>> = answer.rows.into_iter().map(|row| row.key).collect();
         let floor = |slice: &Slice| slice.begin / step.0 * step.0;
         let times: BTreeSet<u64> = self.whole(question).0.into_iter().map(floor).collect();
@@ -379,7 +384,15 @@ impl Store for Oracle {
             }
         };
         let points = times.into_iter().map(point).collect();
-        Ok(Series { by: question.by.clone(), keys: keys.clone(), step, points, gaps: answer.gaps })
+        let widest = self.whole(question).0.into_iter().map(|slice| self.widths[slice]).max();
+        Ok(Series {
+            by: question.by.clone(),
+            keys: keys.clone(),
+            step,
+            points,
+            gaps: answer.gaps,
+            widest: Nanos(widest.unwrap_or(0)),
+        })
     }
 
     fn nodes(&self, visible: Visible) -> Result<Vec<NodeSeen>, StoreError> {
@@ -452,7 +465,7 @@ impl Store for Oracle {
             }
         }
         // The rest is of the time, whatever was counted in it.
-        let usage = self.usage(question)?;
+        let usage = self.answer(question)?;
         let time = usage.totals.time;
         Ok(Rates { by: question.by.clone(), rows, groups, time, gaps: usage.gaps })
     }

@@ -95,6 +95,7 @@ pub fn usage(store: &str, answer: &Answer, rows: &[Named]) -> Value {
         "matched_samples": totals.samples,
         "matched_core_seconds": totals.core_seconds,
         "by": answer.by,
+        "groups": answer.groups,
         "rows": rows,
         "gaps": answer.gaps,
     })

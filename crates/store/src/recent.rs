@@ -158,7 +158,7 @@ impl Recent {
             of_all: Proportion::of(sum.0, all.0),
             of_matched: Proportion::of(sum.0, matched.0),
         };
-        Ok(Answer {
+        let answer = Answer {
             by: question.by.clone(),
             rows: rows.into_iter().take(question.limit).map(row).collect(),
             groups,
@@ -170,7 +170,8 @@ impl Recent {
                 core_seconds: seconds(matched),
             },
             gaps: noted,
-        })
+        };
+        Ok(answer.with_cut_told())
     }
 }
 

@@ -128,6 +128,8 @@ fn rows(
             question.limit
         )));
     }
+    // Sums of a window are as they should be as long as no slice is longer than it.
+    series.note_wide(leaf.range, gaps);
     gaps.merge(series.gaps);
     let mut sums: BTreeMap<Labels, BTreeMap<u64, f64>> = BTreeMap::new();
     for (at, key) in series.keys.iter().enumerate() {

@@ -32,7 +32,10 @@ pub(super) async fn series(
         // All of the step that is not over yet.
         question.to = now + step;
     }
-    let series = state.ask(move |store| store.series(&question, step)).await?;
+    let mut series = state.ask(move |store| store.series(&question, step)).await?;
+    let mut gaps = std::mem::take(&mut series.gaps);
+    series.note_wide(step, &mut gaps);
+    series.gaps = gaps;
     let functions = Arc::clone(&state.functions);
     let shown = state.work(move |_| {
         Ok(public::series(&series, &mut |module, address| functions.name(module, address)))

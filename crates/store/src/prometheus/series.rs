@@ -79,7 +79,9 @@ pub(super) fn series(
     let points = points.into_values().collect();
     let mut gaps = answer.gaps;
     server.note_partial(&mut gaps);
-    Ok(Series { by: question.by.clone(), keys, step, points, gaps })
+    // Batches stay as they are there.
+    let widest = Nanos(0);
+    Ok(Series { by: question.by.clone(), keys, step, points, gaps, widest })
 }
 
 struct Steps<'a> {

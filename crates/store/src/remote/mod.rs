@@ -1,7 +1,7 @@
 //! A server of ours as a store that is asked: what the routes of docs/server.md answer, as questions have it.
 //!
 //! Owns the way from a question to a request and from the JSON back. The server knows who asks by the token, and answers what this one may see. It takes no
-//! batches, which are an agent's to send. Names with `*` or `?` in them ask for all that are like them, as everywhere in routes; functions come with their names.
+//! batches, which are an agent's to send. Exact names are asked for exactly, whatever is in them; functions come with their names.
 
 mod read;
 
@@ -108,16 +108,18 @@ fn parameters(question: &Question) -> Vec<(&'static str, String)> {
         ("to", seconds(question.to)),
         ("limit", question.limit.to_string()),
     ];
-    let mut text = |name, text: &Option<Text>| {
-        if let Some(Text::Is(text) | Text::Like(text)) = text {
-            all.push((name, text.clone()));
+    let mut text = |[name, exact]: [&'static str; 2], text: &Option<Text>| match text {
+        Some(Text::Like(pattern)) if pattern.contains(['*', '?']) => {
+            all.push((name, pattern.clone()));
         }
+        Some(Text::Is(text) | Text::Like(text)) => all.push((exact, text.clone())),
+        None => {}
     };
-    text("node", &question.node);
-    text("job", &question.job);
-    text("executable", &question.executable);
-    text("library", &question.library);
-    text("phase", &question.phase);
+    text(["node", "node_is"], &question.node);
+    text(["job", "job_is"], &question.job);
+    text(["executable", "executable_is"], &question.executable);
+    text(["library", "library_is"], &question.library);
+    text(["phase", "phase_is"], &question.phase);
     all.extend(question.user.map(|user| ("user", user.to_string())));
     all.extend(question.core.map(|core| ("core", core.to_string())));
     all.extend(question.activity.map(|activity| ("activity", read::word(&activity))));

@@ -75,8 +75,13 @@ pub(super) fn answer(value: &Json, by: &[Dimension]) -> Option<Answer> {
         })
     };
     let rows: Option<Vec<Row>> = value.get("rows")?.as_array()?.iter().map(row).collect();
-    let rows = rows?;
-    Some(Answer { by: by.to_vec(), groups: rows.len() as u64, rows, totals, gaps: gaps(value)? })
+    Some(Answer {
+        by: by.to_vec(),
+        groups: number("groups")?,
+        rows: rows?,
+        totals,
+        gaps: gaps(value)?,
+    })
 }
 
 pub(super) fn series(value: &Json, by: &[Dimension]) -> Option<Series> {
@@ -102,7 +107,9 @@ pub(super) fn series(value: &Json, by: &[Dimension]) -> Option<Series> {
     };
     let points: Option<Vec<Point>> = value.get("points")?.as_array()?.iter().map(point).collect();
     let step = Nanos(value.get("step_ns")?.as_u64()?);
-    Some(Series { by: by.to_vec(), points: points?, keys, step, gaps: gaps(value)? })
+    // What it would tell, the server has told.
+    let widest = Nanos(0);
+    Some(Series { by: by.to_vec(), points: points?, keys, step, gaps: gaps(value)?, widest })
 }
 
 pub(super) fn nodes(value: &Json) -> Option<Vec<NodeSeen>> {

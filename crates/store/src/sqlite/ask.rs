@@ -137,7 +137,7 @@ pub(super) fn usage(connection: &Connection, question: &Question) -> rusqlite::R
     let moment = connection.unchecked_transaction()?;
     let answer = at_a_moment(connection, question)?;
     moment.finish()?;
-    Ok(answer)
+    Ok(answer.with_cut_told())
 }
 
 pub(super) fn at_a_moment(

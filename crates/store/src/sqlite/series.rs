@@ -21,32 +21,33 @@ pub(super) fn series(
     let answer = at_a_moment(connection, question)?;
     let keys: Vec<Vec<Value>> = answer.rows.into_iter().map(|row| row.key).collect();
     let step_bound = step.0.min(i64::MAX as u64) as i64;
-    let mut points = points(connection, question, step_bound, keys.len())?;
+    let (mut points, widest) = points(connection, question, step_bound, keys.len())?;
     fill(connection, question, step_bound, &keys, &mut points)?;
     moment.finish()?;
     let points = points.into_values().collect();
-    Ok(Series { by: question.by.clone(), keys, step, points, gaps: answer.gaps })
+    Ok(Series { by: question.by.clone(), keys, step, points, gaps: answer.gaps, widest })
 }
 
-/// The steps in which anything was observed.
+/// The steps in which anything was observed, and the longest slice of them.
 fn points(
     connection: &Connection,
     question: &Question,
     step: i64,
     keys: usize,
-) -> rusqlite::Result<BTreeMap<i64, Point>> {
+) -> rusqlite::Result<(BTreeMap<i64, Point>, Nanos)> {
     let mut scan = Scan::of_time(connection, question)?;
     let slices = scan.slices();
     let step = scan.bind(step);
     let sql = format!(
-        "SELECT {}, s.begin - s.begin % {step} AS t {slices} GROUP BY t",
+        "SELECT {}, s.begin - s.begin % {step} AS t, max(s.width) {slices} GROUP BY t",
         halves(Scan::whole(question))
     );
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query(params_from_iter(scan.values()))?;
-    let mut points = BTreeMap::new();
+    let (mut points, mut widest) = (BTreeMap::new(), 0_i64);
     while let Some(row) = rows.next()? {
         let begin: i64 = row.get(4)?;
+        widest = widest.max(row.get(5)?);
         let point = Point {
             begin: Nanos(begin.max(0) as u64),
             all_samples: Sums::of(row, 0)?.samples(),
@@ -56,7 +57,7 @@ fn points(
         };
         points.insert(begin, point);
     }
-    Ok(points)
+    Ok((points, Nanos(widest.max(0) as u64)))
 }
 
 fn fill(

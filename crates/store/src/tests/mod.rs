@@ -259,6 +259,41 @@ fn batches_that_make_no_sense_are_refused_whole() {
 }
 
 #[test]
+fn functions_say_what_they_lack() {
+    let (_folder, mut store) = store(&options(0));
+    let mut batch = batch("n", 0, 0);
+    let first = batch.shares[0].clone();
+    batch.shares =
+        (1..=4).map(|n| Share { address: Some(n), samples: n, ..first.clone() }).collect();
+    store.put(&batch).unwrap();
+    let asked = Question { by: vec![Dimension::Function], limit: 2, ..whole(Visible::All) };
+    let answer = store.usage(&asked).unwrap();
+    assert_eq!((answer.rows.len(), answer.groups), (2, 4));
+    let lacks: Vec<u64> = answer.gaps.iter().map(|gap| gap.count).collect();
+    assert_eq!(lacks, [3]);
+    let all = store.usage(&Question { limit: 4, ..asked.clone() }).unwrap();
+    assert!(all.gaps.is_empty(), "{:?}", all.gaps);
+    let others = store.usage(&Question { by: vec![Dimension::Core], limit: 0, ..asked }).unwrap();
+    assert!(others.gaps.is_empty(), "{:?}", others.gaps);
+}
+
+#[test]
+fn slices_longer_than_steps_are_told() {
+    let (_folder, mut store) = store(&options(0));
+    store.put(&batch("n", 0, 0)).unwrap();
+    let asked = Question::of(Visible::All, Nanos(START), Nanos(START) + HOUR);
+    let told = |store: &Sqlite, step: Nanos| {
+        let mut gaps = talea_model::Gaps::default();
+        store.series(&asked, step).unwrap().note_wide(step, &mut gaps);
+        gaps.iter().count()
+    };
+    let minute = Nanos(60 * SECOND);
+    assert_eq!((told(&store, Nanos(SECOND)), told(&store, minute)), (1, 0));
+    store.retain(Nanos(START + 3 * DAY.0), usize::MAX).unwrap();
+    assert_eq!((told(&store, minute), told(&store, DAY)), (1, 0));
+}
+
+#[test]
 fn questions_that_cannot_be_meant() {
     let (_folder, store) = store(&options(0));
     let asked = whole(Visible::All);

@@ -36,7 +36,8 @@ JSON: one object with the keys
   begin_ns, end_ns the time that was observed, in nanoseconds since 1970; null if nothing was
   samples          all of that time, idle ones included; core_seconds: what they stand for
   matched_samples, matched_core_seconds   those that pass the filters
-  by               what rows are told apart by
+  by               what rows are told apart by; groups: how many keys there were before the limit
+                   (for functions: places in files; what is left out of them is a gap)
   rows             [{node, job, user, executable, library, function, phase, core, activity as far as
                    asked for (null: none), samples, core_seconds, share, standard_error, low, high}];
                    share is of all samples, low and high its 95 % interval; most samples first

@@ -72,18 +72,19 @@ pub(super) fn detail(
         })
         .collect();
     activities.sort_by_key(|(activity, _)| *activity);
-    let mut parts = Vec::new();
+    let (mut parts, mut gaps) = (Vec::new(), answer.gaps);
     for (dimension, _) in PARTS {
-        parts.push(of_dimension(store, &own, dimension, all, limit, names)?);
+        let (of_it, lacks) = of_dimension(store, &own, dimension, all, limit, names)?;
+        parts.push(of_it);
+        gaps.merge(lacks);
     }
     let spreads = store.spreads(&own)?;
     let rates = store.rates(&Question { by: vec![Dimension::Library], limit, ..own })?;
-    let mut gaps = answer.gaps;
     gaps.merge(rates.gaps.clone());
     Ok(Detail { activities, parts, spreads, rates, gaps })
 }
 
-/// The parts of one dimension, most samples first; idle time is of none of them.
+/// The parts of one dimension, most samples first, and what they lack; idle time is of none of them.
 fn of_dimension(
     store: &dyn Store,
     own: &Question,
@@ -91,7 +92,7 @@ fn of_dimension(
     all: u64,
     limit: usize,
     names: &mut dyn Names,
-) -> Result<Vec<Part>, StoreError> {
+) -> Result<(Vec<Part>, Gaps), StoreError> {
     let by = vec![dimension, Dimension::Activity];
     let answer = store.usage(&Question { by, ..own.clone() })?;
     let mut sums: BTreeMap<Option<String>, (u64, f64)> = BTreeMap::new();
@@ -119,7 +120,7 @@ fn of_dimension(
     let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.samples));
     parts.truncate(limit);
-    Ok(parts)
+    Ok((parts, answer.gaps))
 }
 
 fn of_part(part: &Part, key: &str, name: Value) -> Value {
