@@ -263,8 +263,7 @@ impl Oracle {
                         gap.count;
                 }
                 Visible::User(_) => {
-                    let detail =
-                        format!("node {node}: its agent told of losses; operators see which");
+                    let detail = format!("node {node}: agents told of losses; operators see which");
                     counts.insert(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 }, 0);
                 }
             }

@@ -17,7 +17,6 @@ export interface Usage {
   matched_samples: number;
   matched_core_seconds: number;
   by: Dimension[];
-  groups: number;
   rows: UsageRow[];
   gaps: Gap[];
 }

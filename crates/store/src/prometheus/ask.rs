@@ -181,7 +181,7 @@ fn losses(
         let functions = ("count by (node)", "count_over_time");
         for found in each(server, windows, functions, GAP_SEEN, &select::who(&own))? {
             let node = name(found.label("node").unwrap_or_default());
-            let detail = format!("node {node}: its agent told of losses; operators see which");
+            let detail = format!("node {node}: agents told of losses; operators see which");
             told.insert(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 }, 0);
         }
     } else {

@@ -2,7 +2,8 @@
 //!
 //! Owns their numbers in the file and who sees them. They may name what others ran, so that a user gets the nodes only.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row, params};
 use talea_model::{Gap, GapKind, Gaps, Rank};
@@ -50,8 +51,10 @@ pub(super) fn note(connection: &Connection, slice: i64, gap: &Gap) -> rusqlite::
         return add.execute(params![slice, number(gap.kind), rank, gap.detail, count]).map(|_| ());
     }
     let (kind, detail) = (number(GapKind::MemoryBound), "further gaps, of which this many");
-    if more.execute(params![slice, kind, -1, detail, 1])? == 0 {
-        add.execute(params![slice, kind, -1, detail, 1])?;
+    // One that came from another slice stands for as many as it says.
+    let count = if gap.detail == detail { count } else { 1 };
+    if more.execute(params![slice, kind, -1, detail, count])? == 0 {
+        add.execute(params![slice, kind, -1, detail, count])?;
     }
     Ok(())
 }
@@ -71,50 +74,123 @@ pub(super) fn gap(row: &Row<'_>, at: usize) -> rusqlite::Result<Gap> {
     })
 }
 
-/// Gaps of the slices of a question.
+/// Gaps of the slices of a question: by node, and those of many nodes together where there are too many for that.
 pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Result<Gaps> {
     let scan = Scan::of(connection, question)?;
+    match question.visible {
+        Visible::All => told(connection, &scan),
+        Visible::User(_) => nodes(connection, &scan),
+    }
+}
+
+/// Gaps and the nodes that told of them, as they come: those of all nodes with the same words behind each other.
+#[derive(Default)]
+struct Told {
+    /// By node; none any more once these are too many.
+    by_node: Vec<Gap>,
+    /// Those of all nodes together, most first.
+    together: BTreeSet<(Reverse<u64>, Gap)>,
+    /// The one that is coming, how many nodes have it, and the first of them.
+    coming: Option<(Gap, u64, String)>,
+    /// How many did not fit, and what they count.
+    untold: (u64, u64),
+    /// How many there are by node.
+    rows: usize,
+}
+
+impl Told {
+    fn add(&mut self, node: String, gap: Gap) {
+        self.rows += 1;
+        if self.rows <= MOST_TOLD {
+            let detail = format!("node {node}: {}", gap.detail);
+            self.by_node.push(Gap { detail, ..gap.clone() });
+        }
+        match &mut self.coming {
+            Some((known, nodes, _))
+                if (known.kind, known.rank) == (gap.kind, gap.rank)
+                    && known.detail == gap.detail =>
+            {
+                known.count = known.count.saturating_add(gap.count);
+                *nodes += 1;
+            }
+            _ => {
+                self.next();
+                self.coming = Some((gap, 1, node));
+            }
+        }
+    }
+
+    /// The one that is coming is complete.
+    fn next(&mut self) {
+        let Some((gap, nodes, first)) = self.coming.take() else { return };
+        let detail = match nodes {
+            1 => format!("node {first}: {}", gap.detail),
+            nodes => format!("{nodes} nodes: {}", gap.detail),
+        };
+        self.together.insert((Reverse(gap.count), Gap { detail, ..gap }));
+        if self.together.len() > MOST_TOLD
+            && let Some((Reverse(count), _)) = self.together.pop_last()
+        {
+            self.untold = (self.untold.0 + 1, self.untold.1.saturating_add(count));
+        }
+    }
+
+    fn gaps(mut self) -> Gaps {
+        self.next();
+        let mut gaps = Gaps::default();
+        if self.rows <= MOST_TOLD {
+            self.by_node.into_iter().for_each(|gap| gaps.note(gap));
+            return gaps;
+        }
+        self.together.into_iter().for_each(|(_, gap)| gaps.note(gap));
+        let (more, count) = self.untold;
+        if more > 0 {
+            gaps.note(Gap {
+                kind: GapKind::MemoryBound,
+                rank: None,
+                detail: format!(
+                    "{more} further gaps of nodes, with less than the {MOST_TOLD} told"
+                ),
+                count,
+            });
+        }
+        gaps
+    }
+}
+
+fn told(connection: &Connection, scan: &Scan) -> rusqlite::Result<Gaps> {
     let sql = format!(
-        "SELECT n.name, l.kind, l.rank, l.detail, l.count
+        "SELECT n.name, l.kind, l.rank, l.detail, sum(l.count >> 32), sum(l.count & 4294967295)
          FROM (SELECT DISTINCT s.id, s.node {}) x
-         CROSS JOIN loss l ON l.slice = x.id JOIN node n ON n.id = x.node",
+         CROSS JOIN loss l ON l.slice = x.id JOIN node n ON n.id = x.node
+         GROUP BY 2, 3, 4, 1 ORDER BY 2, 3, 4, 1",
         scan.slices()
     );
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query(rusqlite::params_from_iter(scan.slice_values()))?;
-    let mut counts: BTreeMap<Gap, u64> = BTreeMap::new();
-    let mut untold = 0_u64;
+    let mut told = Told::default();
     while let Some(row) = rows.next()? {
-        let node: String = row.get(0)?;
-        let gap = gap(row, 1)?;
-        let key = match question.visible {
-            Visible::All => Gap { detail: format!("node {node}: {}", gap.detail), count: 0, ..gap },
-            Visible::User(_) => Gap {
-                kind: GapKind::Missing,
-                rank: None,
-                detail: format!("node {node}: its agent told of losses; operators see which"),
-                count: 0,
-            },
-        };
-        let more = if question.visible == Visible::All { gap.count } else { 0 };
-        if counts.len() < MOST_TOLD || counts.contains_key(&key) {
-            let count = counts.entry(key).or_default();
-            *count = count.saturating_add(more);
-        } else {
-            untold += 1;
-        }
+        let half = |at| row.get::<_, i64>(at).map(|half| half.max(0) as u128);
+        let count = (half(4)? << 32) + half(5)?;
+        let gap = Gap { count: u64::try_from(count).unwrap_or(u64::MAX), ..gap(row, 1)? };
+        told.add(row.get(0)?, gap);
     }
-    let mut gaps = Gaps::default();
-    for (gap, count) in counts {
-        gaps.note(Gap { count, ..gap });
+    Ok(told.gaps())
+}
+
+/// The nodes alone.
+fn nodes(connection: &Connection, scan: &Scan) -> rusqlite::Result<Gaps> {
+    let sql = format!(
+        "SELECT DISTINCT n.name FROM (SELECT DISTINCT s.id, s.node {}) x
+         CROSS JOIN loss l ON l.slice = x.id JOIN node n ON n.id = x.node ORDER BY 1",
+        scan.slices()
+    );
+    let mut select = connection.prepare_cached(&sql)?;
+    let mut rows = select.query(rusqlite::params_from_iter(scan.slice_values()))?;
+    let mut told = Told::default();
+    while let Some(row) = rows.next()? {
+        let detail = "agents told of losses; operators see which".to_owned();
+        told.add(row.get(0)?, Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
     }
-    if untold > 0 {
-        gaps.note(Gap {
-            kind: GapKind::MemoryBound,
-            rank: None,
-            detail: format!("further gaps of nodes beside the {MOST_TOLD} told"),
-            count: untold,
-        });
-    }
-    Ok(gaps)
+    Ok(told.gaps())
 }

@@ -152,11 +152,11 @@ impl Sqlite {
         }
         let slice = self.options.slice.0.min(HOUR.0) as i64;
         change.execute("INSERT OR IGNORE INTO setting VALUES('slice', ?1)", [slice])?;
-        // Once for each file: no batch is longer from then on.
+        // No batch is longer from now on; those of before become hours.
         let longest = crate::LONGEST_INTERVAL.0.max(HOUR.0) as i64;
         change.execute(
-            "INSERT INTO setting SELECT 'longest', max(?1, coalesce((SELECT max(width) FROM slice WHERE level = 0), 0))
-             WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'longest')",
+            "INSERT OR REPLACE INTO setting SELECT 'longest', max(?1, coalesce((SELECT max(width) FROM slice WHERE level = 0), 0))
+             WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'longest' AND value <= ?1)",
             [longest],
         )?;
         let kept: i64 =

@@ -1,5 +1,6 @@
 //! `SQLite` against the oracle, and files that are not as they should be.
 
+mod losses;
 pub(crate) mod made;
 mod refusing;
 mod server;
