@@ -14,11 +14,5 @@ cargo build --profile small -p talea-node
 make --no-print-directory -C apps
 [ $# -gt 0 ] || set -- mpi flow topo sample cluster fold paraver mark agent serve
 for table in "$@"; do
-    case $table in
-    serve)
-        cargo run --release -p talea-serve --example load -- 1000 60 0
-        cargo run --release -p talea-serve --example load -- 10 10 30
-        ;;
-    *) cargo xtask bench "$table" ;;
-    esac
+    cargo xtask bench "$table"
 done

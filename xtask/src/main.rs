@@ -30,6 +30,7 @@ const HELP: &str = "cargo xtask TASK
   bench mark             what markers of phases take, in C and Rust
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
+  bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
   bench topo             reading, drawing, measuring and replaying the view of a node
 ";
 
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         ["bench", "mark"] => bench::mark::run(),
         ["bench", "paraver"] => bench::paraver::run(),
         ["bench", "sample"] => bench::sample::run(),
+        ["bench", "serve"] => bench::serve::run(),
         ["bench", "topo"] => bench::topo::run(),
         _ => Err(HELP.to_owned()),
     };

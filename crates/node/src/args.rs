@@ -83,7 +83,7 @@ pub struct AgentArgs {
     /// Most bytes of that folder; the oldest batches go first, which is counted
     #[arg(long, value_name = "SIZE", value_parser = written::size, default_value = "64M")]
     spool_size: Bytes,
-    /// What is counted around samples: none, default, or names as perf list has them, with commas
+    /// What is counted around samples: none, default, or names as perf list has them, with commas; NAME=EVENT gives an event another name
     #[arg(long, value_name = "LIST", default_value = "default")]
     counters: String,
     /// Folder where the agent is told of jobs; as long as it has a file `yield`, counters are left to other tools

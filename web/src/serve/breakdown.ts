@@ -52,7 +52,8 @@ export class Breakdown {
     this.panel.tools.append(saver(kind.title, () => this.table.csv()));
   }
 
-  set(usage: Usage | Refused): void {
+  /** `times`: which part of the asked time it is of; empty for all of it. */
+  set(usage: Usage | Refused, times = ""): void {
     const { kind, panel } = this;
     if (usage instanceof Refused) {
       panel.note.textContent = "";
@@ -68,7 +69,7 @@ export class Breakdown {
     const rows = kind.none ? all : named;
     this.top = rows.reduce((most, { share }) => Math.max(most, share?.high ?? 0), 0);
     const besides = all.filter((one) => !rows.includes(one)).reduce((sum, { row }) => sum + row.samples, 0);
-    panel.note.textContent = `bars to ${percent(this.top)}` + (besides ? `; besides ${percent(besides / usage.matched_samples)} ${NONE[key] ?? "none"}` : "");
+    panel.note.textContent = (times ? `${times}; ` : "") + `bars to ${percent(this.top)}` + (besides ? `; besides ${percent(besides / usage.matched_samples)} ${NONE[key] ?? "none"}` : "");
     panel.note.title = `${count(usage.matched_samples)} samples`;
     this.table.set(rows);
     if (this.table.element.parentElement !== panel.body) panel.body.replaceChildren(this.table.element);

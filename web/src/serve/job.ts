@@ -13,7 +13,7 @@ import { Parts } from "./parts";
 import { RateTable } from "./rates";
 import { Roofline } from "./roofline";
 import type { Asked, Route } from "./route";
-import { asked, length, link } from "./route";
+import { asked, lately, length, link } from "./route";
 import type { Said } from "./says";
 import { ruled, Says, sum } from "./says";
 import { core, lasting, part, span } from "./show";
@@ -83,7 +83,7 @@ export class JobPage implements Page {
     const question: Questions = { ...within, job: id, user: owner };
     const rates = (by: string): Promise<Rates | Refused> => tried(get<Rates>("rates", { ...question, by, limit: 400 }, signal));
     const perCore = (job.spreads ?? []).some((one) => one.counter === "busy") ? Promise.resolve(null)
-      : tried(get<Usage>("usage", { ...question, by: "node,core,activity", limit: MOST_CORES }, signal));
+      : tried(get<Usage>("usage", { ...lately(question).question, by: "node,core,activity", limit: MOST_CORES }, signal));
     const asking = [tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal)), this.parts.load(question, signal), rates("library"), rates("phase"),
       nodeSeries(timedRoute, { job: id, user: owner }, Number(job.nodes) || 1, signal), perCore] as const;
     const [activities, parts, library, phase, series, cores] = await Promise.all(asking);
@@ -122,7 +122,7 @@ export class JobPage implements Page {
     const top = (panel: string, key: "library" | "function" | "phase"): { name: string; share: string } | null => {
       const usage = parts.get(panel);
       const row = usage instanceof Refused ? undefined : usage?.rows.find((one) => (one[key] ?? null) !== null);
-      return row ? { name: String(row[key]).replace(/`/g, "'"), share: part(row.samples, n) } : null;
+      return row && !(usage instanceof Refused) ? { name: String(row[key]).replace(/`/g, "'"), share: part(row.samples, usage!.matched_samples) } : null;
     };
     const [library, named, phase] = [top("by-library", "library"), top("by-function", "function"), top("by-phase", "phase")];
     if (library) said.push({ text: `Most of its time is in \`${plain(library.name.split("/").pop() ?? library.name, 60)}\` (${library.share})${named ? `, of functions in \`${plain(named.name, 80)}\` (${named.share})` : ""}.`, to: "by-library" });

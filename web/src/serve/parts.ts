@@ -5,6 +5,7 @@ import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import type { Kind } from "./breakdown";
 import { Breakdown } from "./breakdown";
+import { LATELY, lately } from "./route";
 
 export const KINDS: Kind[] = [
   { id: "by-job", title: "by job", by: ["job", "user"], first: 10, none: false, empty: "No job had samples." },
@@ -32,9 +33,10 @@ export class Parts {
   async load(question: Questions, signal: AbortSignal): Promise<Map<string, Usage | Refused>> {
     const out = new Map<string, Usage | Refused>();
     await Promise.all(this.all.map(async ({ kind, view }) => {
-      const usage = await tried(get<Usage>("usage", { ...question, by: kind.by.join(","), limit: 200 }, signal));
+      const { question: own, cut } = kind.by.includes("function") ? lately(question) : { question, cut: false };
+      const usage = await tried(get<Usage>("usage", { ...own, by: kind.by.join(","), limit: 200 }, signal));
       if (signal.aborted) return;
-      view.set(usage);
+      view.set(usage, cut ? `its last ${LATELY / 3600} hours` : "");
       out.set(kind.id, usage);
     }));
     return out;

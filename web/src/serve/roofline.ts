@@ -11,8 +11,28 @@ import { together } from "./rates";
 
 interface Mark { name: string; intensity: number; speed: number; traffic: number; seconds: number }
 
-const WORK = /^(flops|fp[-_]?(ops|operations)|float(ing)?[-_]point[-_]operations)$/i;
-const TRAFFIC = /^(mem(ory)?|dram)[-_](bytes|traffic|bandwidth)$/i;
+/** What one count of a counter stands for, in operations: those of one kind add up. Intel's and AMD's names are those of `perf list`. */
+const WORK: [RegExp, number][] = [
+  [/^(flops|fp[-_]?(ops|operations)|float(ing)?[-_]point[-_]operations)$/i, 1],
+  [/^fp_ret_sse_avx_ops\.all$/i, 1],
+  [/^fp_arith_inst_retired\.scalar(_(single|double))?$/i, 1],
+  [/^fp_arith_inst_retired\.128b_packed_double$/i, 2],
+  [/^fp_arith_inst_retired\.(128b_packed_single|256b_packed_double|4_flops)$/i, 4],
+  [/^fp_arith_inst_retired\.(256b_packed_single|512b_packed_double|8_flops)$/i, 8],
+  [/^fp_arith_inst_retired\.512b_packed_single$/i, 16],
+];
+/** The same in bytes; the first that is there is taken, as all are of the same traffic. */
+const TRAFFIC: [RegExp, number][] = [
+  [/^(mem(ory)?|dram)[-_](bytes|traffic|bandwidth)$/i, 1],
+  [/^cache-misses$/i, 64],
+  [/^LLC-load-misses$/i, 64],
+];
+
+/** What all counters of a kind say of a row; null where none was counted. */
+function amount(row: Rated, counters: [string, number][]): number | null {
+  const rates = counters.map(([name, factor]) => { const rate = row.by.get(name)?.rate; return rate == null ? null : rate * factor; }).filter((one) => one !== null);
+  return rates.length ? rates.reduce((sum, one) => sum + one, 0) : null;
+}
 
 /** A power of ten, without digits that say nothing. */
 const round = (power: number): string => si(10 ** power, "").replace(/\.0+(?=\D|$)/, "");
@@ -41,17 +61,18 @@ export class Roofline {
     this.panel.note.textContent = "";
     if (rates instanceof Refused) return this.panel.empty(rates.status === 404 ? "A roofline needs the counters flops and memory-bytes; the server has no counters." : plain(rates.message, 300));
     const names = [...new Set(rates.rows.map((row) => row.counter))];
-    const [work, traffic] = [names.find((one) => WORK.test(one)), names.find((one) => TRAFFIC.test(one))];
-    const missing = [...(work ? [] : ["flops"]), ...(traffic ? [] : ["memory-bytes"])];
-    if (!work || !traffic) {
+    const work = WORK.flatMap(([like, factor]) => names.filter((one) => like.test(one)).map((one): [string, number] => [one, factor]));
+    const traffic = TRAFFIC.flatMap(([like, factor]) => names.filter((one) => like.test(one)).map((one): [string, number] => [one, factor])).slice(0, 1);
+    const missing = [...(work.length ? [] : ["flops"]), ...(traffic.length ? [] : ["memory-bytes"])];
+    if (missing.length) {
       return this.panel.empty(`A roofline needs the counters flops and memory-bytes; missing: ${missing.join(" and ")}.` + (names.length ? ` There are: ${names.map((one) => plain(one, 40)).join(", ")}.` : ""));
     }
     this.marks = together(rates.rows, "library").flatMap((row: Rated) => {
-      const [speed, bytes] = [row.by.get(work)?.rate ?? 0, row.by.get(traffic)?.rate ?? 0];
+      const [speed, bytes] = [amount(row, work) ?? 0, amount(row, traffic) ?? 0];
       return row.key !== null && speed > 0 && bytes > 0 ? [{ name: String(row.key), intensity: speed / bytes, speed, traffic: bytes, seconds: row.seconds }] : [];
     }).slice(0, 12);
     if (!this.marks.length) return this.panel.empty("No library had both floating-point work and memory traffic.");
-    this.panel.note.textContent = "per core; the roof goes through the best of this job, not through what the machine can do";
+    this.panel.note.textContent = `per core, of ${[...work, ...traffic].map(([one]) => plain(one, 40)).join(", ")}; the roof goes through the best of this job, not through what the machine can do`;
     this.draw();
     this.panel.refresh();
   }

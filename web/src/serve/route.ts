@@ -92,6 +92,18 @@ export function length(times: Asked): number {
   return "last" in times ? seconds(times.last) ?? 3600 : Math.max(1, (instant(times.to) ?? 0) - (instant(times.from) ?? 0));
 }
 
+/** How far back addresses and single cores are asked for: stores keep them in the finest slices, of which a long time has millions. */
+export const LATELY = 6 * 3600;
+
+/** A question with its times cut to the last hours of them, and whether they were. */
+export function lately<T extends Record<string, unknown>>(question: T): { question: T; cut: boolean } {
+  const { last, from, to } = question as { last?: string; from?: string; to?: string };
+  if (last !== undefined) return (seconds(last) ?? 0) > LATELY ? { question: { ...question, last: `${LATELY}s` }, cut: true } : { question, cut: false };
+  const [begin, end] = [instant(String(from)), instant(String(to))];
+  if (begin === null || end === null || end - begin <= LATELY) return { question, cut: false };
+  return { question: { ...question, from: (end - LATELY).toFixed(6) }, cut: true };
+}
+
 const STEPS = [10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400];
 
 /** Seconds of a step that makes at most `most` of the time. */

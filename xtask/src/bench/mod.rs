@@ -12,6 +12,7 @@ pub(crate) mod mpi;
 pub(crate) mod paraver;
 mod programs;
 pub(crate) mod sample;
+pub(crate) mod serve;
 pub(crate) mod topo;
 
 use std::path::{Path, PathBuf};
