@@ -198,14 +198,8 @@ fn finding(
         }
     }
     values.retain(|_, value| value.is_finite());
-    let mut named: BTreeMap<Dimension, String> = BTreeMap::new();
-    for dimension in rule.title.names().chain(rule.hint.names()) {
-        if !named.contains_key(&dimension)
-            && let Some(name) = subject.named(dimension, tables, names)?
-        {
-            named.insert(dimension, name);
-        }
-    }
+    let wanted = rule.title.names().chain(rule.hint.names()).collect();
+    let named = subject.named(&wanted, tables, names)?;
     let of = |dimension| value_of(dimension, subject.dimensions, subject.key).and_then(shown);
     let text = |template: &crate::template::Template| {
         template

@@ -36,6 +36,9 @@ pub(super) struct Made {
     /// Shares that the agent says its job's cores are busy for.
     pub(super) spread: Vec<f64>,
     pub(super) executable: String,
+    pub(super) node: String,
+    /// The address in the library; that in the program is 0x10.
+    pub(super) address: u64,
 }
 
 impl Default for Made {
@@ -48,6 +51,8 @@ impl Default for Made {
             minutes: 0..60,
             spread: Vec::new(),
             executable: "/bin/lmp".to_owned(),
+            node: "n1".to_owned(),
+            address: 0x20,
         }
     }
 }
@@ -75,7 +80,7 @@ impl Made {
             let nothing = if self.job.is_some() { Activity::Waiting } else { Activity::Idle };
             shares.extend([
                 share(Activity::User, Some(0), Some(0x10), at.user - library),
-                share(Activity::User, Some(1), Some(0x20), library),
+                share(Activity::User, Some(1), Some(self.address), library),
                 share(Activity::Kernel, Some(2), Some(0x30), at.kernel),
                 share(nothing, None, None, at.waiting),
             ]);
@@ -107,7 +112,7 @@ impl Made {
         }
         let module = |path: &str| Module { path: path.to_owned(), build_id: String::new() };
         Batch {
-            id: BatchId { node: "n1".to_owned(), started: 1, number },
+            id: BatchId { node: self.node.clone(), started: 1, number },
             begin: Nanos(end - MINUTE),
             end: Nanos(end),
             period: Nanos(SECOND),

@@ -252,6 +252,51 @@ metrics = { share_of_m = '"library:*/libm.so*"' }
 }
 
 #[test]
+fn names_of_a_text_belong_together() {
+    let text = r#"
+[[rule]]
+name = "together"
+per = "job"
+severity = "info"
+over = "5min"
+condition = "busy > 0"
+title = "core {core} of {node}"
+hint = "{library}: {function}"
+
+[[rule]]
+name = "inside"
+per = "job"
+severity = "info"
+over = "5min"
+condition = "busy > 0"
+title = "{library}"
+hint = "{function}"
+"#;
+    let rules = read(text, Path::new("t.toml")).unwrap();
+    // The first node has most samples, the second the busiest core; the library has more than the program, but its
+    // functions are two.
+    let core = |user| Core { user, kernel: 0, waiting: 60 - user };
+    let first = Made { cores: [50, 48, 48].map(core).to_vec(), in_library: 26, ..Made::default() };
+    let second = Made {
+        cores: [45, 20, 58].map(core).to_vec(),
+        in_library: 30,
+        node: "n2".to_owned(),
+        address: 0x30,
+        ..Made::default()
+    };
+    let (_folder, store) = store(&[first, second]);
+    let asked = Asked { visible: Visible::All, time: Time::Now(NOW), job: None };
+    let found = evaluate_asked(&store, &rules, &asked, &mut Symbols).unwrap();
+    let texts: Vec<_> = found.findings.iter().map(|f| (&f.title[..], &f.hint[..])).collect();
+    assert_eq!(
+        texts,
+        [("/lib/libm.so.6", "f30"), ("core 2 of n2", "/lib/libm.so.6: f30")],
+        "{:?}",
+        found.gaps
+    );
+}
+
+#[test]
 fn mistakes_are_said_with_file_and_line() {
     let said = |text: &str| read(text, Path::new("own.toml")).unwrap_err().to_string();
     let with = |line: &str| {
