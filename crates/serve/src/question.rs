@@ -99,7 +99,7 @@ impl Parameters {
     }
 
     fn text(&self, name: &str) -> Option<Text> {
-        self.get(name).map(like)
+        self.get(name).map(Text::asked)
     }
 
     /// Begin and end of the time that is asked for.
@@ -175,12 +175,6 @@ impl Parameters {
         let expected = || Refusal::question("expected `step`, such as step=60s");
         duration("step", self.get("step").ok_or_else(expected)?)
     }
-}
-
-/// Names with `*` and `?` stand for all that are like them.
-pub(crate) fn like(text: &str) -> Text {
-    let text = text.to_owned();
-    if text.contains(['*', '?']) { Text::Like(text) } else { Text::Is(text) }
 }
 
 /// A word of a list that `serde` knows.
