@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::Module;
 use talea_model::shares::Activity;
-use talea_store::{Dimension, Question, StoreError, Text, Value};
+use talea_store::{Dimension, Question, StoreError, Text, Value, rank};
 
 use crate::metrics::Metric;
 use crate::rule::{Most, Rule};
@@ -106,6 +106,7 @@ impl Subject<'_> {
     ) -> Result<Option<f64>, StoreError> {
         match metric {
             Metric::Silent => return self.silent(tables),
+            Metric::Intervals => return self.silent_intervals(tables),
             Metric::Counter(counter) => return self.rate(counter, tables),
             _ => {}
         }
@@ -159,16 +160,8 @@ impl Subject<'_> {
                 Some(parts.iter().filter(known).count() as f64).filter(|count| *count > 0.0)
             }
             Metric::BusyAt(tenth) => self.busy_at(*tenth, looked, tables)?,
-            Metric::Silent | Metric::Counter(_) => None,
+            Metric::Silent | Metric::Intervals | Metric::Counter(_) => None,
         })
-    }
-
-    /// Seconds since the last batch of the node.
-    fn silent(&self, tables: &mut Tables<'_>) -> Result<Option<f64>, StoreError> {
-        let node = value_of(Dimension::Node, self.dimensions, self.key).and_then(shown);
-        let nodes = tables.nodes()?;
-        let seen = nodes.iter().find(|seen| Some(&seen.name) == node.as_ref());
-        Ok(seen.map(|seen| self.window.1.0.saturating_sub(seen.last.0) as f64 / 1e9))
     }
 
     /// How busy the core is that so many tenths of the others are less busy than.
@@ -197,8 +190,9 @@ impl Subject<'_> {
         let mut shares: Vec<f64> =
             cores.values().map(|core| core.busy() as f64 / core.all().max(1) as f64).collect();
         shares.sort_by(f64::total_cmp);
-        let place = (shares.len().saturating_sub(1) * usize::from(tenth) + 5) / 10;
-        Ok(shares.get(place).copied())
+        // As agents' buckets have it, so that a rule says the same of both.
+        let rank = rank(shares.len() as u128, usize::from(tenth)) as usize;
+        Ok(shares.get(rank - 1).copied())
     }
 
     /// Busy samples by name, of which none has no name.

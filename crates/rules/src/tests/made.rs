@@ -31,7 +31,9 @@ pub(super) struct Made {
     pub(super) in_library: u64,
     /// Counts a second of a core.
     pub(super) counters: Vec<(&'static str, f64)>,
-    /// The minutes before the end.
+    /// Minutes of a batch.
+    pub(super) interval: u64,
+    /// The minutes before the end, or intervals.
     pub(super) minutes: std::ops::Range<u64>,
     /// Shares that the agent says its job's cores are busy for.
     pub(super) spread: Vec<f64>,
@@ -48,6 +50,7 @@ impl Default for Made {
             cores: vec![Core { user: 50, kernel: 0, waiting: 10 }; 10],
             in_library: 20,
             counters: Vec::new(),
+            interval: 1,
             minutes: 0..60,
             spread: Vec::new(),
             executable: "/bin/lmp".to_owned(),
@@ -59,7 +62,7 @@ impl Default for Made {
 
 impl Made {
     fn batch(&self, minute: u64, number: u64) -> Batch {
-        let end = NOW.0 - minute * MINUTE;
+        let end = NOW.0 - minute * self.interval * MINUTE;
         let mut shares = Vec::new();
         for (core, at) in (0..).zip(&self.cores) {
             let share = |activity, library, address, samples| {
@@ -113,7 +116,7 @@ impl Made {
         let module = |path: &str| Module { path: path.to_owned(), build_id: String::new() };
         Batch {
             id: BatchId { node: self.node.clone(), started: 1, number },
-            begin: Nanos(end - MINUTE),
+            begin: Nanos(end - self.interval * MINUTE),
             end: Nanos(end),
             period: Nanos(SECOND),
             cores: self.cores.len() as u32,
