@@ -31,12 +31,12 @@ type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32
 /// Questions under way.
 pub(crate) struct Asking {
     under_way: Mutex<HashMap<Question, Weak<tokio::sync::Mutex<()>>>>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 impl Default for Asking {
     fn default() -> Self {
-        Self { under_way: Mutex::default(), permits: Semaphore::new(AT_ONCE) }
+        Self { under_way: Mutex::default(), permits: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 }
 
@@ -92,14 +92,17 @@ pub(super) async fn of(
     let place = state.asking.place((user, time, job.clone()));
     let turn = async {
         let own = place.lock_owned().await;
-        state.asking.permits.acquire().await.map(|permit| (own, permit))
+        let permit = Arc::clone(&state.asking.permits).acquire_owned().await;
+        permit.map(|permit| (own, permit))
     };
     let busy = |_| Refusal::busy("rules are looked at for others");
     let turn = tokio::time::timeout(PATIENCE, turn).await.map_err(busy)?;
-    let _turn = turn.map_err(|_| Refusal::bug())?;
+    let turn = turn.map_err(|_| Refusal::bug())?;
     let rules = Arc::clone(&state.findings);
     let named = job.as_ref().map(|(name, _)| json!(name));
     let of_job = move || {
+        // The turn is the thread's: who goes away makes no room before it is done.
+        let _turn = turn;
         let job = job.as_ref().map(|(name, owner)| (name.as_str(), *owner));
         rules.findings(visible, time, job)
     };
