@@ -21,6 +21,26 @@ pub struct Gap {
     pub count: u64,
 }
 
+impl Gap {
+    /// The sentence for people with its count, which sums of many intervals have beside the text, unless the text has it.
+    pub fn told(&self) -> String {
+        let digits = self.count.to_string();
+        let mut grouped = String::new();
+        for (at, digit) in digits.chars().enumerate() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                grouped.push(',');
+            }
+            grouped.push(digit);
+        }
+        let mut words = self.detail.split(|c: char| !c.is_ascii_digit() && c != ',');
+        let has_it = words.any(|word| word.trim_matches(',').replace(',', "") == digits);
+        if self.count == 0 || has_it {
+            return self.detail.clone();
+        }
+        format!("{} ({grouped})", self.detail)
+    }
+}
+
 /// Why something is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -107,6 +127,19 @@ mod tests {
         gaps.merge(Gaps(vec![gap("c"), gap("b")]));
         let details: Vec<&str> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
         assert_eq!(details, ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn counts_are_told_once() {
+        let told = |detail, count| Gap { count, ..gap(detail) }.told();
+        assert_eq!(
+            told("node n1: samples are lost", 1_234_567),
+            "node n1: samples are lost (1,234,567)"
+        );
+        assert_eq!(told("samples are lost", 0), "samples are lost");
+        assert_eq!(told("1,234 samples are lost", 1234), "1,234 samples are lost");
+        assert_eq!(told("lost 12, told", 12), "lost 12, told");
+        assert_eq!(told("node n12: lost", 2), "node n12: lost (2)");
     }
 
     #[test]

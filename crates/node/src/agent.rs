@@ -2,6 +2,7 @@
 //!
 //! Owns what is opened, and what is said to people: once at the begin, when something changes, once at the end.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,8 +115,11 @@ pub enum Sampler {
 /// Samples until a signal or the time comes.
 pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeError> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(NodeError::Signals)?;
+    // Who closes the terminal that it was started from ends it. Elsewhere SIGHUP asks to read files again, of which there are none.
+    let is_attached = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
+    let hangs_up = if is_attached { Arc::clone(&stop) } else { Arc::default() };
+    for (signal, flag) in [(SIGINT, &stop), (SIGTERM, &stop), (SIGHUP, &hangs_up)] {
+        signal_hook::flag::register(signal, Arc::clone(flag)).map_err(NodeError::Signals)?;
     }
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
@@ -137,7 +141,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     }
     let (how, cores) = (sampler.name(), sampler.cores().len());
     for gap in &gaps {
-        say(&format!("gap: {}", gap.detail));
+        say(&format!("gap: {}", gap.told()));
     }
     let spool = options.spool.clone().unwrap_or(beside);
     let node = options.node.clone().unwrap_or_else(host);

@@ -10,7 +10,7 @@ use talea_model::{Gap, GapKind, Nanos};
 use talea_store::{Dimension, Store, StoreError, Value, Visible};
 
 use crate::facts::{Activities, Names, Subject};
-use crate::finding::{Finding, Findings, MOST_FINDINGS};
+use crate::finding::{Finding, Findings, MOST_FINDINGS, MOST_OF_RULE};
 use crate::rule::{Formula, Per, Rule};
 use crate::subject::{is_something, shown, value_of};
 use crate::tables::{Tables, Wanted, Window};
@@ -27,7 +27,8 @@ pub enum Time {
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Who asks. Rules of nodes and of the machine are for those who see all.
+    /// Who asks; less where the store answers with less ([`Store::sees`]). Rules of nodes and of the machine are for
+    /// those who see all.
     pub visible: Visible,
     /// Of which time.
     pub time: Time,
@@ -58,10 +59,15 @@ pub fn evaluate_asked(
     asked: &Asked,
     names: &mut dyn Names,
 ) -> Result<Findings, StoreError> {
-    let mut tables = Tables::new(store, asked.visible, asked.job.clone());
+    // A server answers a user's token with the user's own: of these no node and no machine can be judged.
+    let visible = match asked.visible {
+        Visible::All => store.sees()?,
+        user => user,
+    };
+    let mut tables = Tables::new(store, visible, asked.job.clone());
     let mut found = Findings::default();
     for rule in rules {
-        let own = asked.job.is_some() || asked.visible != Visible::All;
+        let own = asked.job.is_some() || visible != Visible::All;
         if own && rule.per != Per::Job {
             continue;
         }
@@ -92,14 +98,28 @@ fn one(
     let (Some(&last), Some(&first)) = (windows.first(), windows.last()) else { return Ok(()) };
     let dimensions = rule.subject();
     let subjects = subjects(rule, &dimensions, last, tables)?;
+    if windows.len() > 1 && rule.samples > 0 {
+        note_shared(rule, &dimensions, last, tables)?;
+    }
     let mut absent: BTreeMap<String, u64> = BTreeMap::new();
+    let mut own = 0;
     for key in &subjects {
         let subject =
             |window| Subject { rule, window, dimensions: &dimensions, key: key.as_slice() };
-        if holds(windows, &subject, tables, names, &mut absent)? {
+        if !holds(windows, &subject, tables, names, &mut absent)? {
+            continue;
+        }
+        if own < MOST_OF_RULE {
             let time = (first.0, last.1);
             found.findings.push(finding(&subject(last), time, tables, names)?);
         }
+        own += 1;
+    }
+    if own > MOST_OF_RULE {
+        let detail =
+            format!("rule `{}`: only the first {MOST_OF_RULE} findings are listed", rule.name);
+        let count = (own - MOST_OF_RULE) as u64;
+        found.gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count });
     }
     for (metric, count) in absent {
         let detail = format!("rule `{}`: {metric} is not known of some that it is for", rule.name);
@@ -128,6 +148,27 @@ fn subjects(
         is_something(dimensions, key) && Activities::of(parts).all() >= rule.samples
     });
     Ok(enough.map(|(key, _)| key.clone()).collect())
+}
+
+/// Says where the slices of the store are as long as the times in a row, so that these are of the same ones.
+fn note_shared(
+    rule: &Rule,
+    dimensions: &[Dimension],
+    window: Window,
+    tables: &mut Tables<'_>,
+) -> Result<(), StoreError> {
+    let rest = vec![Dimension::Activity];
+    let table = tables.table(&Wanted { window, subject: dimensions.to_vec(), rest, like: None })?;
+    let Some((begin, end)) = table.time else { return Ok(()) };
+    if end.0.saturating_sub(begin.0) >= 2 * rule.over.0 {
+        let detail = format!(
+            "rule `{}`: slices of the store are as long as its times of {} seconds: times in a row share samples",
+            rule.name,
+            rule.over.0 / 1_000_000_000
+        );
+        tables.gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
+    }
+    Ok(())
 }
 
 /// True when the condition holds in each of the times. What is absent is counted, for the last time only.
@@ -198,14 +239,8 @@ fn finding(
         }
     }
     values.retain(|_, value| value.is_finite());
-    let mut named: BTreeMap<Dimension, String> = BTreeMap::new();
-    for dimension in rule.title.names().chain(rule.hint.names()) {
-        if !named.contains_key(&dimension)
-            && let Some(name) = subject.named(dimension, tables, names)?
-        {
-            named.insert(dimension, name);
-        }
-    }
+    let wanted = rule.title.names().chain(rule.hint.names()).collect();
+    let named = subject.named(&wanted, tables, names)?;
     let of = |dimension| value_of(dimension, subject.dimensions, subject.key).and_then(shown);
     let text = |template: &crate::template::Template| {
         template

@@ -3,11 +3,11 @@
 //! Owns what each metric is computed of. What cannot be had is absent: idle time where none of it was seen (a job's
 //! cores may not be known), counters that nobody counts, functions where nobody resolves them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::Module;
 use talea_model::shares::Activity;
-use talea_store::{Dimension, StoreError, Text, Value};
+use talea_store::{Dimension, Question, StoreError, Text, Value, rank};
 
 use crate::metrics::Metric;
 use crate::rule::{Most, Rule};
@@ -106,6 +106,7 @@ impl Subject<'_> {
     ) -> Result<Option<f64>, StoreError> {
         match metric {
             Metric::Silent => return self.silent(tables),
+            Metric::Intervals => return self.silent_intervals(tables),
             Metric::Counter(counter) => return self.rate(counter, tables),
             _ => {}
         }
@@ -159,16 +160,8 @@ impl Subject<'_> {
                 Some(parts.iter().filter(known).count() as f64).filter(|count| *count > 0.0)
             }
             Metric::BusyAt(tenth) => self.busy_at(*tenth, looked, tables)?,
-            Metric::Silent | Metric::Counter(_) => None,
+            Metric::Silent | Metric::Intervals | Metric::Counter(_) => None,
         })
-    }
-
-    /// Seconds since the last batch of the node.
-    fn silent(&self, tables: &mut Tables<'_>) -> Result<Option<f64>, StoreError> {
-        let node = value_of(Dimension::Node, self.dimensions, self.key).and_then(shown);
-        let nodes = tables.nodes()?;
-        let seen = nodes.iter().find(|seen| Some(&seen.name) == node.as_ref());
-        Ok(seen.map(|seen| self.window.1.0.saturating_sub(seen.last.0) as f64 / 1e9))
     }
 
     /// How busy the core is that so many tenths of the others are less busy than.
@@ -197,8 +190,9 @@ impl Subject<'_> {
         let mut shares: Vec<f64> =
             cores.values().map(|core| core.busy() as f64 / core.all().max(1) as f64).collect();
         shares.sort_by(f64::total_cmp);
-        let place = (shares.len().saturating_sub(1) * usize::from(tenth) + 5) / 10;
-        Ok(shares.get(place).copied())
+        // As agents' buckets have it, so that a rule says the same of both.
+        let rank = rank(shares.len() as u128, usize::from(tenth)) as usize;
+        Ok(shares.get(rank - 1).copied())
     }
 
     /// Busy samples by name, of which none has no name.
@@ -235,37 +229,91 @@ impl Subject<'_> {
         Ok(Some(Activities::of(&tables.parts(&wanted, self.key)?).busy()))
     }
 
-    /// The name of the thing of a dimension that has most of what the rule is about.
+    /// The names of the things that have most of what the rule is about, each inside those named before it: a core
+    /// of the node, a function of the library.
     pub(crate) fn named(
         &self,
+        wanted: &BTreeSet<Dimension>,
+        tables: &mut Tables<'_>,
+        names: &mut dyn Names,
+    ) -> Result<BTreeMap<Dimension, String>, StoreError> {
+        let mut named = BTreeMap::new();
+        let mut inside = tables.question(self.window);
+        narrow(&mut inside, self.dimensions, self.key);
+        for dimension in INWARDS.into_iter().filter(|dimension| wanted.contains(dimension)) {
+            if named.contains_key(&dimension) {
+                continue;
+            }
+            if let Some(value) = value_of(dimension, self.dimensions, self.key) {
+                named.extend(shown(value).map(|name| (dimension, name)));
+                continue;
+            }
+            // The core with most of all nodes' is not always one of the node with most.
+            let samples = !matches!(self.rule.most, Most::Counter(_));
+            let both = samples && dimension == Dimension::Node && wanted.contains(&Dimension::Core);
+            let found = if both {
+                self.busiest_core(&inside, tables)?
+            } else {
+                let name = self.most_of(dimension, &inside, tables, names)?;
+                name.into_iter().map(|name| (dimension, name)).collect()
+            };
+            for (dimension, name) in found {
+                let value = match name.parse() {
+                    Ok(core) if dimension == Dimension::Core => Value::Number(core),
+                    _ => Value::Text(name.clone()),
+                };
+                narrow(&mut inside, &[dimension], &[value]);
+                named.insert(dimension, name);
+            }
+        }
+        Ok(named)
+    }
+
+    /// What is counted of rows told apart by these dimensions.
+    fn of_most(&self, inside: &Question, by: &[Dimension]) -> Question {
+        let mut question = Question { by: by.to_vec(), ..inside.clone() };
+        match &self.rule.most {
+            Most::Activity(activity) => question.activity = Some(*activity),
+            Most::Busy | Most::Counter(_) => question.by.push(Dimension::Activity),
+        }
+        question
+    }
+
+    /// The node and the core of it with most samples.
+    fn busiest_core(
+        &self,
+        inside: &Question,
+        tables: &Tables<'_>,
+    ) -> Result<Vec<(Dimension, String)>, StoreError> {
+        let by = [Dimension::Node, Dimension::Core];
+        let answer = tables.store.usage(&self.of_most(inside, &by))?;
+        let mut sums: BTreeMap<&[Value], u64> = BTreeMap::new();
+        for row in answer.rows.iter().filter(|row| does(row, by.len())) {
+            let sum = sums.entry(&row.key[..by.len()]).or_default();
+            *sum = sum.saturating_add(row.samples);
+        }
+        let most = sums.into_iter().rev().max_by_key(|(_, samples)| *samples);
+        let key = most.map_or(&[][..], |(key, _)| key);
+        Ok(by.into_iter().zip(key).filter_map(|(by, value)| Some((by, shown(value)?))).collect())
+    }
+
+    fn most_of(
+        &self,
         dimension: Dimension,
+        inside: &Question,
         tables: &mut Tables<'_>,
         names: &mut dyn Names,
     ) -> Result<Option<String>, StoreError> {
-        if let Some(value) = value_of(dimension, self.dimensions, self.key) {
-            return Ok(shown(value));
-        }
-        let mut question = tables.question(self.window);
-        narrow(&mut question, self.dimensions, self.key);
-        question.by = vec![dimension];
-        match &self.rule.most {
-            Most::Busy => question.by.push(Dimension::Activity),
-            Most::Activity(activity) => question.activity = Some(*activity),
-            Most::Counter(counter) => {
-                question.by.push(Dimension::Activity);
-                if let Some(name) = self.of_counter(counter, dimension, tables, &mut question)? {
-                    return Ok(Some(name));
-                }
-            }
+        let mut question = self.of_most(inside, &[dimension]);
+        // Rates are kept without cores: inside one, samples decide.
+        if let (Most::Counter(counter), None) = (&self.rule.most, question.core)
+            && let Some(name) = self.of_counter(counter, dimension, tables, &mut question)?
+        {
+            return Ok(Some(name));
         }
         let answer = tables.store.usage(&question)?;
-        let does = |row: &&talea_store::Row| {
-            row.key.get(1).is_none_or(|activity| {
-                matches!(activity, Value::Activity(Activity::User | Activity::Kernel))
-            })
-        };
-        let rows = answer.rows.iter().filter(does).map(|row| (&row.key[0], row.samples));
-        let summed = summed(rows, names);
+        let rows = answer.rows.iter().filter(|row| does(row, 1));
+        let summed = summed(rows.map(|row| (&row.key[0], row.samples)), names);
         if dimension == Dimension::Function && summed.is_empty() {
             return Ok(rows_first_place(&answer.rows));
         }
@@ -273,6 +321,26 @@ impl Subject<'_> {
         let most = summed.into_iter().rev().max_by_key(|(_, samples)| *samples);
         Ok(most.map(|(name, _)| name))
     }
+}
+
+/// Things that texts name, from what is around to what is inside.
+const INWARDS: [Dimension; 9] = [
+    Dimension::Job,
+    Dimension::User,
+    Dimension::Node,
+    Dimension::Core,
+    Dimension::Executable,
+    Dimension::Phase,
+    Dimension::Library,
+    Dimension::Function,
+    Dimension::Activity,
+];
+
+/// True for rows of what does something, or of the one activity that was asked for; `at` is where rows have it.
+fn does(row: &talea_store::Row, at: usize) -> bool {
+    row.key.get(at).is_none_or(|activity| {
+        matches!(activity, Value::Activity(Activity::User | Activity::Kernel))
+    })
 }
 
 /// Where functions have no names: file and address of the place with most samples.

@@ -293,8 +293,8 @@ fn formula(
 fn allowed(metric: &Metric, per: Per, each: Option<Each>) -> Result<Metric, String> {
     let refused = |what: &str| Err(what.to_owned());
     match metric {
-        Metric::Silent if per != Per::Node || each.is_some() => {
-            refused("expected `silent` only with `per = \"node\"`")
+        Metric::Silent | Metric::Intervals if per != Per::Node || each.is_some() => {
+            refused("expected `silent` and `intervals` only with `per = \"node\"`")
         }
         Metric::Share(_) if each.is_none() => refused("expected `share` only with `each = ...`"),
         Metric::Busy(_) | Metric::Waiting(_) | Metric::Idle(_) | Metric::BusyAt(_)

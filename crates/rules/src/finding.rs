@@ -11,6 +11,8 @@ use crate::rule::Severity;
 
 /// Most findings of an answer.
 pub const MOST_FINDINGS: usize = 10_000;
+/// Most findings of a rule: the texts of each are questions of their own.
+pub(crate) const MOST_OF_RULE: usize = 1000;
 
 /// A rule that holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]

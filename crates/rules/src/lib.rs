@@ -16,6 +16,7 @@ mod file;
 mod finding;
 mod metrics;
 mod rule;
+mod silent;
 mod subject;
 mod tables;
 mod template;

@@ -30,6 +30,8 @@ pub(crate) enum Metric {
     Cores,
     /// Seconds since the last batch of the node.
     Silent,
+    /// The same in intervals of the node.
+    Intervals,
     /// A tenth of how busy the cores are: 0 the least, 10 the most.
     BusyAt(u8),
     /// Share of busy samples in the one that has most of them.
@@ -77,7 +79,7 @@ const SHARES: [&str; 10] = [
     "phase",
     "function",
 ];
-const OTHERS: [&str; 5] = ["samples", "core_seconds", "nodes", "cores", "silent"];
+const OTHERS: [&str; 6] = ["samples", "core_seconds", "nodes", "cores", "silent", "intervals"];
 const TENTHS: [&str; 11] = [
     "busy.min", "busy.p10", "busy.p20", "busy.p30", "busy.p40", "busy.p50", "busy.p60", "busy.p70",
     "busy.p80", "busy.p90", "busy.max",
@@ -120,6 +122,7 @@ impl Metric {
             ("nodes", End::Itself) => return Ok(Self::Nodes),
             ("cores", End::Itself) => return Ok(Self::Cores),
             ("silent", End::Itself) => return Ok(Self::Silent),
+            ("intervals", End::Itself) => return Ok(Self::Intervals),
             _ => {}
         }
         if let Some(dimension) = dimension(base) {

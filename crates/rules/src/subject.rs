@@ -14,6 +14,7 @@ pub(crate) fn narrow(question: &mut Question, dimensions: &[Dimension], key: &[V
         };
         match (dimension, value) {
             (Dimension::User, Value::Number(user)) => question.user = u32::try_from(*user).ok(),
+            (Dimension::Core, Value::Number(core)) => question.core = u32::try_from(*core).ok(),
             (Dimension::Job, _) => question.job = text,
             (Dimension::Node, _) => question.node = text,
             (Dimension::Executable, _) => question.executable = text,

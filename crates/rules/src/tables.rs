@@ -46,6 +46,8 @@ pub(crate) struct Table {
     pub(crate) subjects: BTreeMap<Vec<Value>, Rc<Vec<Part>>>,
     /// True when no row is missing.
     pub(crate) whole: bool,
+    /// What the slices that count are of, of which some may reach beyond what was asked for.
+    pub(crate) time: Option<Window>,
     rows: usize,
 }
 
@@ -59,6 +61,8 @@ pub(crate) struct Tables<'a> {
     pub(crate) rates: Vec<Rc<RateTable>>,
     /// How busy the cores of a job were, by time and job.
     pub(crate) spreads: BTreeMap<(Window, Vec<Value>), Option<[f64; QUANTILES]>>,
+    /// When slices of nodes began, before a time.
+    pub(crate) begins: Option<(Nanos, BTreeMap<String, Vec<u64>>)>,
     kept: Vec<(Wanted, Rc<Table>)>,
     nodes: Option<Rc<Vec<NodeSeen>>>,
 }
@@ -76,6 +80,7 @@ impl<'a> Tables<'a> {
             gaps: Gaps::default(),
             rates: Vec::new(),
             spreads: BTreeMap::new(),
+            begins: None,
             kept: Vec::new(),
             nodes: None,
         }
@@ -97,8 +102,7 @@ impl<'a> Tables<'a> {
             narrow(&mut question, &wanted.subject, subject);
         }
         if let Some((dimension, pattern)) = &wanted.like {
-            let exact = !pattern.contains(['*', '?']);
-            let text = if exact { Text::Is(pattern.clone()) } else { Text::Like(pattern.clone()) };
+            let text = Text::asked(pattern);
             match dimension {
                 Dimension::Executable => question.executable = Some(text),
                 Dimension::Library => question.library = Some(text),
@@ -116,7 +120,7 @@ impl<'a> Tables<'a> {
             groups.entry(key).or_default().push(part);
         }
         let subjects = groups.into_iter().map(|(key, parts)| (key, Rc::new(parts))).collect();
-        Ok((Table { subjects, whole, rows }, answer.gaps))
+        Ok((Table { subjects, whole, time: answer.totals.time, rows }, answer.gaps))
     }
 
     /// All subjects with their rows.

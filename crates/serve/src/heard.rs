@@ -1,6 +1,7 @@
 //! When each node was heard of, and what its agent said of itself.
 //!
-//! Owns who counts as silent: a node that sent nothing for more than three of its own intervals. After a day it counts as gone.
+//! Owns who counts as silent: a node that sent nothing for more than three of its own intervals, of at least a minute each. After a day it counts as gone.
+//! The rule `silent-node` says the same.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,14 +11,15 @@ use talea_model::Nanos;
 use talea_model::shares::{Batch, Upkeep};
 use talea_store::NodeSeen;
 
-/// Where nothing is known of a node's interval.
+/// Where nothing is known of a node's interval, and the shortest that counts.
 const USUAL: Duration = Duration::from_mins(1);
 const GONE: Duration = Duration::from_hours(24);
 
 #[derive(Clone, Copy, Debug)]
 struct Last {
     at: Instant,
-    interval: Duration,
+    /// Lengths of the last two batches: an agent that ends sends a short one.
+    intervals: [Duration; 2],
     /// The newest batch by start of its agent and number, and what it said of the agent. An agent whose batches come later was started later, whatever clocks say:
     /// they are sent in order.
     newest: (u64, u64),
@@ -35,17 +37,19 @@ impl Heard {
             let ago = Duration::from_nanos((now - node.last).0);
             let at = clock.checked_sub(ago)?;
             (ago < GONE).then(|| {
-                (node.name.clone(), Last { at, interval: USUAL, newest: (0, 0), upkeep: None })
+                (
+                    node.name.clone(),
+                    Last { at, intervals: [USUAL; 2], newest: (0, 0), upkeep: None },
+                )
             })
         });
         Self(Mutex::new(recent.collect()))
     }
 
     pub(crate) fn note(&self, batch: &Batch, clock: Instant) {
-        let interval =
-            Duration::from_nanos((batch.end - batch.begin).0).max(Duration::from_secs(1));
+        let interval = Duration::from_nanos((batch.end - batch.begin).0).max(USUAL);
         let newest = (batch.id.started, batch.id.number);
-        let mut last = Last { at: clock, interval, newest, upkeep: batch.upkeep };
+        let mut last = Last { at: clock, intervals: [interval; 2], newest, upkeep: batch.upkeep };
         let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match nodes.get_mut(&batch.id.node) {
             Some(known) => {
@@ -53,6 +57,7 @@ impl Heard {
                 if known.newest.0 == newest.0 && known.newest.1 > newest.1 {
                     (last.newest, last.upkeep) = (known.newest, known.upkeep);
                 }
+                last.intervals[0] = known.intervals[1];
                 *known = last;
             }
             None => drop(nodes.insert(batch.id.node.clone(), last)),
@@ -73,7 +78,10 @@ impl Heard {
     pub(crate) fn count(&self, clock: Instant) -> (usize, usize) {
         let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.retain(|_, last| clock.duration_since(last.at) < GONE);
-        let silent = |last: &&Last| clock.duration_since(last.at) > last.interval * 3;
+        let silent = |last: &&Last| {
+            let interval = last.intervals[0].max(last.intervals[1]);
+            clock.duration_since(last.at) > interval * 3
+        };
         (nodes.len(), nodes.values().filter(silent).count())
     }
 }
@@ -99,11 +107,25 @@ mod tests {
         let heard =
             Heard::before(&[seen("old", 0), seen("n2", day * 2 - 1)], Nanos(day * 2), begin);
         assert_eq!(heard.count(begin), (1, 0));
-        // Batches of tests are of ten seconds.
-        heard.note(&batch("n1", 0, &[]), begin);
-        assert_eq!(heard.count(begin + Duration::from_secs(29)), (2, 0));
-        assert_eq!(heard.count(begin + Duration::from_secs(31)), (2, 1));
-        assert_eq!(heard.count(begin + Duration::from_secs(200)), (2, 2));
+        // Batches of tests are of ten seconds, which count as a minute.
+        let after = |minutes| begin + Duration::from_mins(minutes);
+        heard.note(&batch("n1", 0, &[]), after(1));
+        assert_eq!(heard.count(after(2)), (2, 0));
+        assert_eq!(heard.count(after(4)), (2, 1));
+        assert_eq!(heard.count(after(5)), (2, 2));
+        // One that ends sends what it has: that is no interval of its own.
+        let long = |number, minutes: u64| {
+            let mut long = batch("n1", number, &[]);
+            long.end = Nanos(long.begin.0 + minutes * 60_000_000_000);
+            long
+        };
+        heard.note(&long(1, 60), after(60));
+        heard.note(&long(2, 2), after(62));
+        assert_eq!(heard.count(after(240)), (2, 1));
+        assert_eq!(heard.count(after(243)), (2, 2));
+        // Two of them are.
+        heard.note(&long(3, 2), after(244));
+        assert_eq!(heard.count(after(251)), (2, 2));
         assert_eq!(heard.count(begin + GONE * 2), (0, 0));
     }
 

@@ -116,7 +116,7 @@ impl Parameters {
         let exact = format!("{name}_is");
         let exact = self.0.iter().find(|(other, _)| *other == exact);
         let exact = exact.map(|(_, value)| Text::Is(value.clone()));
-        match (self.get(name).map(like), exact) {
+        match (self.get(name).map(Text::asked), exact) {
             (Some(_), Some(_)) => {
                 Err(Refusal::question(format!("expected `{name}` or `{name}_is`, not both")))
             }
@@ -197,12 +197,6 @@ impl Parameters {
         let expected = || Refusal::question("expected `step`, such as step=60s");
         duration("step", self.get("step").ok_or_else(expected)?)
     }
-}
-
-/// Names with `*` and `?` stand for all that are like them.
-pub(crate) fn like(text: &str) -> Text {
-    let text = text.to_owned();
-    if text.contains(['*', '?']) { Text::Like(text) } else { Text::Is(text) }
 }
 
 /// A word of a list that `serde` knows.

@@ -119,6 +119,7 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
         readers: Readers::new(Box::new(open)),
         ingest,
         room: routes::Room::default(),
+        asking: routes::Asking::default(),
         connections: Bounded::new(connections::bound(options.connections), options.patience),
         patience: options.patience,
         heard: Heard::before(&nodes, Nanos::now(), Instant::now()),

@@ -17,7 +17,7 @@ use crate::connections::{Bounded, Patience};
 use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::refusal::Refusal;
-use crate::routes::Room;
+use crate::routes::{Asking, Room};
 
 /// Questions at a time.
 const READERS: usize = 4;
@@ -119,6 +119,7 @@ pub(crate) struct State {
     pub(crate) readers: Readers,
     pub(crate) ingest: Ingest,
     pub(crate) room: Room,
+    pub(crate) asking: Asking,
     pub(crate) connections: Bounded,
     pub(crate) patience: Patience,
     pub(crate) heard: Heard,

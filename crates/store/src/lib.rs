@@ -40,7 +40,7 @@ pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, MOST_COUNTERS, check};
 pub use error::StoreError;
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
-pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen};
+pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen, rank};
 pub use recent::Recent;
 
 /// What became of a batch.
@@ -117,6 +117,14 @@ pub trait Store: Send {
     /// # Errors
     /// As [`Store::usage`]; filters by what cores were at ([`Question::check_spreads`]).
     fn spreads(&self, question: &Question) -> Result<Vec<SpreadSeen>, StoreError>;
+
+    /// Whose samples answers hold at most, whatever questions say: all of them, but of a server what its token's owner may see.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    fn sees(&self) -> Result<Visible, StoreError> {
+        Ok(Visible::All)
+    }
 
     /// Makes old times coarser, in at most `steps` steps, each of which survives on its own. `now` is nanoseconds since 1970.
     ///

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use talea_model::Module;
+use talea_model::{Gap, GapKind, Gaps, Module};
 
 use crate::answer::{Answer, JobSeen, NodeSeen, Series, Value as Key};
 use crate::proportion::Proportion;
@@ -136,6 +136,15 @@ pub fn node(node: &NodeSeen) -> Value {
         "cores": node.cores,
         "sampler": node.sampler,
     })
+}
+
+/// Of jobs that were asked for with one more than `limit`: cuts them, and says so where there are more.
+pub fn cut(jobs: &mut Vec<JobSeen>, limit: usize, gaps: &mut Gaps) {
+    if jobs.len() > limit {
+        jobs.truncate(limit);
+        let detail = format!("there are more jobs than the {limit} asked for");
+        gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
+    }
 }
 
 /// A job of a list.

@@ -79,6 +79,12 @@ pub enum Text {
 }
 
 impl Text {
+    /// What people ask for: names with `*` or `?` stand for all that are like them.
+    pub fn asked(text: &str) -> Self {
+        let text = text.to_owned();
+        if text.contains(['*', '?']) { Self::Like(text) } else { Self::Is(text) }
+    }
+
     /// True for names that it asks for. What was cut when it was kept is found by its whole name too.
     pub fn matches(&self, name: &str) -> bool {
         match self {

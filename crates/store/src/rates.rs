@@ -68,15 +68,14 @@ pub struct SpreadSeen {
 impl SpreadSeen {
     /// From buckets ([`talea_model::shares::bucket`]) and how many cores each has; none where there are none.
     ///
-    /// The quantile of p is the middle of the bucket that the core of rank ceil(p n), at least 1, of all n is in;
-    /// of `busy` its upper end, so that a core that never rests has 1.
+    /// The quantile of p is the middle of the bucket that the core of this [`rank`] is in; of `busy` its upper end, so that a core that never rests has 1.
     pub fn of(counter: Counter, buckets: &BTreeMap<i16, u128>) -> Option<Self> {
         let all: u128 = buckets.values().sum();
         let is_busy = counter.name == BUSY;
         let value = |bucket| if is_busy { highest(bucket).min(1.0) } else { middle(bucket) };
         let mut quantiles = [0.0; QUANTILES];
         for (tenths, quantile) in quantiles.iter_mut().enumerate() {
-            let rank = (all * tenths as u128).div_ceil(10).max(1);
+            let rank = rank(all, tenths);
             let mut below = 0;
             let (&bucket, _) = buckets.iter().find(|&(_, cores)| {
                 below += cores;
@@ -87,6 +86,11 @@ impl SpreadSeen {
         let cores = u64::try_from(all).unwrap_or(u64::MAX);
         Some(Self { counter, cores, quantiles })
     }
+}
+
+/// Which of `all` values in order, from 1, so many tenths do not exceed: ceil(p n), at least 1.
+pub fn rank(all: u128, tenths: usize) -> u128 {
+    (all * tenths as u128).div_ceil(10).max(1)
 }
 
 /// The sums of a row: samples, nanoseconds and count. None where one is so large that files stop there: it would be less than it was.

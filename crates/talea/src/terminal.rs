@@ -152,7 +152,7 @@ pub(crate) fn findings(findings: &[String], palette: Palette) -> impl Iterator<I
 /// What is missing, of less weight.
 pub(crate) fn gaps(gaps: &Gaps, palette: Palette) -> impl Iterator<Item = String> {
     gaps.iter()
-        .flat_map(|gap| wrapped(&format!("gap: {}", gap.detail), WIDTH))
+        .flat_map(|gap| wrapped(&format!("gap: {}", gap.told()), WIDTH))
         .map(move |line| palette.faint(&line))
 }
 

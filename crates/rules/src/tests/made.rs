@@ -31,11 +31,16 @@ pub(super) struct Made {
     pub(super) in_library: u64,
     /// Counts a second of a core.
     pub(super) counters: Vec<(&'static str, f64)>,
-    /// The minutes before the end.
+    /// Minutes of a batch.
+    pub(super) interval: u64,
+    /// The minutes before the end, or intervals.
     pub(super) minutes: std::ops::Range<u64>,
     /// Shares that the agent says its job's cores are busy for.
     pub(super) spread: Vec<f64>,
     pub(super) executable: String,
+    pub(super) node: String,
+    /// The address in the library; that in the program is 0x10.
+    pub(super) address: u64,
 }
 
 impl Default for Made {
@@ -45,16 +50,19 @@ impl Default for Made {
             cores: vec![Core { user: 50, kernel: 0, waiting: 10 }; 10],
             in_library: 20,
             counters: Vec::new(),
+            interval: 1,
             minutes: 0..60,
             spread: Vec::new(),
             executable: "/bin/lmp".to_owned(),
+            node: "n1".to_owned(),
+            address: 0x20,
         }
     }
 }
 
 impl Made {
     fn batch(&self, minute: u64, number: u64) -> Batch {
-        let end = NOW.0 - minute * MINUTE;
+        let end = NOW.0 - minute * self.interval * MINUTE;
         let mut shares = Vec::new();
         for (core, at) in (0..).zip(&self.cores) {
             let share = |activity, library, address, samples| {
@@ -75,7 +83,7 @@ impl Made {
             let nothing = if self.job.is_some() { Activity::Waiting } else { Activity::Idle };
             shares.extend([
                 share(Activity::User, Some(0), Some(0x10), at.user - library),
-                share(Activity::User, Some(1), Some(0x20), library),
+                share(Activity::User, Some(1), Some(self.address), library),
                 share(Activity::Kernel, Some(2), Some(0x30), at.kernel),
                 share(nothing, None, None, at.waiting),
             ]);
@@ -107,8 +115,8 @@ impl Made {
         }
         let module = |path: &str| Module { path: path.to_owned(), build_id: String::new() };
         Batch {
-            id: BatchId { node: "n1".to_owned(), started: 1, number },
-            begin: Nanos(end - MINUTE),
+            id: BatchId { node: self.node.clone(), started: 1, number },
+            begin: Nanos(end - self.interval * MINUTE),
             end: Nanos(end),
             period: Nanos(SECOND),
             cores: self.cores.len() as u32,

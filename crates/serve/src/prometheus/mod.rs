@@ -75,7 +75,7 @@ fn success(data: &Value, gaps: &Gaps) -> Json<Value> {
     object.insert("status".to_owned(), json!("success"));
     object.insert("data".to_owned(), data.clone());
     if !gaps.is_empty() {
-        let warnings: Vec<&str> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
+        let warnings: Vec<String> = gaps.iter().map(Gap::told).collect();
         object.insert("warnings".to_owned(), json!(warnings));
     }
     Json(Value::Object(object))

@@ -1,19 +1,58 @@
 //! What rules found.
 //!
-//! Owns nothing but the way to them: who gives the server its rules says who may see which finding.
+//! Owns the way to them: who gives the server its rules says who may see which finding. Rules ask the store much: who asks what somebody asks already waits for
+//! that one's answer, which is remembered then, and few are looked at at a time. Neither takes the place of a question to the store.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
 use talea_store::{Text, Visible};
+use tokio::sync::Semaphore;
 
 use crate::access::Person;
 use crate::question::Parameters;
 use crate::refusal::Refusal;
 use crate::state::Shared;
+
+/// Rules that are looked at at a time: fewer than questions.
+const AT_ONCE: usize = 2;
+/// How long one waits for others.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Times that end now do so on whole minutes, so that the same question is the same.
+const MINUTE: u64 = 60_000_000_000;
+
+type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32>)>);
+
+/// Questions under way.
+pub(crate) struct Asking {
+    under_way: Mutex<HashMap<Question, Weak<tokio::sync::Mutex<()>>>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        Self { under_way: Mutex::default(), permits: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+}
+
+impl Asking {
+    /// The one place of a question; those that nobody waits at any more go.
+    fn place(&self, question: Question) -> Arc<tokio::sync::Mutex<()>> {
+        let mut all = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = all.get(&question).and_then(Weak::upgrade) {
+            return place;
+        }
+        all.retain(|_, place| place.strong_count() > 0);
+        let place = Arc::default();
+        all.insert(question, Arc::downgrade(&place));
+        place
+    }
+}
 
 pub(super) async fn findings(
     State(state): State<Shared>,
@@ -25,9 +64,11 @@ pub(super) async fn findings(
     let now = Nanos::now();
     let (from, to) = parameters.time(now)?;
     let whole = parameters.get("from").is_some() || parameters.get("to").is_some();
+    let minute = Nanos(now.0 / MINUTE * MINUTE);
+    let now = if minute > from { minute } else { now };
     let time = whole.then_some((from, to.min(now)));
     let job = parameters.get("job").map(|job| (job.to_owned(), None));
-    let node = parameters.get("node").map(|node| Text::Like(node.to_owned()));
+    let node = parameters.get("node").map(Text::asked);
     let asked = move |finding: &Value| {
         let name = finding["node"].as_str();
         node.as_ref().is_none_or(|node| name.is_some_and(|name| node.matches(name)))
@@ -44,9 +85,24 @@ pub(super) async fn of(
     job: Option<(String, Option<u32>)>,
     asked: impl Fn(&Value) -> bool + Send + 'static,
 ) -> Result<(Vec<Value>, Gaps), Refusal> {
+    let user = match visible {
+        Visible::All => None,
+        Visible::User(user) => Some(user),
+    };
+    let place = state.asking.place((user, time, job.clone()));
+    let turn = async {
+        let own = place.lock_owned().await;
+        let permit = Arc::clone(&state.asking.permits).acquire_owned().await;
+        permit.map(|permit| (own, permit))
+    };
+    let busy = |_| Refusal::busy("rules are looked at for others");
+    let turn = tokio::time::timeout(PATIENCE, turn).await.map_err(busy)?;
+    let turn = turn.map_err(|_| Refusal::bug())?;
     let rules = Arc::clone(&state.findings);
     let named = job.as_ref().map(|(name, _)| json!(name));
     let of_job = move || {
+        // The turn is the thread's: who goes away makes no room before it is done.
+        let _turn = turn;
         let job = job.as_ref().map(|(name, owner)| (name.as_str(), *owner));
         rules.findings(visible, time, job)
     };

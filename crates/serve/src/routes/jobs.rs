@@ -5,8 +5,8 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
+use talea_model::Gaps;
 use talea_model::Nanos;
-use talea_model::{Gap, GapKind, Gaps};
 use talea_store::{JobSeen, MOST_ROWS, Question, Text, public};
 
 use super::findings;
@@ -27,11 +27,7 @@ pub(super) async fn jobs(
     question.limit = (limit + 1).min(MOST_ROWS);
     let mut jobs = state.ask(move |store| store.jobs(&question)).await?;
     let mut gaps = Gaps::default();
-    if jobs.len() > limit {
-        jobs.truncate(limit);
-        let detail = format!("there are more jobs than the {limit} asked for");
-        gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
-    }
+    public::cut(&mut jobs, limit, &mut gaps);
     let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(public::job(job))).collect();
     Ok(Json(json!({ "jobs": jobs, "gaps": gaps })))
 }

@@ -16,8 +16,8 @@ use crate::access::{COOKIE, LASTS, Person, address};
 use crate::refusal::Refusal;
 use crate::state::{Shared, State as Server};
 
-/// Longest body.
-const LONGEST: usize = 8 << 10;
+/// Longest body: of forms, that of a question.
+const LONGEST: usize = crate::question::LONGEST;
 
 #[derive(Deserialize)]
 struct Login {

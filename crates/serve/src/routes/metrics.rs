@@ -59,7 +59,7 @@ pub(super) async fn metrics(
             seconds(&counts.question_nanos),
         ),
         ("uptime_seconds", "gauge", "time since the start", state.started.elapsed().as_secs_f64()),
-        ("nodes", "gauge", "nodes that sent since the start", nodes as f64),
+        ("nodes", "gauge", "nodes that were heard of in the last day", nodes as f64),
         (
             "nodes_silent",
             "gauge",

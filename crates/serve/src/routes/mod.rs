@@ -16,6 +16,7 @@ mod upkeep;
 mod usage;
 
 pub(crate) use batches::Room;
+pub(crate) use findings::Asking;
 pub(crate) use login::small;
 
 use axum::Router;

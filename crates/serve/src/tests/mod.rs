@@ -1,6 +1,7 @@
 //! A real server on a free port, and what comes back over HTTP.
 
 mod engines;
+mod findings;
 mod hostile;
 mod ingest;
 mod killed;
@@ -39,7 +40,7 @@ impl Functions for Named {
     }
 }
 
-/// One finding of each of two users.
+/// One finding of each of two users, and one of a node.
 struct Found;
 
 impl Findings for Found {
@@ -53,7 +54,9 @@ impl Findings for Found {
         let of = |user| visible == Visible::All || visible == Visible::User(user);
         let own = all.into_iter().filter(|(user, _)| of(*user));
         let finding = |(user, job)| serde_json::json!({ "job": job, "user": user, "node": null });
-        (own.map(finding).collect(), Gaps::default())
+        let node = serde_json::json!({ "job": null, "user": null, "node": "n-bravo" });
+        let nodes = (visible == Visible::All).then_some(node);
+        (own.map(finding).chain(nodes).collect(), Gaps::default())
     }
 }
 

@@ -91,6 +91,12 @@ fn forms_labels_and_errors() {
         format!("query={}&time=1767225780", encoded("sum(sum_over_time(talea_samples[10m]))"));
     let came = served.post("/prometheus/api/v1/query", head, body.as_bytes()).json();
     assert_eq!(came["data"]["result"][0]["value"][1], "240");
+    // As long as an address may be.
+    let long = format!("{body}&dedup={}", "x".repeat((16 << 10) - 1024));
+    let came = served.post("/prometheus/api/v1/query", head, long.as_bytes());
+    assert_ne!(came.status, 413, "{}", came.text);
+    let longer = format!("{long}{}", "x".repeat(2048));
+    assert_eq!(served.post("/prometheus/api/v1/query", head, longer.as_bytes()).status, 413);
     let time = "start=1767225600&end=1767225780";
     let values = |name: &str| {
         let path = format!("/prometheus/api/v1/label/{name}/values?{time}");

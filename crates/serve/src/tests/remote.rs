@@ -98,6 +98,7 @@ fn a_server_answers_as_its_store() {
                 );
             }
         }
+        assert_eq!(remote.sees().unwrap(), visible);
         assert_eq!(remote.nodes(visible).unwrap(), file.nodes(visible).unwrap());
         // Functions come with the names that the server has for them.
         let asked = Question { by: vec![Dimension::Function], ..questions(visible).swap_remove(0) };

@@ -181,6 +181,11 @@ impl Store for Remote {
         self.read(&value, read::spreads)
     }
 
+    fn sees(&self) -> Result<Visible, StoreError> {
+        let value = self.get("me", &[])?;
+        self.read(&value, read::sees)
+    }
+
     /// The server does that by itself.
     fn retain(&mut self, _: Nanos, _: usize) -> Result<Retained, StoreError> {
         Ok(Retained::default())

@@ -11,7 +11,7 @@ use talea_model::{Gaps, Nanos};
 use crate::answer::{Answer, JobSeen, NodeSeen, Point, Row, Series, Totals, Value};
 use crate::proportion::Proportion;
 use crate::public;
-use crate::question::Dimension;
+use crate::question::{Dimension, Visible};
 use crate::rates::{RateRow, Rates, SpreadSeen};
 
 /// The word that serde has for it.
@@ -110,6 +110,12 @@ pub(super) fn series(value: &Json, by: &[Dimension]) -> Option<Series> {
     // What it would tell, the server has told.
     let widest = Nanos(0);
     Some(Series { by: by.to_vec(), points: points?, keys, step, gaps: gaps(value)?, widest })
+}
+
+/// Whose samples who asks may see.
+pub(super) fn sees(value: &Json) -> Option<Visible> {
+    let user = || of(value.get("uid")?).map(Visible::User);
+    if of(value.get("operator")?)? { Some(Visible::All) } else { user() }
 }
 
 pub(super) fn nodes(value: &Json) -> Option<Vec<NodeSeen>> {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use talea_store::{Question, RateRow, Rates, SpreadSeen, Store, Value as Key, public};
 
 use super::AlwaysError;
-use super::usage::{Options, cell, missing};
+use super::usage::{Options, cell};
 use crate::table::{Column, Table};
-use crate::terminal::grouped;
+use crate::terminal::{Palette, gaps, grouped};
 
 const INSTRUCTIONS: &str = "instructions";
 
@@ -135,7 +135,7 @@ fn table(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
         );
         lines.extend(quantiles(spreads).lines());
     }
-    lines.extend(missing(&rates.gaps));
+    lines.extend(gaps(&rates.gaps, Palette::stdout()));
     lines.join("\n") + "\n"
 }
 

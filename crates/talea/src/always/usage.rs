@@ -5,7 +5,7 @@
 use std::io::Write as _;
 
 use serde_json::Value;
-use talea_model::{Gaps, Nanos};
+use talea_model::Nanos;
 use talea_store::public::{self, Named};
 use talea_store::{
     Answer, Dimension, LONGEST_INTERVAL, MOST_ROWS, Proportion, Question, Text, Visible,
@@ -15,7 +15,7 @@ use super::functions::Functions;
 use super::rates;
 use super::{AlwaysError, Place};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, WIDTH, clean, grouped, wrapped};
+use crate::terminal::{Palette, WIDTH, clean, gaps, grouped};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub(crate) struct Filters {
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
     let (from, to) = since(options.last, Nanos::now());
-    let text = |name: &Option<String>| name.clone().map(like);
+    let text = |name: &Option<String>| name.as_deref().map(Text::asked);
     let question = Question {
         node: text(&options.filters.node),
         job: text(&options.filters.job),
@@ -101,10 +101,6 @@ pub(super) fn print(options: &Options, answer: &Answer) -> String {
     table(options, answer, &rows)
 }
 
-fn like(name: String) -> Text {
-    if name.contains(['*', '?']) { Text::Like(name) } else { Text::Is(name) }
-}
-
 fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     let totals = &answer.totals;
     let mut lines = Vec::new();
@@ -138,7 +134,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
         table.row_of(cells);
     }
     lines.extend(table.lines());
-    lines.extend(missing(&answer.gaps));
+    lines.extend(gaps(&answer.gaps, Palette::stdout()));
     lines.join("\n") + "\n"
 }
 
@@ -149,16 +145,4 @@ pub(super) fn cell(name: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// The lines of gaps.
-pub(super) fn missing(gaps: &Gaps) -> Vec<String> {
-    // Counts of many intervals were added up, so that texts do not have them.
-    let counted = |gap: &talea_model::Gap| match gap.count {
-        0 => format!("gap: {}", gap.detail),
-        count => format!("gap: {} ({})", gap.detail, grouped(count)),
-    };
-    let palette = Palette::stdout();
-    let lines = gaps.iter().flat_map(|gap| wrapped(&counted(gap), WIDTH));
-    lines.map(|line| palette.faint(&line)).collect()
 }

@@ -120,13 +120,14 @@ Rules are text files; docs/rules.md has their form and the built-in ones. A rule
 place of the built-in one of the same name. What is absent, such as a counter that no agent counts, is
 never true, and is said as a gap.
 
-JSON: of the list {store, jobs: [{job, user, first_ns, last_ns, nodes, samples, core_seconds}]}; of one
-job these keys and
+JSON: of the list {store, jobs: [{job, user, first_ns, last_ns, nodes, samples, core_seconds}], gaps};
+of one job these keys and
   activities, executables, libraries, functions, phases
                    [{activity|executable|...: name or null, samples, core_seconds, share, low, high}];
                    share is of the job's own samples, low and high its 95 % interval
   spreads          [{counter, unit, cores, quantiles}]: rates a second that 0, 10, ... 100 % of the
                    job's cores do not exceed; of `busy`, shares of 1
+  rates            [{library, counter, unit, samples, nanos, count, per_second, per_instruction}]
   findings         [{rule, job, user, node, begin_ns, end_ns, severity, title, hint, values, names}]
   gaps             [{kind, rank, detail, count}]
 (a list of such objects where several users have jobs of this name); of --findings {findings, gaps}.")]

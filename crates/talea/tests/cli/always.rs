@@ -36,7 +36,9 @@ impl Running {
     pub(super) fn agent(bench: &Bench, store: &str, options: &[&str], than: u64) -> Option<Self> {
         let words = ["agent", "--store", store, "--rate", RATE, "--interval", "500ms"];
         let mut command = bench.talea(words);
-        let child = command.args(options).stderr(Stdio::piped()).spawn().unwrap();
+        // As a service: no terminal.
+        let command = command.args(options).stdin(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
         let mut running = Self(child);
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_mins(1) {
@@ -183,7 +185,19 @@ fn what_a_killed_agent_has_delivered_stays_and_the_next_goes_on() {
     let before = samples(&bench.json(&["usage", "--store", store, "--json"]));
     assert!(before > 0);
     // What was in the spool is delivered by the next one, and nothing twice: no more samples than the time has.
-    let Some(agent) = Running::agent(&bench, store, &[], before) else { return };
+    let Some(mut agent) = Running::agent(&bench, store, &[], before) else { return };
+    // SIGHUP is no reason to end where there is no terminal: nobody would start it again. One that ends has one more batch.
+    let pid = agent.0.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    let count = || samples(&bench.json(&["usage", "--store", store, "--json"]));
+    for _ in 0..3 {
+        let now = count();
+        let grows = (0..600).any(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            count() > now
+        });
+        assert!(grows && agent.0.try_wait().unwrap().is_none(), "SIGHUP ended it");
+    }
     agent.stopped();
     let all = bench.json(&["usage", "--store", store, "--json"]);
     assert!(samples(&all) > before);

@@ -117,6 +117,12 @@ fn jobs_are_listed_and_explained() {
     assert_eq!(list["jobs"].as_array().unwrap().len(), 2);
     assert_eq!(list["jobs"][0]["job"], "4711");
     assert_eq!(list["jobs"][0]["core_seconds"], 14_400.0);
+    assert_eq!(list["gaps"], serde_json::json!([]));
+    let first = bench.json(&["jobs", "--store", store, "--limit", "1", "--json"]);
+    assert_eq!(first["jobs"].as_array().unwrap().len(), 1);
+    assert_eq!(first["gaps"][0]["detail"], "there are more jobs than the 1 asked for");
+    let text = bench.text(&["jobs", "--store", store, "--limit", "1"]);
+    assert!(text.contains("gap: there are more jobs"), "{text}");
     let text = bench.text(&["jobs", "--store", store, "--last", "24h"]);
     assert!(text.contains("4711") && text.contains("4.000") && !text.contains('\u{1b}'), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

@@ -1,6 +1,7 @@
 //! `talea jobs`: the jobs of a store, one job with where its time went, and what rules found.
 //!
-//! Owns what is asked and the public keys of the JSON, which are those of the server's routes (docs/server.md).
+//! Owns what is asked and the public keys of the JSON. A job of a list and its findings have those of the server's routes; what else is told of one job
+//! only this has (docs/server.md, "From a terminal").
 //! Shares of one job are of the job's own samples, those included in which its cores waited.
 
 mod one;
@@ -10,14 +11,17 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use talea_model::{Module, Nanos};
+use talea_model::{Gaps, Module, Nanos};
 use talea_rules::{
     Asked, Findings, Names, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
 };
-use talea_store::{JobSeen, Question, Store, Text, Visible, public};
+use talea_store::{JobSeen, MOST_ROWS, Question, Store, Text, Visible, public};
 
 use super::functions::Functions;
 use super::{AlwaysError, Place};
+
+/// Most jobs where nobody says how many.
+const LISTED: usize = 100;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -48,7 +52,7 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
     let question = Question {
         user: options.user,
         job: options.job.clone().map(Text::Is),
-        limit: options.limit.unwrap_or(100),
+        limit: options.limit.unwrap_or(LISTED),
         ..Question::of(Visible::All, from, to)
     };
     let out = if options.findings {
@@ -63,15 +67,25 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
     } else if options.job.is_some() {
         one_job(&*store, &question, options)?
     } else {
-        let all = store.jobs(&question)?;
+        let (all, gaps) = first(&*store, &question)?;
         let jobs: Vec<Value> = all.iter().map(|job| Value::Object(public::job(job))).collect();
         if options.json {
-            pretty(&json!({ "store": options.place.store, "jobs": jobs }))
+            pretty(&json!({ "store": options.place.store, "jobs": jobs, "gaps": gaps }))
         } else {
-            text::list(&all, &options.place.store)
+            text::list(&all, &gaps, &options.place.store)
         }
     };
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
+}
+
+/// The jobs with most samples, and whether there are more.
+fn first(store: &dyn Store, question: &Question) -> Result<(Vec<JobSeen>, Gaps), AlwaysError> {
+    let limit = question.limit;
+    let mut jobs =
+        store.jobs(&Question { limit: (limit + 1).min(MOST_ROWS), ..question.clone() })?;
+    let mut gaps = Gaps::default();
+    public::cut(&mut jobs, limit, &mut gaps);
+    Ok((jobs, gaps))
 }
 
 /// One job; users of different clusters may have several of one name.
@@ -80,7 +94,7 @@ fn one_job(
     question: &Question,
     options: &Options,
 ) -> Result<String, AlwaysError> {
-    let all = store.jobs(&Question { limit: 100, ..question.clone() })?;
+    let (all, more) = first(store, &Question { limit: LISTED, ..question.clone() })?;
     if all.is_empty() {
         let job = options.job.clone().unwrap_or_default();
         return Err(AlwaysError::NoJob { job, store: options.place.store.clone() });
@@ -89,7 +103,9 @@ fn one_job(
     let mut names = Resolved::new();
     let (mut texts, mut values) = (Vec::new(), Vec::new());
     for seen in &all {
-        let detail = one::detail(store, question, seen, options.limit.unwrap_or(10), &mut names)?;
+        let limit = options.limit.unwrap_or(10);
+        let mut detail = one::detail(store, question, seen, limit, &mut names)?;
+        detail.gaps.merge(more.clone());
         let found = findings(store, &rules, seen, &mut names)?;
         texts.push(text::one(seen, &detail, &found));
         let mut value = public::job(seen);

@@ -14,7 +14,7 @@ use crate::always::rates;
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, WIDTH, bar, clean, gaps, grouped, wrapped};
 
-pub(super) fn list(all: &[JobSeen], store: &str) -> String {
+pub(super) fn list(all: &[JobSeen], more: &Gaps, store: &str) -> String {
     if all.is_empty() {
         return format!("{}\n", clean(&format!("No jobs in this time: {store}"), WIDTH));
     }
@@ -38,7 +38,9 @@ pub(super) fn list(all: &[JobSeen], store: &str) -> String {
             date(seen.last),
         ]);
     }
-    table.lines().join("\n") + "\n"
+    let mut lines: Vec<String> = table.lines();
+    lines.extend(gaps(more, Palette::stdout()));
+    lines.join("\n") + "\n"
 }
 
 pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {

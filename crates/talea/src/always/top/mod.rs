@@ -17,7 +17,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use talea_model::{Module, Nanos};
+use talea_model::{Gap, Module, Nanos};
 use talea_node::Sampler;
 use talea_store::{Dimension, Question, Value, Visible};
 
@@ -185,7 +185,7 @@ fn ask(source: &dyn Source, state: &State, names: &mut Names) -> Figures {
         all: Parts::of(&all),
         rows: rows::rows(&answer, state, time.seconds(), names),
         time,
-        gaps: all.gaps.iter().map(|gap| gap.detail.clone()).collect(),
+        gaps: all.gaps.iter().map(Gap::told).collect(),
         trouble: None,
     }
 }
