@@ -18,6 +18,8 @@ use crate::terminal::say;
 
 /// How long an answer holds: agents send once a minute, and pages ask twice.
 const HOLDS: Duration = Duration::from_secs(45);
+/// How long each question of a rule may take, as those of routes.
+const LONGEST: Duration = Duration::from_secs(30);
 /// Most answers that are remembered.
 const MOST: usize = 64;
 
@@ -63,7 +65,8 @@ impl Ruled {
     }
 
     fn found(&self, asked: &Asked) -> Result<Answer, StoreError> {
-        let store = address::open(&self.store, Access::Read, &sqlite::Options::default())?;
+        let options = sqlite::Options { longest: Some(LONGEST), ..sqlite::Options::default() };
+        let store = address::open(&self.store, Access::Read, &options)?;
         let found = evaluate_asked(&*store, &self.rules, asked, &mut self.functions.clone())?;
         let findings = found.findings.iter().filter_map(|one| serde_json::to_value(one).ok());
         Ok((findings.collect(), found.gaps))
