@@ -34,4 +34,4 @@ pub use mapped::MappedRegion;
 pub use modules::LoadedModule;
 pub use recording::Recording;
 pub use sites::SiteTable;
-pub use symbols::Resolver;
+pub use symbols::{FunctionNames, Resolver};

@@ -88,18 +88,22 @@ fn bytes(batch: &Batch) -> usize {
 }
 
 impl Ingest {
-    /// Starts the thread; it ends when the way to it is gone and all that waited is done.
+    /// Starts the thread; it ends when the way to it is gone and all that waited is done. Whenever it ends, by a bug too, the receiver comes back.
     pub(crate) fn start(
         store: Box<dyn Store>,
         counts: Arc<Counts>,
-    ) -> std::io::Result<(Self, JoinHandle<()>)> {
+    ) -> std::io::Result<(Self, JoinHandle<()>, oneshot::Receiver<()>)> {
         let (queue, requests) = sync_channel(MOST_WAITING);
         let waiting = Arc::new(AtomicUsize::new(0));
         let bytes = Arc::clone(&waiting);
         let thread = std::thread::Builder::new().name("writer".to_owned());
-        let thread =
-            thread.spawn(move || Writer { store, counts, bytes: waiting }.run(&requests))?;
-        Ok((Self { queue: Mutex::new(Some(queue)), bytes }, thread))
+        let (lives, gone) = oneshot::channel::<()>();
+        let thread = thread.spawn(move || {
+            // Dropped however the thread ends.
+            let _lives = lives;
+            Writer { store, counts, bytes: waiting }.run(&requests);
+        })?;
+        Ok((Self { queue: Mutex::new(Some(queue)), bytes }, thread, gone))
     }
 
     /// Puts batches, whose names and tables were checked; comes back when the store has them.

@@ -83,6 +83,10 @@ impl From<StoreError> for Refusal {
             // Paths of the server are nobody's business but its own log's.
             StoreError::Full { .. } => Self::busy("the store is full"),
             StoreError::Busy { .. } => Self::busy("the store is busy"),
+            // Soon it would take as long.
+            StoreError::TooLong { .. } => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+            }
             other => {
                 crate::log::line("store", &[("error", &other.to_string())]);
                 Self::busy("the store does not answer; the server's log says why")
@@ -98,5 +102,18 @@ impl IntoResponse for Refusal {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_too_much_is_told_so_and_not_to_come_again_soon() {
+        let longest = std::time::Duration::from_secs(30);
+        let refusal = Refusal::from(StoreError::TooLong { longest });
+        assert_eq!((refusal.status.as_u16(), refusal.retry), (503, None));
+        assert!(refusal.message.contains("more than 30s"), "{}", refusal.message);
     }
 }

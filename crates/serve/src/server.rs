@@ -1,7 +1,7 @@
 //! The server itself: opening what it needs, listening, and ending well.
 //!
 //! Owns the order of these: files of users and the store before the port, so that a wrong one is said at once; at a signal first no new connections, then what is
-//! under way, then what waits for the store.
+//! under way, then what waits for the store. Where the thread that writes ends by a bug, so does the server: who watches it starts it again.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use talea_model::{Bytes, Nanos};
 use talea_store::address::{self, Access as Mode, Address};
-use talea_store::{StoreError, Visible, sqlite};
+use talea_store::{Store, StoreError, Visible, sqlite};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -29,6 +29,8 @@ use crate::{log, routes};
 
 /// How long requests that are under way have when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
+/// How long a question may take; others wait as long for their turn.
+const LONGEST: Duration = Duration::from_secs(30);
 /// Threads of requests; the store has its own.
 const THREADS: usize = 2;
 
@@ -92,6 +94,9 @@ pub enum ServeError {
 ///
 /// # Errors
 /// What is missing at the begin. Later ones are lines on standard error.
+///
+/// # Panics
+/// Where the thread that writes did, after what is under way ended.
 pub fn serve(options: Options) -> Result<(), ServeError> {
     // Nobody sends: a signal ends it.
     let (_end, told) = oneshot::channel();
@@ -100,6 +105,15 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
 
 /// Serves until it is told to end, or a signal comes.
 pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Result<(), ServeError> {
+    serve_on(options, told, |writer| writer)
+}
+
+/// The same with something else in place of what writes.
+pub(crate) fn serve_on(
+    options: Options,
+    told: oneshot::Receiver<()>,
+    exchanged: impl FnOnce(Box<dyn Store>) -> Box<dyn Store>,
+) -> Result<(), ServeError> {
     let access = Access::open(&options.config)?;
     let (users, tokens) = access.count();
     let counts = Arc::new(Counts::default());
@@ -111,9 +125,10 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
     };
     let writer = address::open(&options.store, Mode::Write, &kept)?;
     let nodes = writer.nodes(Visible::All)?;
-    let (ingest, thread) = Ingest::start(writer, Arc::clone(&counts))?;
+    let (ingest, thread, gone) = Ingest::start(exchanged(writer), Arc::clone(&counts))?;
     let named = options.store.clone();
-    let open = move || address::open(&named, Mode::Read, &kept);
+    let reading = sqlite::Options { longest: Some(LONGEST), ..kept };
+    let open = move || address::open(&named, Mode::Read, &reading);
     let state = Arc::new(State {
         access,
         readers: Readers::new(Box::new(open)),
@@ -158,7 +173,7 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
         .build()?;
     let ready = options.ready;
     let served = runtime.block_on(async {
-        let work = listen(listener, options.tls, Arc::clone(&state), told);
+        let work = listen(listener, options.tls, Arc::clone(&state), Ends { told, gone });
         let announced = async { ready(address) };
         tokio::join!(work, announced).0
     });
@@ -166,11 +181,20 @@ pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Resu
     runtime.shutdown_timeout(Duration::from_secs(1));
     state.ingest.close();
     drop(state);
-    if thread.join().is_err() {
-        log::line("the writer ended by a bug", &[]);
+    if let Err(bug) = thread.join() {
+        log::line("ended by a bug of the writer", &[]);
+        std::panic::resume_unwind(bug);
     }
     log::line("ended", &[]);
     served
+}
+
+/// What ends it beside signals.
+struct Ends {
+    /// Somebody says so.
+    told: oneshot::Receiver<()>,
+    /// The thread that writes is no more.
+    gone: oneshot::Receiver<()>,
 }
 
 fn of_sqlite(path: &Path) -> Vec<PathBuf> {
@@ -186,13 +210,13 @@ async fn listen(
     listener: TcpListener,
     tls: Option<(PathBuf, PathBuf)>,
     state: Shared,
-    told: oneshot::Receiver<()>,
+    ends: Ends,
 ) -> Result<(), ServeError> {
     let handle = Handle::new();
     let bounded = state.connections.clone();
     let headers = state.patience.headers;
     let app = routes::router(state).into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(until_told(handle.clone(), told)?);
+    tokio::spawn(until_told(handle.clone(), ends)?);
     let Some((certificates, key)) = tls else {
         tokio::spawn(without_tls()?);
         let mut server =
@@ -214,7 +238,7 @@ async fn listen(
 
 fn until_told(
     handle: Handle<SocketAddr>,
-    told: oneshot::Receiver<()>,
+    ends: Ends,
 ) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -222,7 +246,8 @@ fn until_told(
         tokio::select! {
             _ = terminate.recv() => (),
             _ = interrupt.recv() => (),
-            Ok(()) = told => (),
+            Ok(()) = ends.told => (),
+            _ = ends.gone => log::line("nothing can be stored any more: a bug", &[]),
         }
         log::line("ends", &[]);
         handle.graceful_shutdown(Some(GRACE));

@@ -3,6 +3,7 @@
 //! Owns one message for each thing that a person can do something about, with the file it concerns. What `SQLite` says is kept as it is.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
@@ -24,6 +25,14 @@ pub enum StoreError {
     Question {
         /// What was expected.
         why: String,
+    },
+    /// A question takes longer than it may.
+    #[error(
+        "the question takes more than {longest:?}, expected one of less time, fewer dimensions or more filters"
+    )]
+    TooLong {
+        /// How long it may take.
+        longest: Duration,
     },
     /// The address of a store is not one.
     #[error("store `{address}`: {why}")]

@@ -99,8 +99,8 @@ fn next_data(file: &File, offset: u64, length: u64) -> Option<(u64, u64)> {
 /// Maps a finished file for reading.
 ///
 /// For files that are replaced by renaming, never shortened in place: touching a page behind a
-/// shortened end would raise SIGBUS. All files of a run directory other than those in `live/`,
-/// executables and libraries are such.
+/// shortened end would raise SIGBUS. All files of a run directory other than those in `live/`;
+/// executables and libraries are such for a program that ends soon and reads its own user's. Not for one that lives long and is told of files by others.
 pub fn map_file(path: &Path) -> io::Result<Mmap> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a regular file"));

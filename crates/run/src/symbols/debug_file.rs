@@ -23,6 +23,19 @@ pub(super) fn find(path: &Path, elf: &Elf<'_>, roots: &[PathBuf]) -> Option<(Pat
     by_build_id(build_id, roots).or_else(|| by_link(path, elf, build_id, roots))
 }
 
+/// Where the debug file of the module at `path` may lie, in the order of [`find`], for who reads files itself.
+pub(super) fn places(
+    path: &Path,
+    build_id: &[u8],
+    link: Option<&[u8]>,
+    roots: &[PathBuf],
+) -> Vec<PathBuf> {
+    let name = name_of(build_id);
+    let by_id = name.iter().flat_map(|name| roots.iter().map(move |root| root.join(name)));
+    let by_link = link.map_or_else(Vec::new, |name| beside(path, name, roots));
+    by_id.chain(by_link).collect()
+}
+
 /// The file that holds what several debug files have in common, if `path` needs one.
 pub(super) fn find_supplement(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
     let bytes = map_file(path).ok()?;
@@ -33,10 +46,14 @@ pub(super) fn find_supplement(path: &Path, roots: &[PathBuf]) -> Option<PathBuf>
 }
 
 fn by_build_id(build_id: &[u8], roots: &[PathBuf]) -> Option<(PathBuf, Mmap)> {
+    let name = name_of(build_id)?;
+    roots.iter().find_map(|root| matching(&root.join(&name), build_id))
+}
+
+fn name_of(build_id: &[u8]) -> Option<String> {
     let digits = hexadecimal(build_id);
     let (folder, rest) = digits.split_at_checked(2)?;
-    let name = format!(".build-id/{folder}/{rest}.debug");
-    roots.iter().find_map(|root| matching(&root.join(&name), build_id))
+    Some(format!(".build-id/{folder}/{rest}.debug"))
 }
 
 fn by_link(
@@ -46,23 +63,28 @@ fn by_link(
     roots: &[PathBuf],
 ) -> Option<(PathBuf, Mmap)> {
     let (name, crc) = elf.gnu_debuglink().ok().flatten()?;
+    beside(path, name, roots).into_iter().find_map(|candidate| {
+        if !build_id.is_empty() {
+            return matching(&candidate, build_id);
+        }
+        let bytes = map_file(&candidate).ok()?;
+        (crc32fast::hash(&bytes) == crc).then_some((candidate, bytes))
+    })
+}
+
+/// Where a debug file of this name may lie.
+fn beside(path: &Path, name: &[u8], roots: &[PathBuf]) -> Vec<PathBuf> {
     let name = os_path(name);
     // The module may be reached through a symbolic link; its debug file lies beside the real one.
-    let real = std::fs::canonicalize(path).ok()?;
-    let folder = real.parent()?;
+    let Ok(real) = std::fs::canonicalize(path) else { return Vec::new() };
+    let Some(folder) = real.parent() else { return Vec::new() };
     let below = folder.strip_prefix("/").unwrap_or(folder);
     [folder.join(name), folder.join(".debug").join(name)]
         .into_iter()
         .chain(roots.iter().map(|root| root.join(below).join(name)))
         // Without the extension of its own the link may name the module itself.
         .filter(|candidate| *candidate != real)
-        .find_map(|candidate| {
-            if !build_id.is_empty() {
-                return matching(&candidate, build_id);
-            }
-            let bytes = map_file(&candidate).ok()?;
-            (crc32fast::hash(&bytes) == crc).then_some((candidate, bytes))
-        })
+        .collect()
 }
 
 /// The file at `path` if it has this build id.

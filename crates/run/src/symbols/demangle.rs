@@ -16,6 +16,13 @@ pub fn demangled(name: &str) -> String {
     demangled_as(name, None)
 }
 
+/// As [`demangled`], of a file of which it is known whether Fortran is in it.
+pub(super) fn demangled_of(name: &str, fortran: bool) -> String {
+    // The main program has no other name in symbols.
+    let fortran = fortran && name != "MAIN__";
+    demangled_as(name, fortran.then_some(gimli::DW_LANG_Fortran90))
+}
+
 /// As [`demangled`], with the language that the debug information names.
 pub(super) fn demangled_as(name: &str, language: Option<DwLang>) -> String {
     let fortran = language.is_some_and(is_fortran);

@@ -6,12 +6,14 @@
 
 use std::cmp::Reverse;
 
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
-
-use super::debug_file::Elf;
+use object::{Object, ObjectSection, ObjectSymbol, ReadRef, SymbolKind};
 
 /// How many functions to look at before an address: those in between lie inside a larger one.
 const NESTED: usize = 8;
+/// What a name costs that has no end.
+const ENDLESS: usize = 16 << 10;
+/// How names of the libraries of gfortran and flang begin.
+const FORTRAN: [&[u8]; 2] = [b"_gfortran_", b"_FortranA"];
 
 #[derive(Debug, Default)]
 pub(super) struct Functions {
@@ -19,6 +21,7 @@ pub(super) struct Functions {
     all: Vec<Function>,
     /// All names, one after the other: a large program has a hundred thousand.
     names: String,
+    is_fortran: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +35,26 @@ struct Function {
 }
 
 impl Functions {
-    /// Adds what the file's symbol tables list.
-    pub(super) fn add(&mut self, elf: &Elf<'_>) {
+    /// Adds what the file's symbol tables list; false where that would take more than `most` bytes, and the rest is left out then.
+    pub(super) fn add<'data, R: ReadRef<'data>>(
+        &mut self,
+        elf: &object::File<'data, R>,
+        most: usize,
+    ) -> bool {
+        let mut left = most;
         for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
-            if symbol.kind() != SymbolKind::Text || symbol.is_undefined() {
+            let is_function = symbol.kind() == SymbolKind::Text && !symbol.is_undefined();
+            if !is_function && (self.is_fortran || !symbol.is_undefined()) {
                 continue;
             }
-            let Ok(name) = symbol.name_bytes() else {
-                continue;
-            };
-            if name.is_empty() {
+            let name = symbol.name_bytes();
+            // Many symbols can have the one long name of a small file.
+            let cost = size_of::<Function>() + name.map_or(ENDLESS, <[u8]>::len);
+            let Some(after) = left.checked_sub(cost) else { return false };
+            left = after;
+            let Ok(name) = name else { continue };
+            self.is_fortran |= FORTRAN.iter().any(|start| name.starts_with(start));
+            if name.is_empty() || !is_function {
                 continue;
             }
             let begin = symbol.address();
@@ -53,11 +66,22 @@ impl Functions {
             let name = (from, self.names.len());
             self.all.push(Function { begin, end, sized, global: symbol.is_global(), name });
         }
+        true
+    }
+
+    /// Whether a library of Fortran is used or had.
+    pub(super) fn is_fortran(&self) -> bool {
+        self.is_fortran
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Function>() + self.names.capacity()
     }
 
     /// Sorts, chooses one name for each address, and ends functions without a size at the next one.
     pub(super) fn finish(&mut self) {
-        let Self { all, names } = self;
+        let Self { all, names, .. } = self;
         let text = |f: &Function| &names[f.name.0..f.name.1];
         // A sized symbol before a bare label, a global before a local one, then by name so that the
         // choice is fixed.
@@ -73,6 +97,8 @@ impl Functions {
                 function.end = function.end.min(next);
             }
         }
+        all.shrink_to_fit();
+        names.shrink_to_fit();
     }
 
     /// The mangled name of the function that contains `address`.
@@ -86,7 +112,10 @@ impl Functions {
     }
 }
 
-fn end_of<'data>(elf: &Elf<'data>, symbol: &impl ObjectSymbol<'data>) -> u64 {
+fn end_of<'data, R: ReadRef<'data>>(
+    elf: &object::File<'data, R>,
+    symbol: &impl ObjectSymbol<'data>,
+) -> u64 {
     let section = symbol.section_index().and_then(|index| elf.section_by_index(index).ok());
     section.map_or(0, |section| section.address().saturating_add(section.size()))
 }

@@ -12,8 +12,12 @@ mod functions;
 #[cfg(test)]
 mod hostile;
 mod module_file;
+mod names;
+mod pieces;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_names;
 mod vetting;
 
 use std::collections::BTreeMap;
@@ -23,8 +27,12 @@ use talea_model::{Gap, GapKind, Gaps, Module, ResolvedFrame};
 
 pub use demangle::demangled;
 use module_file::{ModuleFile, OpenError};
+pub use names::{Bounds, FunctionNames, NoNames};
 
 /// Resolves recorded addresses; keeps every module that was asked for open.
+///
+/// For the files of one recording and programs that end: files are mapped and parsed as a whole, and all are kept. Who lives long, or is
+/// asked about files of others, takes [`FunctionNames`].
 #[derive(Debug)]
 pub struct Resolver {
     modules: BTreeMap<Module, Known>,

@@ -19,6 +19,8 @@ use super::{demangled, hexadecimal};
 
 /// Inlined calls nest a few deep; a longer chain is damage.
 const MOST_INLINED: usize = 128;
+/// Symbols take less; those of a file that is made to take more are left out.
+const MOST_SYMBOLS: usize = 1 << 30;
 
 /// A module that can be asked.
 pub(super) struct ModuleFile {
@@ -54,13 +56,13 @@ impl ModuleFile {
             });
         }
         let mut functions = Functions::default();
-        functions.add(&elf);
+        functions.add(&elf, MOST_SYMBOLS);
         let mut source = has_lines(&elf).then(|| path.to_owned());
         if source.is_none()
             && let Some((debug_path, bytes)) = debug_file::find(path, &elf, debug_roots)
             && let Ok(debug) = Elf::parse(&*bytes)
         {
-            functions.add(&debug);
+            functions.add(&debug, MOST_SYMBOLS);
             source = has_lines(&debug).then_some(debug_path);
         }
         functions.finish();

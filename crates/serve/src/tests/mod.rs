@@ -1,5 +1,6 @@
 //! A real server on a free port, and what comes back over HTTP.
 
+mod bug;
 mod engines;
 mod findings;
 mod hostile;
@@ -121,6 +122,14 @@ impl Served {
     }
 
     pub(crate) fn with(change: impl FnOnce(&mut Options)) -> Self {
+        Self::by(change, |options, told| serve_until(options, told).unwrap())
+    }
+
+    /// Served by something of one's own.
+    pub(crate) fn by(
+        change: impl FnOnce(&mut Options),
+        serve: impl FnOnce(Options, oneshot::Receiver<()>) + Send + 'static,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (ready, listens) = channel();
         let (end, told) = oneshot::channel();
@@ -128,7 +137,7 @@ impl Served {
             options(folder.path(), Box::new(move |address| ready.send(address).unwrap()));
         change(&mut options);
         std::fs::create_dir(&options.config).unwrap();
-        let thread = std::thread::spawn(move || serve_until(options, told).unwrap());
+        let thread = std::thread::spawn(move || serve(options, told));
         let address = listens.recv_timeout(Duration::from_mins(1)).unwrap();
         let agent = ureq::Agent::config_builder()
             .http_status_as_error(false)

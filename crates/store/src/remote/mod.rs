@@ -20,8 +20,8 @@ use crate::question::{Question, Text, Visible};
 use crate::rates::{Rates, SpreadSeen};
 use crate::{Put, Retained, Store, public};
 
-/// How long an answer may take: the server gives up a question after half a minute.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// How long an answer may take: in the server a question waits half a minute for its turn, and is given up after another half.
+const PATIENCE: Duration = Duration::from_secs(70);
 /// Longest answer.
 const MOST_BYTES: u64 = 256 << 20;
 

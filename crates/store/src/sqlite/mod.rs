@@ -16,9 +16,10 @@ mod scan;
 mod series;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use talea_model::shares::Batch;
 use talea_model::{Bytes, Nanos};
 
@@ -36,6 +37,8 @@ const MIGRATIONS: [&str; 3] =
 /// The version that brought rates and spreads.
 const WITH_RATES: i64 = 2;
 const PAGE: u64 = 4096;
+/// Steps of `SQLite` between two looks at the clock: some hundred microseconds.
+const STEPS: i32 = 10_000;
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
 pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);
@@ -54,6 +57,8 @@ pub struct Options {
     pub most: Option<Bytes>,
     /// How long to wait for another process that writes.
     pub patience: Duration,
+    /// How long a question may take; for ever if absent.
+    pub longest: Option<Duration>,
 }
 
 impl Default for Options {
@@ -64,6 +69,7 @@ impl Default for Options {
             hours_for: Nanos(90 * DAY.0),
             most: None,
             patience: Duration::from_secs(10),
+            longest: None,
         }
     }
 }
@@ -74,6 +80,12 @@ pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
     options: Options,
+    /// When the question that is asked now is given up.
+    until: Arc<Mutex<Option<Instant>>>,
+}
+
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Sqlite {
@@ -102,10 +114,16 @@ impl Sqlite {
         // Without the flag for URIs: a path is a path, whatever is in it.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let failed = |error| StoreError::of(error, path);
-        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_timeout(options.patience).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
-        let store = Self { connection, path: path.to_owned(), options: *options };
+        let until = Arc::new(Mutex::new(None));
+        if options.longest.is_some() {
+            let until = Arc::clone(&until);
+            let is_over = move || locked(&until).is_some_and(|until| Instant::now() >= until);
+            connection.progress_handler(STEPS, Some(is_over)).map_err(failed)?;
+        }
+        let store = Self { connection, path: path.to_owned(), options: *options, until };
         let version = store.pragma("user_version").map_err(failed)?;
         let tables: i64 = store
             .connection
@@ -202,6 +220,22 @@ impl Sqlite {
     fn named<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| StoreError::of(error, &self.path))
     }
+
+    /// An answer, unless it takes longer than it may.
+    fn asked<T>(
+        &self,
+        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        *locked(&self.until) = self.options.longest.map(|longest| Instant::now() + longest);
+        let answer = ask(&self.connection);
+        *locked(&self.until) = None;
+        answer.map_err(|error| match (error.sqlite_error_code(), self.options.longest) {
+            (Some(ErrorCode::OperationInterrupted), Some(longest)) => {
+                StoreError::TooLong { longest }
+            }
+            _ => StoreError::of(error, &self.path),
+        })
+    }
 }
 
 impl Store for Sqlite {
@@ -213,30 +247,30 @@ impl Store for Sqlite {
 
     fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
         question.check()?;
-        self.named(ask::usage(&self.connection, question))
+        self.asked(|connection| ask::usage(connection, question))
     }
 
     fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {
         question.check_series(step)?;
-        self.named(series::series(&self.connection, question, step))
+        self.asked(|connection| series::series(connection, question, step))
     }
 
     fn nodes(&self, visible: Visible) -> Result<Vec<NodeSeen>, StoreError> {
-        self.named(lists::nodes(&self.connection, visible))
+        self.asked(|connection| lists::nodes(connection, visible))
     }
 
     fn jobs(&self, question: &Question) -> Result<Vec<JobSeen>, StoreError> {
         question.check()?;
-        self.named(lists::jobs(&self.connection, question))
+        self.asked(|connection| lists::jobs(connection, question))
     }
 
     fn rates(&self, question: &Question) -> Result<Rates, StoreError> {
         question.check_rates()?;
         // Who only reads a file of before cannot bring it to this version.
         if self.named(self.pragma("user_version"))? < WITH_RATES {
-            return self.named(rates::none(&self.connection, question));
+            return self.asked(|connection| rates::none(connection, question));
         }
-        self.named(rates::rates(&self.connection, question))
+        self.asked(|connection| rates::rates(connection, question))
     }
 
     fn spreads(&self, question: &Question) -> Result<Vec<SpreadSeen>, StoreError> {
@@ -244,7 +278,7 @@ impl Store for Sqlite {
         if self.named(self.pragma("user_version"))? < WITH_RATES {
             return Ok(Vec::new());
         }
-        self.named(rates::spreads(&self.connection, question))
+        self.asked(|connection| rates::spreads(connection, question))
     }
 
     fn retain(&mut self, now: Nanos, steps: usize) -> Result<Retained, StoreError> {

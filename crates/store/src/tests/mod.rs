@@ -554,3 +554,24 @@ fn rates_of_several_counters_stand_together() {
     let rates = store.rates(&Question { limit: 1, ..asked }).unwrap();
     assert_eq!((rates.rows.len(), rates.groups), (1, 2));
 }
+
+#[test]
+fn a_question_that_takes_too_long_is_given_up_and_the_next_is_answered() {
+    let (folder, mut store) = store(&options(0));
+    let batches: Vec<Batch> = (0..2000).map(|number| batch("n", 0, number)).collect();
+    store.put_all(&batches).unwrap();
+    let path = folder.path().join("t.db");
+    let asked = Question { by: vec![Dimension::Executable], ..whole(Visible::All) };
+    let of = |longest| {
+        Sqlite::open_to_read(&path, &Options { longest: Some(longest), ..options(0) }).unwrap()
+    };
+    let impatient = of(Duration::ZERO);
+    for _ in 0..2 {
+        let refused = impatient.usage(&asked);
+        assert!(matches!(refused, Err(StoreError::TooLong { .. })), "{refused:?}");
+    }
+    // It has few steps.
+    let one = Question { to: Nanos(START + 1), from: Nanos(START), ..asked.clone() };
+    assert_eq!(impatient.usage(&one).unwrap().totals.samples, 20);
+    assert_eq!(of(Duration::from_mins(10)).usage(&asked).unwrap(), store.usage(&asked).unwrap());
+}

@@ -1,13 +1,15 @@
 //! From addresses in files to functions, when somebody asks.
 //!
 //! Owns the way there: files of this host by build id, the kernel by its own list of symbols. A file that is another one now is not used; what cannot
-//! be resolved says so. The kernel's addresses are those of one start of one host, which its module names.
+//! be resolved says so. The kernel's addresses are those of one start of one host, which its module names. Files are those that batches name, so
+//! anybody's: their symbols are read with bounds, and nothing of them is mapped.
 
 use std::fs;
+use std::sync::{Arc, OnceLock};
 
 use talea_model::Module;
 use talea_model::shares::KERNEL;
-use talea_run::Resolver;
+use talea_run::symbols::{Bounds, FunctionNames, NoNames};
 use talea_sampling::system::boot_id;
 
 /// In place of a function that has no symbol.
@@ -15,10 +17,13 @@ const NO_SYMBOL: &str = "(no symbol)";
 /// The same of a kernel of another host or another start.
 const OTHER_KERNEL: &str = "(another kernel)";
 
-/// Resolves functions of modules and of the kernel.
+/// The same of a file that is not read.
+const TOO_LARGE: &str = "(symbols too large)";
+
+/// Resolves functions of modules and of the kernel, for many threads at a time.
 #[derive(Debug)]
 pub(super) struct Functions {
-    resolver: Resolver,
+    files: FunctionNames,
     kernel: Vec<(u64, String)>,
     /// The start of the kernel that these are of.
     boot: String,
@@ -27,33 +32,58 @@ pub(super) struct Functions {
 impl Functions {
     pub(super) fn new() -> Self {
         let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-        Self { resolver: Resolver::new(), kernel: of_kallsyms(&symbols), boot: boot_id() }
+        let files = FunctionNames::new(Bounds::default());
+        Self { files, kernel: of_kallsyms(&symbols), boot: boot_id() }
     }
 
     /// The function at an address, or in parentheses why there is none.
-    pub(super) fn name(&mut self, module: Option<&Module>, address: Option<u64>) -> String {
+    pub(super) fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
         let Some(module) = module else { return "(no file)".to_owned() };
-        if address.is_none() {
-            return "(unknown)".to_owned();
-        }
-        let known = self.known(module, address);
-        let is_other = module.path == KERNEL && module.build_id != self.boot;
-        known.unwrap_or_else(|| if is_other { OTHER_KERNEL } else { NO_SYMBOL }.to_owned())
+        let Some(address) = address else { return "(unknown)".to_owned() };
+        self.found(module, address).unwrap_or_else(str::to_owned)
     }
 
     /// The function at an address; none if it cannot be known here.
-    pub(super) fn known(&mut self, module: &Module, address: Option<u64>) -> Option<String> {
-        let address = address?;
+    pub(super) fn known(&self, module: &Module, address: Option<u64>) -> Option<String> {
+        self.found(module, address?).ok()
+    }
+
+    fn found(&self, module: &Module, address: u64) -> Result<String, &'static str> {
         if module.path == KERNEL {
             if self.boot.is_empty() || module.build_id != self.boot {
-                return None;
+                return Err(if module.build_id == self.boot { NO_SYMBOL } else { OTHER_KERNEL });
             }
             let after = self.kernel.partition_point(|(begin, _)| *begin <= address);
-            return after.checked_sub(1).map(|at| self.kernel[at].1.clone());
+            let before = after.checked_sub(1).ok_or(NO_SYMBOL)?;
+            return Ok(self.kernel[before].1.clone());
         }
-        // The resolver takes return addresses: that of a sample is the instruction itself.
-        let found = self.resolver.resolve(module, address.saturating_add(1));
-        found.into_iter().next_back()?.function
+        match self.files.name(module, address) {
+            Ok(name) => name.ok_or(NO_SYMBOL),
+            Err(NoNames::TooLarge(_)) => Err(TOO_LARGE),
+            Err(_) => Err(NO_SYMBOL),
+        }
+    }
+}
+
+/// Functions of this host's files and kernel, looked for when the first is asked for; copies are of the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Resolved(Arc<OnceLock<Functions>>);
+
+impl Resolved {
+    pub(super) fn functions(&self) -> &Functions {
+        self.0.get_or_init(Functions::new)
+    }
+}
+
+impl talea_rules::Names for Resolved {
+    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
+        self.functions().known(module?, address)
+    }
+}
+
+impl talea_serve::Functions for Resolved {
+    fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
+        self.functions().name(module, address)
     }
 }
 
@@ -80,13 +110,13 @@ mod tests {
     #[test]
     fn symbols_of_the_kernel() {
         let text = "ffff10 T b\nffff00 t a\n0 T hidden\nffff08 d data\nzz T bad\n";
-        let mut functions = Functions {
-            resolver: Resolver::new(),
+        let functions = Functions {
+            files: FunctionNames::new(Bounds::default()),
             kernel: of_kallsyms(text),
             boot: "ab".to_owned(),
         };
         let kernel = Module { path: KERNEL.to_owned(), build_id: "ab".to_owned() };
-        let mut name = |address| functions.name(Some(&kernel), Some(address));
+        let name = |address| functions.name(Some(&kernel), Some(address));
         assert_eq!(name(0xff_ff0c), "a");
         assert_eq!(name(0xff_ff10), "b");
         assert_eq!(name(0xff), NO_SYMBOL);
@@ -96,5 +126,28 @@ mod tests {
             assert_eq!(functions.name(Some(&other), Some(0xff_ff10)), OTHER_KERNEL);
             assert_eq!(functions.known(&other, Some(0xff_ff10)), None);
         }
+    }
+
+    #[test]
+    fn a_file_that_is_shortened_between_two_questions_ends_nothing() {
+        use object::{Object as _, ObjectSymbol as _};
+
+        // Large enough that the end is on pages that the first answer does not need.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p");
+        fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
+        let addresses: Vec<u64> = {
+            let bytes = fs::read(&path).unwrap();
+            let elf = object::File::parse(&*bytes).unwrap();
+            let is_function = |s: &object::Symbol<'_, '_>| s.kind() == object::SymbolKind::Text;
+            let all = elf.symbols().filter(|s| is_function(s) && !s.is_undefined());
+            all.map(|symbol| symbol.address()).take(2000).collect()
+        };
+        let functions = Functions::new();
+        let module = Module { path: path.to_str().unwrap().to_owned(), build_id: String::new() };
+        let name = |address| functions.name(Some(&module), Some(address));
+        assert!(!name(addresses[0]).starts_with('('));
+        fs::File::options().write(true).open(&path).unwrap().set_len(64).unwrap();
+        assert!(addresses.iter().all(|&address| !name(address).starts_with('(')));
     }
 }

@@ -7,17 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
-use talea_rules::{Asked, Names, Rule, Time, evaluate_asked};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
+use talea_rules::{Asked, Rule, Time, evaluate_asked};
 use talea_serve::Findings;
 use talea_store::address::{self, Access};
 use talea_store::{StoreError, Visible, sqlite};
 
-use super::jobs::Resolved;
+use super::functions::Resolved;
 use crate::terminal::say;
 
 /// How long an answer holds: agents send once a minute, and pages ask twice.
 const HOLDS: Duration = Duration::from_secs(45);
+/// How long each question of a rule may take, as those of routes.
+const LONGEST: Duration = Duration::from_secs(30);
 /// Most answers that are remembered.
 const MOST: usize = 64;
 
@@ -27,21 +29,12 @@ type Answer = (Vec<Value>, Gaps);
 /// Answers of the last moments. Who asks what somebody asks already waits for the answer to that.
 type Known = HashMap<Question, Arc<Mutex<Option<(Instant, Answer)>>>>;
 
-/// Names for one question at a time: others ask for theirs in between.
-struct Places<'a>(&'a Mutex<Resolved>);
-
-impl Names for Places<'_> {
-    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
-        locked(self.0).function(module, address)
-    }
-}
-
 /// Rules on a store.
 pub(super) struct Ruled {
     store: String,
     rules: Vec<Rule>,
     known: Mutex<Known>,
-    functions: Arc<Mutex<Resolved>>,
+    functions: Resolved,
 }
 
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -49,7 +42,7 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Ruled {
-    pub(super) fn new(store: &str, rules: Vec<Rule>, functions: Arc<Mutex<Resolved>>) -> Self {
+    pub(super) fn new(store: &str, rules: Vec<Rule>, functions: Resolved) -> Self {
         Self { store: store.to_owned(), rules, known: Mutex::default(), functions }
     }
 
@@ -72,8 +65,9 @@ impl Ruled {
     }
 
     fn found(&self, asked: &Asked) -> Result<Answer, StoreError> {
-        let store = address::open(&self.store, Access::Read, &sqlite::Options::default())?;
-        let found = evaluate_asked(&*store, &self.rules, asked, &mut Places(&self.functions))?;
+        let options = sqlite::Options { longest: Some(LONGEST), ..sqlite::Options::default() };
+        let store = address::open(&self.store, Access::Read, &options)?;
+        let found = evaluate_asked(&*store, &self.rules, asked, &mut self.functions.clone())?;
         let findings = found.findings.iter().filter_map(|one| serde_json::to_value(one).ok());
         Ok((findings.collect(), found.gaps))
     }
@@ -165,7 +159,7 @@ mod tests {
         store.put_all(&all).unwrap();
         let rules = talea_rules::builtin().unwrap();
         let address = format!("sqlite:{}", path.display());
-        let functions = Arc::new(Mutex::new(Resolved::new()));
+        let functions = Resolved::default();
         let ruled = Ruled::new(&address, rules, functions);
         let jobs = |visible, job| {
             let (found, gaps) = ruled.findings(visible, None, job);

@@ -6,14 +6,13 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use talea_model::{Bytes, Module, Nanos};
-use talea_serve::Functions as Names;
+use talea_model::{Bytes, Nanos};
 use talea_serve::access::{self, Kind, Role};
 
-use super::jobs::Resolved;
+use super::functions::Resolved;
 use super::ruled::Ruled;
 use super::{AlwaysError, jobs};
 use crate::terminal::{WIDTH, clean, say};
@@ -48,19 +47,10 @@ pub(crate) enum Change {
     ListTokens,
 }
 
-/// Functions of files that this host has, opened when the first is asked for.
-struct Places(Arc<Mutex<Resolved>>);
-
-impl Names for Places {
-    fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).functions().name(module, address)
-    }
-}
-
 /// Serves until a signal.
 pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
     let rules = jobs::rules(options.rules.as_deref())?;
-    let places = Arc::new(Mutex::new(Resolved::new()));
+    let places = Resolved::default();
     talea_serve::serve(talea_serve::Options {
         store: options.store.clone(),
         slice: options.slice,
@@ -68,8 +58,8 @@ pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
         listen: options.listen,
         config: options.config.clone(),
         tls: options.tls.clone(),
-        findings: Arc::new(Ruled::new(&options.store, rules, Arc::clone(&places))),
-        functions: Arc::new(Places(places)),
+        findings: Arc::new(Ruled::new(&options.store, rules, places.clone())),
+        functions: Arc::new(places),
         connections: talea_serve::MOST_CONNECTIONS,
         patience: talea_serve::Patience::default(),
         ready: Box::new(|address| say(&format!("listening on {address}"))),

@@ -28,8 +28,8 @@ Examples:
   talea usage --store sqlite:t.db --rates --by library --job 4711
   talea usage --store https://server:8090 --token-file ~/.talea-token --by job
 
-Functions are resolved when they are asked for, in the files of this host by their build ids, and the
-kernel's by /proc/kallsyms. Old samples have neither functions nor cores: see docs/store.md.
+Functions are resolved when they are asked for, by the symbols of this host's files with their build ids,
+and the kernel's by /proc/kallsyms. Old samples have neither functions nor cores: see docs/store.md.
 
 JSON: one object with the keys
   store            as named

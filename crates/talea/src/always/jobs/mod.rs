@@ -11,13 +11,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use talea_model::{Gaps, Module, Nanos};
+use talea_model::{Gaps, Nanos};
 use talea_rules::{
-    Asked, Findings, Names, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
+    Asked, Findings, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
 };
 use talea_store::{JobSeen, MOST_ROWS, Question, Store, Text, Visible, public};
 
-use super::functions::Functions;
+use super::functions::Resolved;
 use super::{AlwaysError, Place};
 
 /// Most jobs where nobody says how many.
@@ -61,7 +61,7 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
             &*store,
             &rules(options.rules.as_deref())?,
             &asked,
-            &mut Resolved::new(),
+            &mut Resolved::default(),
         )?;
         if options.json { pretty(&json!(found)) } else { text::all_findings(&found) }
     } else if options.job.is_some() {
@@ -100,7 +100,7 @@ fn one_job(
         return Err(AlwaysError::NoJob { job, store: options.place.store.clone() });
     }
     let rules = rules(options.rules.as_deref())?;
-    let mut names = Resolved::new();
+    let mut names = Resolved::default();
     let (mut texts, mut values) = (Vec::new(), Vec::new());
     for seen in &all {
         let limit = options.limit.unwrap_or(10);
@@ -148,23 +148,4 @@ pub(super) fn rules(folder: Option<&Path>) -> Result<Vec<Rule>, AlwaysError> {
 
 fn pretty(value: &Value) -> String {
     format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default())
-}
-
-/// Functions by the files of this host, opened when the first is asked for.
-pub(super) struct Resolved(Option<Functions>);
-
-impl Resolved {
-    pub(super) fn new() -> Self {
-        Self(None)
-    }
-
-    pub(super) fn functions(&mut self) -> &mut Functions {
-        self.0.get_or_insert_with(Functions::new)
-    }
-}
-
-impl Names for Resolved {
-    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
-        self.functions().known(module?, address)
-    }
 }

@@ -23,6 +23,8 @@ use super::Options;
 
 /// How long the own samples are kept.
 pub(super) const KEPT: Nanos = Nanos(600_000_000_000);
+/// A server is asked no more often: many may look at once, and its agents send once a minute.
+const OF_SERVER: Duration = Duration::from_secs(5);
 /// Batches that may wait for the screen; the sampler's thread waits then, and no sample is lost.
 const WAITING: usize = 16;
 
@@ -164,7 +166,9 @@ pub(super) struct Stored {
 
 impl Stored {
     pub(super) fn open(place: &Place, every: Nanos) -> Result<Self, AlwaysError> {
-        let every = Duration::from_nanos(every.0);
+        let is_server = place.store.starts_with("http://") || place.store.starts_with("https://");
+        let least = if is_server { OF_SERVER } else { Duration::ZERO };
+        let every = Duration::from_nanos(every.0).max(least);
         Ok(Self { store: place.open()?, name: place.store.clone(), every, asked: None })
     }
 }
