@@ -38,8 +38,8 @@ Examples:
 
 INPUT is a run directory, a trace (.prv, .prv.gz with .pcf and .row beside it), or a table (.csv,
 .tsv, also .gz) whose first line names columns; of those rank, begin, end and duration (nanoseconds)
-have a meaning. A table takes 16 bytes a value while it is read; with all of clustering, about 100 bytes
-a point in two dimensions.
+have a meaning. A table takes 16 bytes a value while it is read; with clustering about 100 bytes
+a point of two dimensions in all.
 
 Dimensions are expressions of counters, by name (PAPI_TOT_INS) or event type (42000050), and of
 `duration`, separated by commas; log(...) around a whole one compares magnitudes. The order of
