@@ -1,7 +1,7 @@
 //! What the agent itself takes: processor time and memory, and what it is allowed to.
 //!
-//! Owns the measurement, by `schedstat` and `statm` of the own process, see proc(5), and the judgement. What to do about it, the loop decides: it samples
-//! less often.
+//! Owns the measurement, by `schedstat` and `statm` of the own process, see proc(5), and the judgement. What to do about it, the loop decides: it looks
+//! less often at what was sampled.
 
 use std::fs;
 use std::time::Duration;

@@ -432,10 +432,7 @@ impl Agent {
 
     fn keep_to_budget(&mut self, before: &Cost, cost: &Cost, passed: Duration) {
         let exceeds = cost.exceeds(before, passed, &self.options.budget);
-        self.look = match exceeds {
-            Some(_) => (self.look * 2).min(LONGEST_LOOK),
-            None => (self.look / 2).max(LOOK),
-        };
+        self.look = next_look(self.look, exceeds.as_deref());
         if let Some(detail) = exceeds {
             let detail = format!("{detail}: it looks every {} s", self.look.as_secs());
             self.gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
@@ -448,6 +445,14 @@ fn of_rates(hit: &Hit) -> Hit {
     Hit { offset: 0, count: 0, ..hit.clone() }
 }
 
+/// The pace of looking after an interval, of which `exceeds` tells what was above the budget.
+fn next_look(look: Duration, exceeds: Option<&str>) -> Duration {
+    match exceeds {
+        Some(_) => (look * 2).min(LONGEST_LOOK),
+        None => (look / 2).max(LOOK),
+    }
+}
+
 /// How long to wait for the next look. Where nobody ran, hardly anybody's names are about to be lost.
 fn pause(look: Duration, idle: bool) -> Duration {
     let longer = if idle { (IDLE * look).min(LONGEST_LOOK) } else { look };
@@ -458,6 +463,20 @@ fn pause(look: Duration, idle: bool) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_looks_less_often_while_it_takes_too_much() {
+        let looks = |exceeds: Option<&str>, look| {
+            let mut look = Duration::from_secs(look);
+            let mut next = || {
+                look = next_look(look, exceeds);
+                look.as_secs()
+            };
+            [next(), next(), next(), next(), next()]
+        };
+        assert_eq!(looks(Some("too much"), 1), [2, 4, 8, 16, 16]);
+        assert_eq!(looks(None, 16), [8, 4, 2, 1, 1]);
+    }
 
     #[test]
     fn a_pause_is_never_shorter_than_a_look_and_never_too_long() {

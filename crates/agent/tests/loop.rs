@@ -87,11 +87,15 @@ fn hit(state: State, process: u32, offset: u64) -> Hit {
 }
 
 fn agent(folder: &Path, sampler: Made, most: u64) -> Agent {
+    agent_of(folder, sampler, most, Budget::default())
+}
+
+fn agent_of(folder: &Path, sampler: Made, most: u64, budget: Budget) -> Agent {
     let options = Options {
         node: "n".to_owned(),
         period: Nanos(1),
         interval: Duration::from_millis(1),
-        budget: Budget::default(),
+        budget,
         spool: (folder.join("spool"), Bytes(most)),
         yields: None,
         run_dir: folder.join("run"),
@@ -153,6 +157,25 @@ fn what_cannot_be_kept_is_told_and_ends_nothing() {
     assert_eq!((upkeep.lost_batches, upkeep.lost_samples, upkeep.waiting), (1, 9, 0));
     let lost = taken[0].gaps.iter().find(|gap| gap.detail.contains("dropped")).unwrap();
     assert_eq!((taken[0].id.number, lost.count), (1, 1));
+}
+
+#[test]
+fn what_it_takes_beyond_its_budget_is_a_gap_of_the_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    for (budget, expected) in [
+        (Budget { processor: 64.0, memory: 0 }, Some("MiB, more than the 0.0 MiB")),
+        (Budget { processor: 64.0, memory: u64::MAX }, None),
+    ] {
+        let mut agent = agent_of(folder.path(), Made::default(), 1 << 20, budget);
+        let mut details = Vec::new();
+        run(&mut agent, 2, &mut |batch| {
+            details.extend(batch.gaps.iter().map(|gap| gap.detail.clone()));
+            Delivery::Taken
+        });
+        let told = details.iter().find(|detail| detail.contains("it looks every 2 s"));
+        assert_eq!(told.is_some(), expected.is_some(), "{details:?}");
+        assert!(told.is_none_or(|told| told.contains(expected.unwrap())), "{details:?}");
+    }
 }
 
 #[test]

@@ -33,7 +33,25 @@ pub fn step(text: &str) -> Result<Nanos, String> {
 
 /// `64M`, `1GiB`, `500kB`, or plain bytes; `M` and `MiB` are powers of two, `MB` of ten.
 pub fn size(text: &str) -> Result<Bytes, String> {
-    const UNITS: [(&str, f64); 11] = [
+    match bytes(text)? {
+        size @ Bytes(1_048_576..=0x4_0000_0000) => Ok(size),
+        _ => Err("expected a size between 1M and 16G".to_owned()),
+    }
+}
+
+/// The same of disks: `10T` too, up to 1 PiB.
+pub fn large(text: &str) -> Result<Bytes, String> {
+    match bytes(text)? {
+        size @ Bytes(1_048_576..=0x4_0000_0000_0000) => Ok(size),
+        _ => Err("expected a size between 1M and 1024T".to_owned()),
+    }
+}
+
+fn bytes(text: &str) -> Result<Bytes, String> {
+    const UNITS: [(&str, f64); 14] = [
+        ("TiB", 1_099_511_627_776.0),
+        ("TB", 1e12),
+        ("T", 1_099_511_627_776.0),
         ("KiB", 1024.0),
         ("MiB", 1_048_576.0),
         ("GiB", 1_073_741_824.0),
@@ -46,12 +64,9 @@ pub fn size(text: &str) -> Result<Bytes, String> {
         ("G", 1_073_741_824.0),
         ("", 1.0),
     ];
-    let bytes = number_with_unit(text, &UNITS).map(|bytes| bytes.round() as u64);
-    match bytes {
-        Some(bytes @ 1_048_576..=0x4_0000_0000) => Ok(Bytes(bytes)),
-        Some(_) => Err("expected a size between 1M and 16G".to_owned()),
-        None => Err("expected a size such as 64M, 1GiB or 500MB".to_owned()),
-    }
+    number_with_unit(text, &UNITS)
+        .map(|bytes| Bytes(bytes.round() as u64))
+        .ok_or_else(|| "expected a size such as 64M, 1GiB or 500MB".to_owned())
 }
 
 /// `100Hz`, `2.5kHz`: how many a second.
@@ -109,5 +124,9 @@ mod tests {
         assert_eq!(size("64MB"), Ok(Bytes(64_000_000)));
         assert_eq!(size("1GiB"), Ok(Bytes(1 << 30)));
         assert!(size("1").is_err() && size("20G").is_err() && size("M").is_err());
+        assert_eq!(large("20G"), Ok(Bytes(20 << 30)));
+        assert_eq!(large("1024T"), Ok(Bytes(1 << 50)));
+        assert_eq!(large("2TB"), Ok(Bytes(2_000_000_000_000)));
+        assert!(large("1").is_err() && large("1025TiB").is_err() && large("1e30").is_err());
     }
 }

@@ -80,7 +80,7 @@ pub struct AgentArgs {
     /// Folder where batches wait for the store [default: STORE.spool, for servers /var/lib/talea/spool]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     spool: Option<PathBuf>,
-    /// Most bytes of that folder; the oldest batches go first, which is counted
+    /// Most bytes of that folder, 1M to 16G; the oldest batches go first, which is counted
     #[arg(long, value_name = "SIZE", value_parser = written::size, default_value = "64M")]
     spool_size: Bytes,
     /// What is counted around samples: none, default, or names as perf list has them, with commas; NAME=EVENT gives an event another name

@@ -145,7 +145,7 @@ struct RunArgs {
     /// Frames of a call path that tell calls apart: 1 is the direct caller
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=8))]
     callers: u8,
-    /// Most memory that the record of one process may take: 64M, 1G
+    /// Most memory that the record of one process may take, 1M to 16G: 64M, 1G
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]
     memory: Bytes,
     /// Folder on the node's own disk or memory for the record while the program runs; copied to the run directory

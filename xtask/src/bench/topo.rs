@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use talea_model::Nanos;
 use talea_sampling::{Scenario, Simulated, Sources, Target};
@@ -25,10 +25,13 @@ const MONITORS: &str = "L1{ OBJ = PU; CTR = PAPI_L1_DCM; } L2{ OBJ = PU; CTR = P
                         L3{ OBJ = PU; CTR = PAPI_L3_TCM; } IPC{ OBJ = PU; CTR = PAPI_TOT_INS; }";
 const VALUES: u64 = 10_000_000;
 const SECONDS: u64 = 10;
+const LIVE_ROUNDS: usize = 5;
 
 pub(crate) fn run() -> Result<(), String> {
     heading("The view of a node");
-    println!("Median (smallest to largest) of {ROUNDS} rounds; one round of live views.\n");
+    println!(
+        "Median (smallest to largest) of {ROUNDS} rounds; of live views {LIVE_ROUNDS}, each of {SECONDS} s after the first second.\n"
+    );
     println!("| what | ours | limit | lstopo |\n|---|---|---|---|");
     objects()?;
     replay()?;
@@ -165,14 +168,44 @@ fn replay() -> Result<(), String> {
     Ok(())
 }
 
-/// Seconds of processors that ended children took, from `/proc/self/stat` (`proc_pid_stat(5)`).
-fn children_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> =
-        stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |at: usize| fields.get(at).and_then(|f| f.parse::<f64>().ok()).unwrap_or(0.0);
-    // Ticks are hundredths on every Linux.
-    (ticks(13) + ticks(14)) / 100.0
+/// Seconds on processors of all threads of a process, in nanoseconds as the scheduler counts them: ticks are too coarse for a percent.
+fn seconds_of(process: u32) -> Option<f64> {
+    let of = |thread: std::fs::DirEntry| -> Option<f64> {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    Some(threads.flatten().filter_map(of).sum::<f64>() / 1e9)
+}
+
+/// Percent of a core that the live view takes in one round; nothing where it ended early.
+fn watch(topo: &str, pid: &Path) -> Result<Option<f64>, String> {
+    let _ = std::fs::remove_file(pid);
+    // Ended by `timeout`, whatever becomes of this process.
+    let limit = SECONDS + 10;
+    let line = format!(
+        "stty rows 30 cols 100; timeout --foreground {limit} sh -c \"echo \\$\\$ > '{}'; {topo}\"",
+        pid.display()
+    );
+    let mut child = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    std::thread::sleep(Duration::from_secs(1));
+    let process: Option<u32> =
+        std::fs::read_to_string(pid).ok().and_then(|text| text.trim().parse().ok());
+    let share = process.and_then(|process| {
+        let (begin, before) = (Instant::now(), seconds_of(process)?);
+        std::thread::sleep(Duration::from_secs(SECONDS));
+        Some((seconds_of(process)? - before) / begin.elapsed().as_secs_f64() * 100.0)
+    });
+    if let Some(process) = process.and_then(|p| rustix::process::Pid::from_raw(p.cast_signed())) {
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+    }
+    child.wait().map_err(|e| e.to_string())?;
+    Ok(share)
 }
 
 /// The whole program for a while; `script` is its terminal.
@@ -203,18 +236,13 @@ fn live() -> Result<(), String> {
         row(what, "- (no `script`)", "1 %", None);
         return Ok(());
     }
-    let before = children_seconds();
-    let status = Command::new("script")
-        .arg("-qec")
-        .arg(format!("stty rows 30 cols 100; timeout --foreground {SECONDS} sh -c \"{topo}\""))
-        .arg("/dev/null")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .status()
-        .map_err(|e| e.to_string())?;
-    let share = (children_seconds() - before) / SECONDS as f64 * 100.0;
-    let ended = status.code() == Some(124);
-    let ours = if ended { format!("{share:.2} % of a core") } else { "ended early".to_owned() };
-    row(what, &ours, "1 %", None);
+    let pid = scratch("topo")?.join("live.pid");
+    let mut shares: Vec<f64> = Vec::with_capacity(LIVE_ROUNDS);
+    for _ in 0..LIVE_ROUNDS {
+        shares.extend(watch(&topo, &pid)?);
+    }
+    let ended_early = shares.len() < LIVE_ROUNDS;
+    let ours = format!("{} % of a core", spread(&mut shares, 2));
+    row(what, if ended_early { "ended early" } else { &ours }, "1 %", None);
     Ok(())
 }

@@ -7,8 +7,8 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
 use talea_cluster::workload::Measured;
 use talea_cluster::{Dbscan, Points, workload};
 
@@ -45,26 +45,30 @@ fn reference(which: &str, case: &Case, file: &std::path::Path, rounds: usize) ->
     figures.try_into().ok()
 }
 
-/// CPU seconds of this thread so far, as the scheduler counts them.
-fn cpu() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
+/// Seconds of a clock: those of the CPU are of the whole process, as references measure theirs, and exact however short.
+fn seconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Seconds of the fastest round on some threads: of CPU on one, so that other programs do not count; of a clock on more.
-fn ours(points: &Points, how: &Dbscan, threads: usize, rounds: usize) -> Option<Measured> {
+/// The fastest round on some threads by a clock.
+fn ours(
+    points: &Points,
+    how: &Dbscan,
+    threads: usize,
+    rounds: usize,
+    clock: ClockId,
+) -> Option<Measured> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()?;
-    let begin = Instant::now();
-    let wall = || begin.elapsed().as_secs_f64();
-    let by = |clock: &(dyn Fn() -> f64 + Sync)| {
-        pool.install(|| workload::measure(points, how, rounds, clock)).ok()
-    };
-    // The scheduler counts in ticks of some milliseconds.
-    let of_cpu = (threads == 1).then(|| by(&|| cpu().unwrap_or_else(wall))).flatten();
-    of_cpu.filter(|measured| measured.time > 0.025).or_else(|| by(&wall))
+    pool.install(|| workload::measure(points, how, rounds, || seconds(clock))).ok()
 }
 
-/// Most memory that this process ever had, in MiB; nothing where `/proc` does not say.
+/// Lets the kernel count the most memory anew (proc(5), `clear_refs`), so that a row has its own.
+fn forget_peak() -> bool {
+    std::fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
+/// Most memory of this process since [`forget_peak`], in MiB; nothing where `/proc` does not say.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
@@ -73,12 +77,15 @@ fn peak() -> Option<u64> {
 
 fn row(case: &Case, file: &std::path::Path) {
     let rounds = if case.points > 2_000_000 { 3 } else { 9 };
+    let own_peak = forget_peak();
     let (points, _) = workload::blobs(case.points, case.dimensions, SEED);
-    let Some(Measured { time: one, clusters, noise }) = ours(&points, &case.how, 1, rounds) else {
+    let by = |threads, clock| ours(&points, &case.how, threads, rounds, clock);
+    let Some(Measured { time: one, clusters, noise }) = by(1, ClockId::ProcessCPUTime) else {
         return;
     };
-    let two = ours(&points, &case.how, 2, rounds).map_or(f64::NAN, |measured| measured.time);
-    let memory = peak().map_or_else(|| "-".into(), |mib| mib.to_string());
+    let wall = |threads| by(threads, ClockId::Monotonic).map_or(f64::NAN, |measured| measured.time);
+    let (alone, two) = (wall(1), wall(2));
+    let memory = peak().filter(|_| own_peak).map_or_else(|| "-".into(), |mib| mib.to_string());
     let bytes: Vec<u8> = points.rows().iter().flat_map(|value| value.to_ne_bytes()).collect();
     let written = std::fs::write(file, bytes).is_ok();
     drop(points);
@@ -99,7 +106,7 @@ fn row(case: &Case, file: &std::path::Path) {
         case.dimensions,
         beside("dbscan", 10_000_000),
         beside("scikit-learn", MOST_FOR_SCIKIT),
-        one / two,
+        alone / two,
     );
 }
 
@@ -107,7 +114,9 @@ fn row(case: &Case, file: &std::path::Path) {
 fn hard() {
     println!("| points | dims | data | CPU s | clusters, noise |\n|---|---|---|---|---|");
     let show = |what: &str, points: &Points, how: Dbscan| {
-        if let Some(Measured { time, clusters, noise }) = ours(points, &how, 1, 3) {
+        if let Some(Measured { time, clusters, noise }) =
+            ours(points, &how, 1, 3, ClockId::ProcessCPUTime)
+        {
             let (n, dims) = (points.len(), points.dimensions());
             println!("| {n} | {dims} | {what} | {time:.4} | {clusters}, {noise} |");
         }
@@ -186,7 +195,10 @@ fn main() {
         return;
     }
     let file = std::env::temp_dir().join(format!("cluster-{}.f64", std::process::id()));
-    println!("CPU seconds on one thread, fastest round; ratios are reference to ours.\n");
+    println!(
+        "CPU seconds of the process on one thread, fastest round, ours and references' by the same clock; ratios are reference to ours. Two threads by the \
+         wall clock, and how many times faster than one thread by it. Memory is the most of each row.\n"
+    );
     println!(
         "| points | dims | dbscan / ours | dbscan s | scikit / ours | scikit s | ours s | two threads s | peak MiB | clusters, noise |"
     );

@@ -183,9 +183,7 @@ impl ProbeThread {
         };
         let after = clock::ticks();
         let cost = after.saturating_sub(ticks);
-        // A thread that was off its PU meanwhile has not paid for that.
-        let pause = open.step.max((cost * SHARE).min(open.step * 40));
-        *due = (*due).max(ticks) + pause;
+        *due = (*due).max(ticks) + pause(open.step, cost);
         // Sets may have changed in between.
         (read && self.state.load(Ordering::Acquire) == state).then_some(Taken {
             ticks,
@@ -250,6 +248,12 @@ impl ProbeThread {
             open.ring.drain(each);
         }
     }
+}
+
+/// Ticks from one read, which took `cost`, to the next.
+fn pause(step: u64, cost: u64) -> u64 {
+    // A thread that was off its PU meanwhile has not paid for that.
+    step.max(cost.saturating_mul(SHARE).min(step * 40))
 }
 
 /// Rows from one thread to one other.
@@ -357,6 +361,21 @@ mod tests {
         for (turn, set) in [(0, 0), (7, 3), (u32::MAX, 0x7fff)] {
             assert_eq!(turn_of(state_of(turn, set)), (turn, set));
             assert_ne!(state_of(turn, set), 0);
+        }
+    }
+
+    #[test]
+    fn reads_take_no_more_of_the_time_than_is_documented() {
+        assert_eq!((STEP, FAST_STEP, SHARE), (50_000, 10_000, 200));
+        for step in [STEP, FAST_STEP] {
+            assert_eq!(pause(step, 0), step);
+            assert_eq!(pause(step, step / SHARE), step);
+            for cost in [step / SHARE + 1, step / 100, step / 10, step * 40 / SHARE] {
+                assert_eq!(pause(step, cost), cost * SHARE);
+            }
+            // Longer ones were off the PU most of the time.
+            assert_eq!(pause(step, step), step * 40);
+            assert_eq!(pause(step, u64::MAX), step * 40);
         }
     }
 }

@@ -451,6 +451,31 @@ fn nothing_is_lost_or_counted_twice() {
     drop(children);
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn what_a_full_table_cannot_hold_is_counted() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), "spinner", SPINNER, &[]) else { return };
+    let children: Vec<_> =
+        crate::cpus::online(&Root::machine()).iter().map(|core| started(&program, core)).collect();
+    let mut sampler = match bpf::Counted::with_entries(&options(200_000), 2) {
+        Ok(sampler) => sampler,
+        Err(error) => return skip(&error.to_string()).unwrap_or(()),
+    };
+    let (begin, mut gaps) = (Instant::now(), Gaps::default());
+    while sampler.lost_samples() == 0 {
+        assert!(begin.elapsed() < LONG, "two places have held all samples for {LONG:?}");
+        std::thread::sleep(Duration::from_millis(20));
+        let mut hits = Vec::new();
+        sampler.collect(&mut hits, &mut gaps).unwrap();
+        assert!(hits.len() <= 2, "{hits:?}");
+    }
+    let told = gaps.iter().find(|gap| gap.detail.contains("table of hits was full")).unwrap();
+    assert_eq!((told.kind, told.count), (GapKind::MemoryBound, sampler.lost_samples()));
+    drop(children);
+}
+
 #[test]
 fn wrong_options_are_refused() {
     for period in [0, 99_999, u64::MAX] {

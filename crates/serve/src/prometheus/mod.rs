@@ -1,7 +1,8 @@
 //! A subset of the query API of Prometheus, on whatever store there is.
 //!
 //! Owns its parameters, its form of answers and of errors (<https://prometheus.io/docs/prometheus/latest/querying/api/>). Metrics and labels are those that the store behind
-//! Prometheus writes (docs/store.md), so that the same dashboards work. Gaps are warnings. Each question has what the one who asks may see.
+//! Prometheus writes (docs/store.md), so that the same dashboards work, but for
+//! panels of addresses, builds, owners and what agents lost. Gaps are warnings. Each question has what the one who asks may see.
 
 mod answer;
 mod translate;

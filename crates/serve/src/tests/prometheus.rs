@@ -115,3 +115,48 @@ fn forms_labels_and_errors() {
     assert_eq!((&error["status"], &error["errorType"]), (&json!("error"), &json!("bad_data")));
     assert!(error["error"].as_str().unwrap().contains("talea_samples"), "{error}");
 }
+
+/// Queries of the panels of a dashboard with their titles, for some minutes and everybody.
+fn panels(name: &str) -> Vec<(String, String)> {
+    let path = format!("{}/../../grafana/dashboards/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let dashboard: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let mut found = Vec::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let title = panel["title"].as_str().unwrap();
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            let query = target["expr"].as_str().unwrap();
+            let query = ["node", "job", "user"].iter().fold(query.to_owned(), |query, name| {
+                query.replace(&format!("${{{name}:regex}}"), ".*")
+            });
+            let query = query.replace("$__range", "10m").replace("$__interval", "1m");
+            assert!(!query.contains('$'), "{query}");
+            found.push((format!("{name}: {title}"), query));
+        }
+    }
+    found
+}
+
+#[test]
+fn panels_of_dashboards_work_but_for_those_that_are_documented() {
+    let (served, root) = filled();
+    let head = &[("Authorization", root.as_str())];
+    let panels: Vec<_> = ["job", "libraries", "machine"].into_iter().flat_map(panels).collect();
+    assert!(panels.len() > 20, "{}", panels.len());
+    let refused = panels.iter().filter(|(_, query)| {
+        let path = format!("/prometheus/api/v1/query?time=1767225780&query={}", encoded(query));
+        let came = served.get(&path, head);
+        assert!([200, 400].contains(&came.status), "{query}: {}", came.text);
+        came.status == 400
+    });
+    let refused: Vec<_> = refused.map(|(title, _)| title.as_str()).collect();
+    let documented = [
+        "job: Addresses",
+        "libraries: Builds of libraries",
+        "machine: Jobs",
+        "machine: Jobs",
+        "machine: What agents lost",
+    ];
+    assert_eq!(refused, documented);
+    let path = "/prometheus/api/v1/label/node/values?match[]=talea_work_samples&start=1767225600&end=1767226000";
+    assert_eq!(served.get(path, head).json()["data"], json!(["n1"]));
+}

@@ -57,6 +57,10 @@ pub(crate) enum AlwaysError {
     Screen(#[from] ScreenError),
     #[error(transparent)]
     Rules(#[from] RuleError),
+    #[error(
+        "expected `--last` of at most 10min without `--store`: this node's samples are kept no longer"
+    )]
+    TooLong,
     #[error("no samples of job `{job}` in this time: `{store}`")]
     NoJob { job: String, store: String },
 }
@@ -81,6 +85,7 @@ impl Expected for AlwaysError {
             | Self::Password(_)
             | Self::Passwords
             | Self::Nobody(_)
+            | Self::TooLong
             | Self::Rules(_)
             | Self::NoJob { .. }
             | Self::Screen(_) => Exit::Input,

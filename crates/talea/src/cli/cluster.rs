@@ -38,7 +38,8 @@ Examples:
 
 INPUT is a run directory, a trace (.prv, .prv.gz with .pcf and .row beside it), or a table (.csv,
 .tsv, also .gz) whose first line names columns; of those rank, begin, end and duration (nanoseconds)
-have a meaning. A table takes 16 bytes a value while it is read, and clustering some 40 a point.
+have a meaning. A table takes 16 bytes a value while it is read; with clustering about 100 bytes
+a point of two dimensions in all.
 
 Dimensions are expressions of counters, by name (PAPI_TOT_INS) or event type (42000050), and of
 `duration`, separated by commas; log(...) around a whole one compares magnitudes. The order of
@@ -143,9 +144,9 @@ struct How {
 Follow clusters over runs of different scales, or over windows of one run.
 
 Each frame (a run, or a window) is clustered by itself, on one scale for all. Clusters of neighbouring frames are the \
-same kind of computation if their rectangles, 5 % larger on each side, overlap, and the calls that end their bursts are \
-alike, alone and with the call before. If those hold 85 % of the time of both frames, the frames are equivalent; three in a row \
-are stable. Where frames are not equivalent, requisites are lowered step by step, which is said.")]
+same kind of computation if their rectangles, grown by half the radius and 5 % on each side, overlap, and the calls that end \
+their bursts are alike, alone and with the call before, at least 15 % both ways. If those hold 85 % of the time of both frames, the frames are equivalent; three in a row \
+are stable. Where frames are not equivalent, requisites are lowered step by step, to 20 % on each side, half of the time and 5 % of likeness, which is said.")]
 #[command(after_long_help = "\
 Examples:
   talea track run1.prv.gz run4.prv.gz run16.prv.gz             what scales, and what does not

@@ -57,7 +57,8 @@ error_estimated, band_coverage, jumps: [{at, within, height}], phases: [{from, t
 mean_total, mean_rate, rate: {value, low, high}, accumulated: {value, low, high}, points}],
 models: [{name, expression, unit, mean, curve: {value, low, high}}], stack: [{from, to, routine,
 samples, purity, mixed, lines: [{name, share}]}], lines: [{from, to, routine, line, file, share,
-samples}], parts, differences: [{counter, from, to, lowest, highest, difference}], gaps}.
+samples}], parts, differences: [{counter, from, to, lowest, highest, difference}], gaps:
+[{kind, rank, detail, count}]}.
 Places are shares of the region from 0 to 1, curves have --points values at equal steps, rates are
 counts a second, errors and spread shares of the mean; smoothing is lambda of sum (y - f)^2 + lambda *
 integral f''^2 of accumulated shares. What could not be had is null. parts has the keys of a

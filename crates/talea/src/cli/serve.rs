@@ -33,7 +33,7 @@ Without TLS passwords and tokens can be read on the way: then listen on 127.0.0.
 proxy that has it. SIGHUP reads the certificates again; users and tokens are read again when their
 files change. SIGTERM and SIGINT end it after what is under way. docs/server.md has the routes.")]
 pub(super) struct ServeArgs {
-    /// Where batches are kept: sqlite:PATH
+    /// Where batches are kept: sqlite:PATH or prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE", required = true)]
     store: Option<String>,
     /// Address and port to listen on; port 0 for any that is free
@@ -48,8 +48,8 @@ pub(super) struct ServeArgs {
     /// Length of the finest slices of a store that is made now; 0s keeps that of each batch
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1min")]
     slice: Nanos,
-    /// Most bytes of the store; agents keep what has no room [default: as much as there is]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    /// Most bytes of the store; 1M to 1024T; agents keep what has no room [default: as much as there is]
+    #[arg(long, value_name = "SIZE", value_parser = values::large)]
     most: Option<Bytes>,
     /// Folder of own rules, beside the built-in ones
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

@@ -31,8 +31,8 @@ Keys: tab or j e l f p c u switch views, Enter shows only what belongs to the ch
 back, / filters, s sorts, space pauses, + and - change the time, ? explains, q leaves.
 
 Shares are of all samples of the time, idle ones included, with the 95 % interval of sampling. At 10 Hz
-sampling costs each core about .01 %, and talea about 1 % of one core, more while functions are resolved;
-what it took is shown and said at the end. How cores are sampled depends on what is allowed, as with
+sampling costs each core about .02 %, and talea about 1 % of one core, more while functions are resolved;
+what it took is shown and said at the end (of --once on standard error). How cores are sampled depends on what is allowed, as with
 `talea agent`.
 
 JSON (with --once): as that of `talea usage`; `store` is `live` for this node.")]
@@ -45,7 +45,7 @@ pub(super) struct TopArgs {
     /// What rows are told apart by at first; with --once several
     #[arg(long, value_enum, value_delimiter = ',', default_value = "executable")]
     by: Vec<By>,
-    /// Time that shares are of: 10s, 1min, 24h [default: 30s, of a store 15min]
+    /// Time that shares are of: 10s, 1min, with --store also 24h; at most 10min without [default: 30s, of a store 15min]
     #[arg(long, value_name = "TIME", value_parser = values::step)]
     last: Option<Nanos>,
     /// Samples of each core: 10Hz, 100Hz

@@ -65,7 +65,7 @@ device:eth0 or machine; `gauge` is what is now, `growing` a total:
   end
 
 JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, subtype, os_index, logical_index, \
-cpuset, nodeset, parent, memory, cache_size}], how, gaps}; with values also {host, source, at_ns, \
+cpuset, nodeset, parent, memory, cache_size}], how, gaps: [{kind, rank, detail, count}]}; with values also {host, source, at_ns, \
 frames, monitors: [{name, expression, unit, level, min, max, log, imbalance, values: [{object, \
 label, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], \
 threads: [{pid, tid, name, pu}], run: {of, place, iterations, outside, merged, median_ns, phases: \

@@ -4,7 +4,7 @@
 
 use talea_model::Rank;
 use talea_model::written::number_with_unit;
-pub(super) use talea_model::written::{rate, size, step, time};
+pub(super) use talea_model::written::{large, rate, size, step, time};
 
 /// `2%` or `2` as millionths.
 pub(super) fn percent(text: &str) -> Result<u32, String> {

@@ -25,6 +25,8 @@ fn top_answers_once_as_usage_does() {
         if output.status.code() == Some(3) {
             return missing("cores cannot be sampled").unwrap_or(());
         }
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("% of a core for "), "{said}");
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let name = program.canonicalize().unwrap().display().to_string();
         assert!(of(&answer, "executable", &name) > 200.0, "{answer}");
@@ -170,6 +172,11 @@ fn wrong_use_is_refused() {
         (&["top", "--store", "sqlite:w.db"][..], "expected a terminal"),
         (&["top", "--json"], "--once"),
         (&["top", "--once", "--for", "2h"], "expected a time up to 1h"),
+        (&["top", "--last", "11min"], "expected `--last` of at most 10min without `--store`"),
+        (
+            &["top", "--once", "--last", "1h"],
+            "expected `--last` of at most 10min without `--store`",
+        ),
         (&["top", "--every", "1us"], "expected a time from 100ms"),
         (&["top", "--store", "absent"], "expected `sqlite:PATH`"),
         (&["jobs", "--store", "sqlite:w.db", "nobody's"], "no samples of job `nobody's`"),

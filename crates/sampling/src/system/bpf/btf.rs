@@ -1,8 +1,8 @@
 //! The few structures of the kernel that the program looks into, taken out of the description of all.
 //!
 //! Owns reading `/sys/kernel/btf/vmlinux` (BTF: the kernel's `Documentation/bpf/btf.rst`) and making a small description of the same form with the fields that are
-//! used, at their places. The loader moves the program's accesses to these places; given the whole description, it takes 40 MB for some
-//! milliseconds, which is more than the agent may take at all. Any bytes give a description or none.
+//! used, at their places. The loader moves the program's accesses to these places, without the tables that it makes of a whole description when it
+//! moves them; that it reads the whole one when it is made cannot be told it. Any bytes give a description or none.
 
 use std::collections::HashMap;
 

@@ -105,26 +105,32 @@ fn open_event(
 
 impl Counted {
     pub(super) fn open(options: &Options) -> Result<Self, OpenError> {
+        let entries = samples_kept(options).next_power_of_two().clamp(ENTRIES.0, ENTRIES.1);
+        Self::with_entries(options, entries as u32)
+    }
+
+    /// One that has room for so many different hits between two collections.
+    pub(super) fn with_entries(options: &Options, entries: u32) -> Result<Self, OpenError> {
         let root = Root::machine();
         if let Some(missing) = missing_for_bpf(&root) {
             return Err(OpenError::Capability { what: WHAT, missing });
         }
         let explain = |error: EbpfError| explain(&root, &error);
-        let online = crate::cpus::online(&root).len().max(1) as u64;
-        let samples = (ROOM / options.period.0.max(1)).saturating_mul(online);
-        let entries = samples.next_power_of_two().clamp(ENTRIES.0, ENTRIES.1) as u32;
         let mut untold = Gaps::default();
         let counters = Counters::find(&root, &options.counters, Kinds::All, &mut untold);
         let count = counters.len() as u32;
         let longest = options.period.0.saturating_mul(MOST_PERIODS);
-        let rates = (samples / 4).next_power_of_two().clamp(RATES.0, RATES.1) as u32;
+        let rates = (samples_kept(options) / 4).next_power_of_two().clamp(RATES.0, RATES.1) as u32;
         let rates = if count == 0 { 1 } else { rates };
         let possible = crate::cpus::list(&root, "sys/devices/system/cpu/possible");
         let cores = possible.as_ref().and_then(|all| all.iter().last()).unwrap_or(MOST_CORES) + 1;
         let mut object = {
-            let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
-            let small = btf::reduce(&all)
-                .map_err(|reason| OpenError::Program { release: release(&root), reason })?;
+            let small = {
+                // Gone before the loader is made, which reads all types once more by itself: the most memory is that of one copy.
+                let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
+                btf::reduce(&all)
+                    .map_err(|reason| OpenError::Program { release: release(&root), reason })?
+            };
             let btf =
                 Btf::parse(&small, Endianness::default()).map_err(|error| explain(error.into()))?;
             let mut loader = EbpfLoader::new();
@@ -348,6 +354,12 @@ impl SystemSampler for Counted {
         let name = layout::name(&name);
         (!name.is_empty()).then(|| std::ffi::OsStr::from_bytes(name).into())
     }
+}
+
+/// Samples for which there is to be room.
+fn samples_kept(options: &Options) -> u64 {
+    let online = crate::cpus::online(&Root::machine()).len().max(1) as u64;
+    (ROOM / options.period.0.max(1)).saturating_mul(online)
 }
 
 /// Phases of one drain, each asked for once.

@@ -70,6 +70,9 @@ pub(crate) struct Options {
 
 /// Shows it until the user leaves, or answers once.
 pub(crate) fn top(options: &Options) -> Result<(), AlwaysError> {
+    if options.place.is_none() && options.last.is_some_and(|last| last > source::KEPT) {
+        return Err(AlwaysError::TooLong);
+    }
     if options.once {
         return once(options);
     }
@@ -79,20 +82,24 @@ pub(crate) fn top(options: &Options) -> Result<(), AlwaysError> {
             let last = options.last.unwrap_or(Nanos(900_000_000_000));
             (Box::new(Stored::open(place, options.every)?), &LONG_WINDOWS, last)
         } else {
-            let last = options.last.unwrap_or(Nanos(30_000_000_000)).min(source::KEPT);
+            let last = options.last.unwrap_or(Nanos(30_000_000_000));
             (Box::new(Live::open(options)?), &WINDOWS, last)
         };
     let view = options.by.first().and_then(|by| View::of(*by)).unwrap_or(View::Executable);
     let mut state = State::new(view, windows, last);
     let shown = watch(&mut *source, &mut state);
-    if let Some(cost) = source.cost() {
-        let seconds = begin.elapsed().as_secs();
-        say(&format!("took {:.2} % of a core for {seconds} s", cost * 100.0));
-    }
+    tell_cost(&*source, begin);
     match shown {
         // Asked to end by a signal it ends, with everything as it was.
         Err(AlwaysError::Screen(ScreenError::Signal(_))) => Ok(()),
         other => other,
+    }
+}
+
+fn tell_cost(source: &dyn Source, begin: Instant) {
+    if let Some(cost) = source.cost() {
+        let seconds = begin.elapsed().as_secs();
+        say(&format!("took {:.2} % of a core for {seconds} s", cost * 100.0));
     }
 }
 
@@ -262,5 +269,7 @@ fn once(options: &Options) -> Result<(), AlwaysError> {
     let whole = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
     let question = Question { by: options.by.clone(), limit: usage::limit(&asked), ..whole };
     let out = print(&asked, &live.usage(&question)?);
-    std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
+    std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)?;
+    tell_cost(&live, begin);
+    Ok(())
 }
