@@ -30,6 +30,21 @@ fn rows(data: &Value) -> Vec<(Value, f64)> {
 }
 
 #[test]
+fn windows_shorter_than_slices_are_warned_of() {
+    let (served, root) = filled();
+    let warned = |window: &str| {
+        let query = encoded(&format!("sum(rate(talea_samples[{window}]))"));
+        let path = format!("/prometheus/api/v1/query?time=1767225655&query={query}");
+        let answer = served.get(&path, &[("Authorization", &root)]).json();
+        let warnings = answer["warnings"].as_array().cloned().unwrap_or_default();
+        warnings.iter().any(|warning| warning.as_str().unwrap().contains("slices of up to 10 s"))
+    };
+    assert!(warned("5s"));
+    assert!(!warned("10s"));
+    assert!(!warned("10m"));
+}
+
+#[test]
 fn sums_over_all_time_are_those_of_usage() {
     let (served, root) = filled();
     let ask = |query: &str| rows(&asked(&served, &root, query));
