@@ -62,7 +62,7 @@ pub fn evaluate_asked(
     // A server answers a user's token with the user's own: of these no node and no machine can be judged.
     let visible = match asked.visible {
         Visible::All => store.sees()?,
-        user => user,
+        user @ Visible::User(_) => user,
     };
     let mut tables = Tables::new(store, visible, asked.job.clone());
     let mut found = Findings::default();

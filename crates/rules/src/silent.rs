@@ -51,17 +51,16 @@ impl Subject<'_> {
             tables.begins = Some((to, begins(tables, question)?));
         }
         let known = tables.begins.as_ref().and_then(|(_, all)| all.get(&seen.name));
-        let interval = match known.and_then(|begins| interval(begins, seen.last)) {
-            Some(interval) => interval,
-            None => {
-                let from = Nanos(seen.last.0.saturating_sub(FAR * STEP));
-                let node = Some(Text::Is(seen.name.clone()));
-                let by = vec![Dimension::Node];
-                let question = Question { node, by, ..tables.question((from, seen.last)) };
-                let all = begins(tables, question)?;
-                all.get(&seen.name).and_then(|begins| interval(begins, seen.last)).unwrap_or(STEP)
-            }
-        };
+        let mut found = known.and_then(|begins| interval(begins, seen.last));
+        if found.is_none() {
+            let from = Nanos(seen.last.0.saturating_sub(FAR * STEP));
+            let node = Some(Text::Is(seen.name.clone()));
+            let by = vec![Dimension::Node];
+            let question = Question { node, by, ..tables.question((from, seen.last)) };
+            let all = begins(tables, question)?;
+            found = all.get(&seen.name).and_then(|begins| interval(begins, seen.last));
+        }
+        let interval = found.unwrap_or(STEP);
         Ok(Some(seconds(to, seen.last) / (interval as f64 / 1e9)))
     }
 }
