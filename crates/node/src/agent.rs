@@ -16,10 +16,10 @@ use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
 use talea_sampling::system::{self, OpenError, PhaseOf, SystemSampler, Wake};
 use talea_store::address::{self, Access};
-use talea_store::export::{self, Output, OutputError};
 use talea_store::{Put, Store, StoreError, sqlite};
 
 use crate::NodeError;
+use crate::outputs::Outputs;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -70,33 +70,6 @@ enum Target {
     Store(Box<dyn Store>),
     /// A server.
     Server(Sender),
-}
-
-/// Where batches go once the store has them, each tried once: what is away must not keep samples from the store.
-struct Outputs {
-    to: Vec<(String, Output, String)>,
-}
-
-impl Outputs {
-    fn open(addresses: &[String]) -> Result<Self, OutputError> {
-        // What is said of an address is without what may be a secret.
-        let open =
-            |address: &String| Ok((export::shown(address), Output::at(address)?, String::new()));
-        Ok(Self { to: addresses.iter().map(open).collect::<Result<_, _>>()? })
-    }
-
-    /// Says what became of an output when that changes.
-    fn send(&mut self, batch: &Batch, say: &dyn Fn(&str)) {
-        for (address, output, before) in &mut self.to {
-            let now = output.send(batch).err().map_or_else(String::new, |error| error.to_string());
-            if now != *before && now.is_empty() {
-                say(&format!("{address} takes batches again"));
-            } else if now != *before {
-                say(&format!("batches do not go to {address}: {now}"));
-            }
-            *before = now;
-        }
-    }
 }
 
 /// How samples are taken.
@@ -202,6 +175,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
         say_changes(last.as_ref(), progress, say);
         last = Some(progress.clone());
     });
+    outputs.end(say);
     if let Some(last) = last {
         let cost = last.cost.map_or_else(String::new, |cost| {
             let took = Nanos(cost.processor.as_nanos() as u64);

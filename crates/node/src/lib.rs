@@ -8,6 +8,7 @@ pub mod args;
 mod bug;
 mod error;
 mod jobs;
+mod outputs;
 
 pub use agent::{Counters, Options, Sampler, opened};
 pub use bug::end_at_bugs;

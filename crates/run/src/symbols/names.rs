@@ -21,7 +21,7 @@ use super::hexadecimal;
 use super::pieces::{self, Pieces};
 
 /// How long a file that could not be used is not tried again.
-const AGAIN: Duration = Duration::from_secs(60);
+const AGAIN: Duration = Duration::from_mins(1);
 
 /// What is read and kept at most.
 #[derive(Clone, Copy, Debug)]

@@ -76,7 +76,9 @@ fn the_files_asked_for_last_are_kept() {
     assert!(all[..3].iter().all(is_named));
     // The first is asked for again, so that the second is the oldest.
     assert!(is_named(&all[0]) && is_named(&all[3]));
-    all.iter().for_each(|module| fs::remove_file(&module.path).unwrap());
+    for module in &all {
+        fs::remove_file(&module.path).unwrap();
+    }
     assert!([&all[0], &all[2], &all[3]].into_iter().all(is_named));
     assert!(!is_named(&all[1]));
     // Room for no file: each is read when it is asked for.
@@ -108,8 +110,8 @@ fn known_files_are_answered_while_others_are_read() {
 fn one_long_name_of_many_symbols_takes_no_more_than_is_allowed() {
     let dir = tempfile::tempdir().unwrap();
     let name = "x".repeat(20_000);
-    let labels: String =
-        (0..500).map(|n| format!(".type {name}{n}, @function\n{name}{n}: nop\n")).collect();
+    let label = |n: u32| format!(".type {name}{n}, @function\n{name}{n}: nop\n");
+    let labels = (0..500).map(label).collect::<Vec<_>>().concat();
     fs::write(dir.path().join("p.s"), format!(".text\n{labels}")).unwrap();
     run("cc", &["-shared", "-nostdlib", "-o", "p", "p.s"], dir.path());
     let own = module(&dir.path().join("p"));

@@ -1,7 +1,7 @@
 //! Where batches go beside the store: programs that take Influx' line protocol, by HTTP, MQTT, a file or standard output.
 //!
-//! Owns the forms of addresses and that an output never stands in the way: it is tried once, for a few seconds, and what it does not take
-//! is the caller's to say. Nothing is asked of it.
+//! Owns the forms of addresses. What an output does not take is the caller's to say; nothing is asked of it. Each read and write has a bound of seconds, all of them
+//! together and the resolving of names have none: who must not wait sends on a thread of its own.
 
 pub mod influx;
 pub mod mqtt;
@@ -15,7 +15,7 @@ use talea_model::shares::Batch;
 
 use mqtt::Mqtt;
 
-/// How long an output may take for anything.
+/// How long an output may take for one thing: a request by HTTP, a read or a write of MQTT.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a batch did not go somewhere.
