@@ -87,8 +87,17 @@ fn listening() -> (Arc<Mutex<Script>>, String) {
 
 fn fake() -> (Arc<Mutex<Script>>, Prometheus) {
     let (script, address) = listening();
-    let options = Options { patience: Duration::from_secs(2), ..Options::default() };
+    // What must succeed does so on a slow machine too.
+    let options = Options { patience: Duration::from_mins(1), ..Options::default() };
     (script, Prometheus::at(&address, &options).unwrap())
+}
+
+/// A server that never answers, and a store that soon gives up.
+fn silent() -> Prometheus {
+    let (script, address) = listening();
+    *script.lock().unwrap() = Script::default();
+    let options = Options { patience: Duration::from_millis(300), ..Options::default() };
+    Prometheus::at(&address, &options).unwrap()
 }
 
 /// Numbers of the batches in writes.
@@ -168,12 +177,13 @@ fn writes_that_may_be_taken_later() {
         answer("422 Unprocessable Entity", "missing accountID"),
         cut,
         "garbage\r\n\r\n".to_owned(),
-        String::new(),
     ] {
         says(said.clone());
         let error = store.put(&batch("n", 0, 0)).unwrap_err();
         assert!(matches!(error, StoreError::Server { .. }), "{said:?}: {error}");
     }
+    let error = silent().put(&batch("n", 0, 0)).unwrap_err();
+    assert!(matches!(error, StoreError::Server { .. }), "{error}");
     says(answer("200 OK", ""));
     assert_eq!(store.put(&batch("n", 0, 0)).unwrap(), Put::New);
     assert_eq!(store.put(&batch("n", 0, 0)).unwrap(), Put::Already);
@@ -222,13 +232,15 @@ fn answers_that_are_none() {
         answer("422 Unprocessable Entity", "too many samples"),
         answer("200 OK", EMPTY).replace("result", "resul"),
         answer("200 OK", EMPTY).replace("Content-Length: ", "Content-Length: 9"),
-        String::new(),
     ] {
         script.lock().unwrap().query.clone_from(&said);
         let error = store.usage(&asked).unwrap_err();
         assert!(matches!(error, StoreError::Server { .. }), "{said:?}: {error}");
         assert!(store.nodes(Visible::All).is_err());
     }
+    let silent = silent();
+    assert!(matches!(silent.usage(&asked), Err(StoreError::Server { .. })));
+    assert!(silent.nodes(Visible::All).is_err());
     // Numbers that are none are nothing.
     let odd = r#"{"status":"success","isPartial":true,"data":{"result":[{"metric":{},"value":[1,"NaN"]}]}}"#;
     script.lock().unwrap().query = answer("200 OK", odd);

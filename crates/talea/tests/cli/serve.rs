@@ -78,6 +78,25 @@ impl Site {
 
     #[track_caller]
     fn server(&self, listen: &str, more: &[&str]) -> Running {
+        self.started(listen, more).unwrap_or_else(|said| panic!("no server: {said:?}"))
+    }
+
+    /// A server where one was before: somebody else may have the port for a moment.
+    fn again(&self, listen: &str, more: &[&str]) -> Running {
+        let mut said = Vec::new();
+        for _ in 0..600 {
+            match self.started(listen, more) {
+                Ok(running) => return running,
+                Err(last) if last.iter().any(|line| line.contains("cannot listen")) => said = last,
+                Err(other) => panic!("no server: {other:?}"),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        panic!("no server: {said:?}")
+    }
+
+    /// A server, or what it said instead.
+    fn started(&self, listen: &str, more: &[&str]) -> Result<Running, Vec<String>> {
         let (config, store) = (self.path("config"), format!("sqlite:{}", self.path("t.db")));
         let words =
             ["serve", "--store", &store, "--config", &config, "--listen", listen, "--slice", "0s"];
@@ -86,7 +105,10 @@ impl Site {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
         let address = loop {
-            let Some(line) = lines.next() else { panic!("no server: {said:?}") };
+            let Some(line) = lines.next() else {
+                child.wait().unwrap();
+                return Err(said);
+            };
             let line = line.unwrap();
             if let Some(address) = line.strip_prefix("talea: listening on ") {
                 break address.to_owned();
@@ -94,7 +116,7 @@ impl Site {
             said.push(line);
         };
         std::thread::spawn(move || lines.for_each(drop));
-        Running { child, address }
+        Ok(Running { child, address })
     }
 
     /// An agent for some seconds; what it said, or none where this user may not sample.
@@ -235,7 +257,7 @@ fn a_server_that_is_killed_and_comes_back_misses_nothing() {
     let Some(said) = site.agent(&to, &["--for", "1s"]) else { return };
     assert!(said.contains("batches wait: the server cannot be reached"), "{said}");
     let meanwhile = made(&said).0;
-    let _second = site.server(&address, &[]);
+    let _second = site.again(&address, &[]);
     let Some(said) = site.agent(&to, &["--for", "600ms"]) else { return };
     let after = asked(&address, &token, "/api/v1/usage")["samples"].as_u64().unwrap();
     assert_eq!(after, before + meanwhile + made(&said).0, "{said}");
