@@ -13,6 +13,8 @@ use talea_store::{
     StoreError, Visible,
 };
 
+use crate::metrics::Metric;
+use crate::rule::Most;
 use crate::{
     Asked, Finding, Findings, Names, Rule, Time, builtin, evaluate, evaluate_asked, read,
     read_folder, with_overrides,
@@ -92,6 +94,28 @@ fn page_faults() {
     );
     assert_eq!(finding.names["library"], "/lib/libm.so.6");
     insta::assert_snapshot!(format!("{}\n{}", finding.title, finding.hint));
+}
+
+#[test]
+fn built_in_rules_need_only_what_agents_count_by_default() {
+    let counted = talea_sampling::system::HARDWARE.iter();
+    let counted: Vec<&str> = counted.chain(&talea_sampling::system::SOFTWARE).copied().collect();
+    let mut needed = Vec::new();
+    for rule in rules() {
+        let formulas = rule.metrics.iter().map(|(_, formula)| formula).chain([&rule.condition]);
+        let metrics = formulas.flat_map(|formula| formula.metrics.clone());
+        let counters = metrics.filter_map(|metric| match metric {
+            Metric::Counter(counter) => Some(counter),
+            _ => None,
+        });
+        needed.extend(counters);
+        if let Most::Counter(counter) = rule.most {
+            needed.push(counter);
+        }
+    }
+    assert!(needed.iter().any(|name| name == "cache-misses"), "{needed:?}");
+    let missing: Vec<_> = needed.iter().filter(|name| !counted.contains(&name.as_str())).collect();
+    assert!(missing.is_empty(), "nobody counts {missing:?} unless told");
 }
 
 #[test]
