@@ -153,7 +153,8 @@ mod tests {
     fn each_user_gets_own_findings_also_when_others_were_asked_for_before() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hidden.db");
-        let mut store = Sqlite::open(&path, &sqlite::Options::default()).unwrap();
+        let minutes = sqlite::Options { slice: Nanos(MINUTE), ..sqlite::Options::default() };
+        let mut store = Sqlite::open(&path, &minutes).unwrap();
         let all: Vec<Batch> =
             (0..30).flat_map(|at| [batch("n1", 1, at), batch("n2", 2, at)]).collect();
         store.put_all(&all).unwrap();
