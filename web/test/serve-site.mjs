@@ -186,10 +186,10 @@ function answers(all, me, path, query) {
   if (path === "rates") {
     const counters = [["cycles", "1", 3.2e9], ["instructions", "1", 3.1e9], ["page-faults", "1", 120], ["flops", "1", 2.2e9], ["memory-bytes", "B", 1.1e9]].slice(0, query.get("job")?.startsWith("4711") ? 5 : 3);
     return { gaps: [], rows: grouped(matched.filter((row) => row.activity !== "waiting")).flatMap((group, at) => counters.map(([counter, unit, rate], k) => ({
-      counter, unit, ...Object.fromEntries(by.map((one, place) => [one, group.names[place]])), rate: rate * (0.3 + ((at * 7 + k * 3) % 10) / 8), seconds: group.samples / 3, samples: Math.floor(group.samples / 3) }))) };
+      counter, unit, ...Object.fromEntries(by.map((one, place) => [one, group.names[place]])), rate: rate * (0.3 + ((at * 7 + k * 3) % 10) / 8), seconds: group.samples / 3, samples: Math.floor(group.samples / 3) })).map((row) => ({ ...row, count: row.rate * row.seconds }))) };
   }
   if (path === "findings" && query.has("last")) throw new Fault(400, "`last` is not known here; known are `from`, `to`, `job`, `node`");
-  if (path === "findings") return { findings: findings(), gaps: [] };
+  if (path === "findings") return { findings: findings().filter((one) => !query.get("job") || one.job === query.get("job")), gaps: [] };
   if (path === "search") {
     const hits = ["job", "node", "executable", "library", "phase"].flatMap((kind) =>
       [...new Set(timed.map((row) => row[kind]))].filter((text) => text !== null && text.includes(query.get("q"))).slice(0, 20).map((name) => ({ kind, name })));

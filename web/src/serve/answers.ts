@@ -40,7 +40,7 @@ export interface Finding {
   values: unknown;
 }
 export type Job = JobSeen & { spreads?: Spread[]; findings?: Finding[]; gaps?: Gap[] };
-export type RateRow = Partial<Record<Dimension, Key>> & { counter: string; unit: string; rate: number | null; seconds: number; samples: number };
+export type RateRow = Partial<Record<Dimension, Key>> & { counter: string; unit: string; rate: number | null; seconds: number; samples: number; count: number };
 export interface Rates { rows: RateRow[]; gaps: Gap[] }
 export interface Hit { kind: string; name: string }
 

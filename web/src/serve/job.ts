@@ -2,7 +2,7 @@
 
 import { h, plain } from "../report/dom";
 import { count, percent } from "../report/units";
-import type { Gap, Job, NodeSeen, Rates, Spread, Usage } from "./answers";
+import type { Finding, Gap, Job, Rates, Spread, Usage } from "./answers";
 import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import { Heat } from "./heat";
@@ -10,7 +10,7 @@ import { NodeTimes } from "./heat-model";
 import { nodeSeries } from "./machine";
 import type { Frame, Page } from "./page";
 import { Parts } from "./parts";
-import { RateTable } from "./rates";
+import { RateTable, told } from "./rates";
 import { Roofline } from "./roofline";
 import type { Asked, Route } from "./route";
 import { asked, lately, length, link } from "./route";
@@ -63,7 +63,7 @@ export class JobPage implements Page {
     const timed = route.params.get("last") || route.params.get("from");
     const looked: Asked = timed ? asked(route) : { last: BACK };
     const user = route.params.get("user");
-    const job = await tried(get<Job>(`jobs/${encodeURIComponent(id)}`, { ...looked, user }, signal));
+    const job = await tried(get<Job>(`jobs/${encodeURIComponent(id)}`, { ...looked, user, findings: "no" }, signal));
     if (signal.aborted) return;
     const title = `job ${plain(id, 100)}`;
     this.frame.title([title, ...(job instanceof Refused ? [] : this.facts(job))], title);
@@ -81,15 +81,19 @@ export class JobPage implements Page {
     // Numbers come again: the figures are those of the job that was found.
     const owner = user ?? job.user;
     const question: Questions = { ...within, job: id, user: owner };
-    const rates = (by: string): Promise<Rates | Refused> => tried(get<Rates>("rates", { ...question, by, limit: 400 }, signal));
+    const nodes = Number(job.nodes) || 1;
+    // Rules look at all of the job's time: everything else is shown before.
+    const ruling = tried(get<{ findings: Finding[]; gaps: Gap[] }>("findings", { ...(timed ? {} : within), job: id }, signal));
+    const rating = tried(get<Rates>("rates", { ...question, by: "library,phase", limit: 400 }, signal));
     const perCore = (job.spreads ?? []).some((one) => one.counter === "busy") ? Promise.resolve(null)
-      : tried(get<Usage>("usage", { ...lately(question).question, by: "node,core,activity", limit: MOST_CORES }, signal));
-    const asking = [tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal)), this.parts.load(question, signal), rates("library"), rates("phase"),
-      nodeSeries(timedRoute, { job: id, user: owner }, Number(job.nodes) || 1, signal), perCore] as const;
-    const [activities, parts, library, phase, series, cores] = await Promise.all(asking);
+      : tried(get<Usage>("usage", { ...lately(question, nodes).question, by: "node,core,activity", limit: MOST_CORES }, signal));
+    const asking = [tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal)), this.parts.load(question, nodes, signal), rating,
+      nodeSeries(timedRoute, { job: id, user: owner }, nodes, signal), perCore] as const;
+    const [activities, parts, rates, series, cores] = await Promise.all(asking);
     if (signal.aborted) return;
+    const library = rates instanceof Refused ? rates : told(rates, "library");
     this.byLibrary.set(library);
-    this.byPhase.set(phase);
+    this.byPhase.set(rates instanceof Refused ? rates : told(rates, "phase"));
     this.roofline.set(library);
     const gaps: Gap[] = [...(job.gaps ?? []), ...(activities instanceof Refused ? [] : activities.gaps)];
     const cut = cores !== null && !(cores instanceof Refused) && cores.rows.length >= MOST_CORES;
@@ -97,12 +101,16 @@ export class JobPage implements Page {
     const whole = cores === null || cores instanceof Refused || cut ? null : busyCores(cores);
     const spreads = [...(whole ? [whole] : []), ...(job.spreads ?? [])];
     this.spreads.set(job.spreads ?? [], (job.gaps ?? []).filter((gap) => /counter|spread/.test(gap.detail)), whole);
-    const nodes: NodeSeen[] = [];
-    const data = series instanceof Refused ? null : NodeTimes.of(series, nodes, length(within) * 1e9);
-    this.heat.set(data, nodes, route, series instanceof Refused ? [{ kind: "missing", detail: series.message, count: 0 }] : series.gaps, false);
+    const data = series instanceof Refused ? null : NodeTimes.of(series, [], length(within) * 1e9);
+    this.heat.set(data, [], route, series instanceof Refused ? [{ kind: "missing", detail: series.message, count: 0 }] : series.gaps, false);
     this.says.activities(activities, "time of the job");
-    this.says.set(this.sentences(job, spreads, activities, parts));
+    this.says.set(this.sentences(job, [], spreads, activities, parts));
     this.frame.gaps(gaps);
+    const ruled = await ruling;
+    if (signal.aborted) return;
+    const found = ruled instanceof Refused ? [] : ruled.findings.filter((one) => one.user === null || job.user === null || one.user === job.user);
+    this.says.set(this.sentences(job, found, spreads, activities, parts));
+    this.frame.gaps([...gaps, ...(ruled instanceof Refused ? [{ kind: "missing", detail: ruled.message, count: 0 }] : ruled.gaps)]);
   }
 
   private facts(job: Job): (Node | string)[] {
@@ -110,8 +118,8 @@ export class JobPage implements Page {
       `${span(job.first_ns, job.last_ns)}, ${lasting(job.last_ns - job.first_ns)}`, `${core(job.core_seconds)} of cores`];
   }
 
-  private sentences(job: Job, spreads: Spread[], activities: Usage | Refused, parts: Map<string, Usage | Refused>): Said[] {
-    const said: Said[] = (job.findings ?? []).slice(0, 5).map((finding) => ruled(finding, "cores"));
+  private sentences(job: Job, found: Finding[], spreads: Spread[], activities: Usage | Refused, parts: Map<string, Usage | Refused>): Said[] {
+    const said: Said[] = found.slice(0, 5).map((finding) => ruled(finding, "cores"));
     const n = activities instanceof Refused ? 0 : activities.matched_samples;
     if (!n) return said.length ? said : [{ text: "The job has no samples in this time.", to: "nodes" }];
     const busy = sum(activities, ["user", "kernel"]);

@@ -45,9 +45,9 @@ export class OfPage implements Page {
     const chosen = filters(route);
     const question: Questions = { ...asked(route), ...Object.fromEntries(chosen) };
     const activities = tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal));
-    const whole = this.parts.load(question, signal);
     const nodes = await tried(get<{ nodes: NodeSeen[] }>("nodes", {}, signal));
     const many = nodes instanceof Refused ? 1 : nodes.nodes.length;
+    const whole = this.parts.load(question, many, signal);
     const node = route.params.get("node");
     const series = await Promise.all([nodeSeries(route, Object.fromEntries(chosen), many, signal, "node"), nodeSeries(route, { node }, many, signal, "node")]);
     const [usage] = await Promise.all([activities, whole]);

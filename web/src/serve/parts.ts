@@ -1,11 +1,11 @@
 // The panels that tell a selection apart by everything that it is not chosen by already.
 
-import type { Dimension, Usage } from "./answers";
+import type { Dimension, Key, Usage, UsageRow } from "./answers";
 import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import type { Kind } from "./breakdown";
 import { Breakdown } from "./breakdown";
-import { LATELY, lately } from "./route";
+import { lately } from "./route";
 
 export const KINDS: Kind[] = [
   { id: "by-job", title: "by job", by: ["job", "user"], first: 10, none: false, empty: "No job had samples." },
@@ -29,16 +29,43 @@ export class Parts {
     return this.all.map(({ view }) => view.panel.element);
   }
 
-  /** Each panel is filled when its answer comes; what came is given back by the panel's name. */
-  async load(question: Questions, signal: AbortSignal): Promise<Map<string, Usage | Refused>> {
+  /** Each panel is filled when its answer comes; what came is given back by the panel's name. `nodes`: how many it is about. */
+  async load(question: Questions, nodes: number, signal: AbortSignal): Promise<Map<string, Usage | Refused>> {
     const out = new Map<string, Usage | Refused>();
-    await Promise.all(this.all.map(async ({ kind, view }) => {
-      const { question: own, cut } = kind.by.includes("function") ? lately(question) : { question, cut: false };
-      const usage = await tried(get<Usage>("usage", { ...own, by: kind.by.join(","), limit: 200 }, signal));
+    const set = ({ kind, view }: { kind: Kind; view: Breakdown }, usage: Usage | Refused, times = ""): void => {
       if (signal.aborted) return;
-      view.set(usage, cut ? `its last ${LATELY / 3600} hours` : "");
+      view.set(usage, times);
       out.set(kind.id, usage);
-    }));
+    };
+    const one = async (part: { kind: Kind; view: Breakdown }): Promise<void> => {
+      const { question: own, times } = part.kind.by.includes("function") ? lately(question, nodes) : { question, times: "" };
+      set(part, await tried(get<Usage>("usage", { ...own, by: part.kind.by.join(","), limit: 200 }, signal)), times);
+    };
+    // What has few values is asked for together: the store goes through the same rows for one as for all.
+    const few = this.all.filter(({ kind }) => FEW.includes(kind.id));
+    const together = async (): Promise<void> => {
+      const by = few.map(({ kind }) => kind.by[0]!);
+      const usage = few.length > 1 ? await tried(get<Usage>("usage", { ...question, by: by.join(","), limit: MOST }, signal)) : null;
+      if (usage === null || usage instanceof Refused || usage.rows.length >= MOST) await Promise.all(few.map(one));
+      else for (const part of few) set(part, told(usage, part.kind.by[0]!));
+    };
+    await Promise.all([together(), ...this.all.filter((part) => !few.includes(part)).map(one)]);
     return out;
   }
+}
+
+const FEW = ["by-executable", "by-library", "by-phase"];
+/** Rows of what is asked for together. */
+const MOST = 20_000;
+
+/** An answer that is told apart by more than one thing, by one of them. */
+function told(usage: Usage, by: Dimension): Usage {
+  const rows = new Map<Key, UsageRow>();
+  for (const { [by]: value = null, samples, core_seconds } of usage.rows) {
+    const row = rows.get(value) ?? { [by]: value, samples: 0, core_seconds: 0, share: null, low: null, high: null };
+    row.samples += samples;
+    row.core_seconds += core_seconds;
+    rows.set(value, row);
+  }
+  return { ...usage, by: [by], rows: [...rows.values()].sort((a, b) => b.samples - a.samples) };
 }

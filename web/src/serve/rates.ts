@@ -25,6 +25,21 @@ export function together(rows: RateRow[], dimension: Dimension): Rated[] {
   return [...out.values()].sort((a, b) => b.seconds - a.seconds);
 }
 
+/** Rates that are told apart by more than one thing, by one of them: counts over the times in which they were counted. */
+export function told(rates: Rates, by: Dimension): Rates {
+  const rows = new Map<string, RateRow>();
+  for (const { [by]: value = null, counter, unit, seconds, samples, count } of rates.rows) {
+    const key = JSON.stringify([counter, unit, value]);
+    const row = rows.get(key) ?? { [by]: value, counter, unit, rate: null, seconds: 0, samples: 0, count: 0 };
+    row.seconds += seconds;
+    row.samples += samples;
+    row.count += count;
+    row.rate = row.seconds > 0 ? row.count / row.seconds : null;
+    rows.set(key, row);
+  }
+  return { ...rates, rows: [...rows.values()] };
+}
+
 export class RateTable {
   readonly panel: Panel;
   private table: Table<Rated> | null = null;

@@ -92,16 +92,18 @@ export function length(times: Asked): number {
   return "last" in times ? seconds(times.last) ?? 3600 : Math.max(1, (instant(times.to) ?? 0) - (instant(times.from) ?? 0));
 }
 
-/** How far back addresses and single cores are asked for: stores keep them in the finest slices, of which a long time has millions. */
-export const LATELY = 6 * 3600;
-
-/** A question with its times cut to the last hours of them, and whether they were. */
-export function lately<T extends Record<string, unknown>>(question: T): { question: T; cut: boolean } {
+/**
+ * A question about so many nodes with its times cut to the last part of them, and how that part is called; empty if nothing was cut. Addresses and single
+ * cores are kept in the finest slices, of which a long time has millions: six hours of one node are asked for, less of many, as many have more samples.
+ */
+export function lately<T extends Record<string, unknown>>(question: T, nodes: number): { question: T; times: string } {
+  const span = Math.max(600, Math.min(6 * 3600, Math.floor((6 * 3600) / Math.max(1, nodes) / 600) * 600));
+  const times = `its last ${span % 3600 ? `${span / 60} min` : `${span / 3600} h`}`;
   const { last, from, to } = question as { last?: string; from?: string; to?: string };
-  if (last !== undefined) return (seconds(last) ?? 0) > LATELY ? { question: { ...question, last: `${LATELY}s` }, cut: true } : { question, cut: false };
+  if (last !== undefined) return (seconds(last) ?? 0) > span ? { question: { ...question, last: `${span}s` }, times } : { question, times: "" };
   const [begin, end] = [instant(String(from)), instant(String(to))];
-  if (begin === null || end === null || end - begin <= LATELY) return { question, cut: false };
-  return { question: { ...question, from: (end - LATELY).toFixed(6) }, cut: true };
+  if (begin === null || end === null || end - begin <= span) return { question, times: "" };
+  return { question: { ...question, from: (end - span).toFixed(6) }, times };
 }
 
 const STEPS = [10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400];

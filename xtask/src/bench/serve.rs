@@ -318,20 +318,17 @@ fn page(talea: &Path, folder: &Path) -> Result<(), String> {
     let server = started(talea, folder, &file)?;
     let end = Nanos::now().0 / HOUR * HOUR / SECOND;
     let whole = format!("from={}&to={end}&job=4711&user=1000", end - DAYS * 86_400);
-    let lately = format!("from={}&to={end}&job=4711&user=1000", end - 6 * 3600);
+    let lately = format!("from={}&to={end}&job=4711&user=1000", end - 90 * 60);
     let rows = "by=node,activity&step=28800s&limit=20";
     let questions = [
-        ("the job, with what rules find", "jobs/4711?last=90d".to_owned()),
+        ("the job", "jobs/4711?last=90d&findings=no".to_owned()),
         ("activities", format!("usage?{whole}&by=activity&limit=10")),
-        ("executables", format!("usage?{whole}&by=executable&limit=200")),
-        ("libraries", format!("usage?{whole}&by=library&limit=200")),
-        ("phases", format!("usage?{whole}&by=phase&limit=200")),
         (
-            "functions, of its last six hours",
-            format!("usage?{lately}&by=function,library&limit=200"),
+            "executables, libraries and phases",
+            format!("usage?{whole}&by=executable,library,phase&limit=20000"),
         ),
-        ("counters by library", format!("rates?{whole}&by=library&limit=400")),
-        ("counters by phase", format!("rates?{whole}&by=phase&limit=400")),
+        ("functions, of its last 90 min", format!("usage?{lately}&by=function,library&limit=200")),
+        ("counters by library and phase", format!("rates?{whole}&by=library,phase&limit=400")),
         ("nodes over time", format!("series?{whole}&{rows}")),
     ];
     let ask = |question: &str| -> Result<f64, String> {
@@ -373,13 +370,15 @@ fn page(talea: &Path, folder: &Path) -> Result<(), String> {
     for (what, question) in &questions {
         println!("| {what} | {} |", again(&|| ask(question))?);
     }
-    let cores = format!(
-        "usage?from={}&to={end}&job=4711&by=node,core,activity&limit=50000",
-        end - 6 * 3600
-    );
+    let cores = format!("usage?{lately}&by=node,core,activity&limit=50000");
     println!(
-        "| single cores of its last six hours, where agents tell no spread | {} |",
+        "| single cores of its last 90 min, where agents tell no spread | {} |",
         again(&|| ask(&cores))?
+    );
+    let rules = format!("findings?from={}&to={end}&job=4711", end - DAYS * 86_400);
+    println!(
+        "| what rules find in all of its time, which the page shows later | {:.0} |",
+        ask(&rules)?
     );
     Ok(())
 }
