@@ -114,28 +114,19 @@ impl Queue {
 mod tests {
     use std::cell::Cell;
 
+    use talea_model::Nanos;
     use talea_model::shares::{BatchId, Sampler};
-    use talea_model::{Gaps, Nanos};
 
     use super::*;
 
     fn batch(number: u64) -> Batch {
         Batch {
-            id: BatchId { node: "n".to_owned(), started: 1, number },
             begin: Nanos(1),
             end: Nanos(2),
             period: Nanos(1),
             cores: 1,
             sampler: Sampler::Bpf,
-            jobs: Vec::new(),
-            modules: Vec::new(),
-            phases: Vec::new(),
-            shares: Vec::new(),
-            counters: Vec::new(),
-            rates: Vec::new(),
-            spreads: Vec::new(),
-            gaps: Gaps::default(),
-            upkeep: None,
+            ..Batch::empty(BatchId { node: "n".to_owned(), started: 1, number })
         }
     }
 

@@ -74,28 +74,19 @@ mod tests {
     use std::net::TcpListener;
     use std::path::Path;
 
+    use talea_model::Nanos;
     use talea_model::shares::{BatchId, Sampler};
-    use talea_model::{Gaps, Nanos};
 
     use super::*;
 
     fn batch() -> Batch {
         Batch {
-            id: BatchId { node: "n1".to_owned(), started: 1, number: 0 },
             begin: Nanos(1),
             end: Nanos(2),
             period: Nanos(1),
             cores: 1,
             sampler: Sampler::Bpf,
-            jobs: Vec::new(),
-            modules: Vec::new(),
-            phases: Vec::new(),
-            shares: Vec::new(),
-            counters: Vec::new(),
-            rates: Vec::new(),
-            spreads: Vec::new(),
-            gaps: Gaps::default(),
-            upkeep: None,
+            ..Batch::empty(BatchId { node: "n1".to_owned(), started: 1, number: 0 })
         }
     }
 

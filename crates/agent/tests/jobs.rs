@@ -5,15 +5,14 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use talea_agent::told::{self, Cores, Told};
 use talea_agent::{Agent, Budget, Delivery, Options};
 use talea_model::shares::{Activity, Batch, Sampler};
 use talea_model::{Bytes, Gaps, Nanos};
-use talea_sampling::system::{FileId, Hit, State, SystemSampler, Tls};
+use talea_sampling::system::{FileId, Hit, State, SystemSampler};
 use talea_topology::CpuSet;
 
 /// Gives the same hits once.
@@ -32,33 +31,17 @@ impl SystemSampler for Made {
         hits.append(&mut self.0);
         Ok(())
     }
-
-    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        Vec::new()
-    }
-
-    fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {
-        Ok(false)
-    }
-
-    fn path(&self, _: FileId) -> Option<PathBuf> {
-        None
-    }
 }
 
 fn hit(core: u32, state: State, user: u32) -> Hit {
     Hit {
-        core,
         state,
         process: if state == State::Idle { 0 } else { std::process::id() },
         user: (state != State::Idle).then_some(user),
-        name: [0; 16],
         executable: FileId::of_path(&std::env::current_exe().unwrap()),
-        file: None,
-        offset: 0,
-        group: 0,
         phase: Some((&b"solve"[..]).into()),
         count: 5,
+        ..Hit::idle(core)
     }
 }
 

@@ -10,8 +10,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,7 +20,7 @@ use talea_agent::send::Sender;
 use talea_agent::{Agent, Budget, Options};
 use talea_model::shares::{Batch, Sampler};
 use talea_model::{Bytes, Gaps, Nanos};
-use talea_sampling::system::{FileId, Hit, State, SystemSampler, Tls};
+use talea_sampling::system::{Hit, SystemSampler};
 use talea_store::access::Server;
 use talea_store::sqlite::{self, Sqlite};
 use talea_store::{Put, Question, Store as _, Visible, wire};
@@ -47,32 +46,8 @@ impl SystemSampler for Made {
     }
 
     fn collect(&mut self, hits: &mut Vec<Hit>, _: &mut Gaps) -> io::Result<()> {
-        hits.push(Hit {
-            core: 0,
-            state: State::Idle,
-            process: 0,
-            user: None,
-            name: [0; 16],
-            executable: None,
-            file: None,
-            offset: 0,
-            group: 0,
-            phase: None,
-            count: 1,
-        });
+        hits.push(Hit { count: 1, ..Hit::idle(0) });
         Ok(())
-    }
-
-    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        Vec::new()
-    }
-
-    fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {
-        Ok(false)
-    }
-
-    fn path(&self, _: FileId) -> Option<PathBuf> {
-        None
     }
 }
 

@@ -5,8 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use talea_agent::{Agent, Budget, Delivery, Options, Progress};
 use talea_model::shares::{Batch, Counter, Sampler};
 use talea_model::{Bytes, Gaps, Nanos};
-use talea_sampling::system::{FileId, Hit, Rated, State, Sum, SystemSampler, Tls};
+use talea_sampling::system::{Hit, Rated, State, Sum, SystemSampler};
 use talea_store::spool::Spool;
 use talea_topology::CpuSet;
 
@@ -56,34 +55,10 @@ impl SystemSampler for Made {
         rated.append(&mut self.rated);
         Ok(())
     }
-
-    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        Vec::new()
-    }
-
-    fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {
-        Ok(false)
-    }
-
-    fn path(&self, _: FileId) -> Option<PathBuf> {
-        None
-    }
 }
 
 fn hit(state: State, process: u32, offset: u64) -> Hit {
-    Hit {
-        core: 0,
-        state,
-        process,
-        user: Some(7),
-        name: [0; 16],
-        executable: None,
-        file: None,
-        offset,
-        group: 0,
-        phase: None,
-        count: 1,
-    }
+    Hit { state, process, user: Some(7), offset, count: 1, ..Hit::idle(0) }
 }
 
 fn agent(folder: &Path, sampler: Made, most: u64) -> Agent {

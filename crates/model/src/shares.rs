@@ -262,6 +262,27 @@ impl Batch {
         Ok(())
     }
 
+    /// A batch of nothing, to be filled: of no time and no cores, with a period of one second.
+    pub fn empty(id: BatchId) -> Self {
+        Self {
+            id,
+            begin: Nanos(0),
+            end: Nanos(0),
+            period: Nanos(1_000_000_000),
+            cores: 0,
+            sampler: Sampler::Bpf,
+            jobs: Vec::new(),
+            modules: Vec::new(),
+            phases: Vec::new(),
+            shares: Vec::new(),
+            counters: Vec::new(),
+            rates: Vec::new(),
+            spreads: Vec::new(),
+            gaps: Gaps::default(),
+            upkeep: None,
+        }
+    }
+
     /// Samples in all.
     pub fn samples(&self) -> u64 {
         self.shares.iter().fold(0, |sum, share| sum.saturating_add(share.samples))
@@ -286,15 +307,12 @@ mod tests {
 
     fn batch() -> Batch {
         Batch {
-            id: BatchId { node: "n1".to_owned(), started: 1, number: 0 },
             begin: Nanos(10),
             end: Nanos(20),
             period: Nanos(5),
             cores: 2,
             sampler: Sampler::Rings,
-            jobs: Vec::new(),
             modules: vec![Module { path: KERNEL.to_owned(), build_id: String::new() }],
-            phases: Vec::new(),
             shares: vec![Share {
                 core: 0,
                 activity: Activity::Kernel,
@@ -306,11 +324,7 @@ mod tests {
                 phase: None,
                 samples: 3,
             }],
-            counters: Vec::new(),
-            rates: Vec::new(),
-            spreads: Vec::new(),
-            gaps: Gaps::default(),
-            upkeep: None,
+            ..Batch::empty(BatchId { node: "n1".to_owned(), started: 1, number: 0 })
         }
     }
 

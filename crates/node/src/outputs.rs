@@ -154,21 +154,12 @@ mod tests {
 
     fn batch(number: u64) -> Batch {
         Batch {
-            id: BatchId { node: "n".to_owned(), started: 1, number },
             begin: Nanos(0),
             end: Nanos(1),
             period: Nanos(1),
             cores: 1,
             sampler: Sampler::Bpf,
-            jobs: Vec::new(),
-            modules: Vec::new(),
-            phases: Vec::new(),
-            shares: Vec::new(),
-            counters: Vec::new(),
-            rates: Vec::new(),
-            spreads: Vec::new(),
-            gaps: talea_model::Gaps::default(),
-            upkeep: None,
+            ..Batch::empty(BatchId { node: "n".to_owned(), started: 1, number })
         }
     }
 

@@ -126,21 +126,13 @@ fn fill(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
 fn batch(node: u64, slice: u64, begin: u64) -> Batch {
     let load = LOADS.iter().find(|one| one.nodes.contains(&node) && one.slices.contains(&slice));
     let mut batch = Batch {
-        id: BatchId { node: format!("n{:02}", node + 1), started: 1, number: slice },
         begin: Nanos(begin),
         end: Nanos(begin + SLICE),
         period: Nanos(SECOND),
         cores: CORES,
         sampler: Sampler::Bpf,
-        jobs: Vec::new(),
         modules: vec![module(KERNEL)],
-        phases: Vec::new(),
-        shares: Vec::new(),
-        counters: Vec::new(),
-        rates: Vec::new(),
-        spreads: Vec::new(),
-        gaps: Gaps::default(),
-        upkeep: None,
+        ..Batch::empty(BatchId { node: format!("n{:02}", node + 1), started: 1, number: slice })
     };
     let samples = SLICE / SECOND;
     let Some(load) = load else {

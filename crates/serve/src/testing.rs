@@ -1,7 +1,7 @@
 //! What tests stand on: batches with names of whose they are.
 
 use talea_model::shares::{Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share, Spread};
-use talea_model::{Gaps, Module, Nanos};
+use talea_model::{Module, Nanos};
 use talea_store::wire;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -27,7 +27,6 @@ pub(crate) fn batch(node: &str, number: u64, jobs: &[(&str, u32, &str)]) -> Batc
         samples: 10,
     };
     Batch {
-        id: BatchId { node: node.to_owned(), started: 1, number },
         begin: Nanos(begin),
         end: Nanos(begin + 10 * SECOND),
         period: Nanos(SECOND),
@@ -57,8 +56,7 @@ pub(crate) fn batch(node: &str, number: u64, jobs: &[(&str, u32, &str)]) -> Batc
         spreads: (0..jobs.len())
             .map(|at| Spread { counter: 0, job: at as u32, cores: vec![(at as i16, 2)] })
             .collect(),
-        gaps: Gaps::default(),
-        upkeep: None,
+        ..Batch::empty(BatchId { node: node.to_owned(), started: 1, number })
     }
 }
 

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use talea_model::shares::{Activity, Batch, BatchId, Sampler, Share};
-use talea_model::{Bytes, Gaps, Nanos};
+use talea_model::{Bytes, Nanos};
 use talea_store::spool::Spool;
 use talea_store::sqlite::{Options, Sqlite};
 use talea_store::{Put, Question, Store, Visible};
@@ -36,21 +36,13 @@ fn batch(number: u64) -> Batch {
         samples: 1,
     };
     Batch {
-        id: BatchId { node: "n".to_owned(), started: 1, number },
         begin: Nanos(number * 1_000_000_000),
         end: Nanos((number + 1) * 1_000_000_000),
         period: Nanos(1_000_000_000),
         cores: 20,
         sampler: Sampler::Rings,
-        jobs: Vec::new(),
-        modules: Vec::new(),
-        phases: Vec::new(),
         shares: (0..20).map(share).collect(),
-        counters: Vec::new(),
-        rates: Vec::new(),
-        spreads: Vec::new(),
-        gaps: Gaps::default(),
-        upkeep: None,
+        ..Batch::empty(BatchId { node: "n".to_owned(), started: 1, number })
     }
 }
 

@@ -15,7 +15,7 @@ use object::{Object as _, ObjectSection as _};
 use talea_model::shares::{
     Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share, Spread, bucket,
 };
-use talea_model::{Gaps, Module, Nanos};
+use talea_model::{Module, Nanos};
 use talea_store::Store as _;
 use talea_store::sqlite::{Options, Sqlite};
 
@@ -171,7 +171,6 @@ fn batch(node: &str, number: u64, time: std::ops::Range<u64>, job: u64, places: 
     };
     let counters = [("page-faults", "1"), ("context-switches", "1"), ("busy", "1")];
     Batch {
-        id: BatchId { node: node.to_owned(), started: 1, number },
         begin: Nanos(time.start),
         end: Nanos(time.end),
         period: Nanos(SECOND),
@@ -189,8 +188,7 @@ fn batch(node: &str, number: u64, time: std::ops::Range<u64>, job: u64, places: 
             .map(|(counter, at)| rate(counter, at))
             .collect(),
         spreads: vec![spread(0, 20.0), spread(1, 50.0), spread(2, 0.9)],
-        gaps: Gaps::default(),
-        upkeep: None,
+        ..Batch::empty(BatchId { node: node.to_owned(), started: 1, number })
     }
 }
 

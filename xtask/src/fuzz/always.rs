@@ -7,7 +7,7 @@ use std::path::Path;
 
 use talea_mark::{layout, reader};
 use talea_model::shares::{Activity, Batch, BatchId, Job, Sampler, Share};
-use talea_model::{Bytes, Gaps, Module, Nanos};
+use talea_model::{Bytes, Module, Nanos};
 use talea_run::container::Tag;
 use talea_run::journal::{Journal, Writer};
 use talea_store::spool::{LEAST, Spool};
@@ -33,7 +33,6 @@ fn batch(number: u64) -> Batch {
         samples: 5,
     };
     Batch {
-        id: BatchId { node: "n1".to_owned(), started: 1, number },
         begin: Nanos(number * 10_000_000_000),
         end: Nanos((number + 1) * 10_000_000_000),
         period: Nanos(1_000_000_000),
@@ -43,11 +42,7 @@ fn batch(number: u64) -> Batch {
         modules: vec![Module { path: "/bin/lmp".to_owned(), build_id: "ab".to_owned() }],
         phases: vec!["solve".to_owned()],
         shares: vec![share(0, Activity::User), share(1, Activity::Kernel)],
-        counters: Vec::new(),
-        rates: Vec::new(),
-        spreads: Vec::new(),
-        upkeep: None,
-        gaps: Gaps::default(),
+        ..Batch::empty(BatchId { node: "n1".to_owned(), started: 1, number })
     }
 }
 

@@ -3,7 +3,7 @@
 use talea_model::shares::{
     Activity, Batch, BatchId, Counter, Job, KERNEL, Rate, Sampler, Share, Spread, bucket,
 };
-use talea_model::{Gaps, Module, Nanos};
+use talea_model::{Module, Nanos};
 use talea_store::Store;
 use talea_store::sqlite::{Options, Sqlite};
 use tempfile::TempDir;
@@ -115,7 +115,6 @@ impl Made {
         }
         let module = |path: &str| Module { path: path.to_owned(), build_id: String::new() };
         Batch {
-            id: BatchId { node: self.node.clone(), started: 1, number },
             begin: Nanos(end - self.interval * MINUTE),
             end: Nanos(end),
             period: Nanos(SECOND),
@@ -123,13 +122,11 @@ impl Made {
             sampler: Sampler::Bpf,
             jobs: self.job.iter().cloned().collect(),
             modules: vec![module(&self.executable), module("/lib/libm.so.6"), module(KERNEL)],
-            phases: Vec::new(),
             shares,
             counters,
             rates: rates.collect(),
             spreads,
-            gaps: Gaps::default(),
-            upkeep: None,
+            ..Batch::empty(BatchId { node: self.node.clone(), started: 1, number })
         }
     }
 }

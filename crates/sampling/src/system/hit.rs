@@ -87,7 +87,7 @@ pub struct Hit {
 
 impl Hit {
     /// An idle core.
-    pub(super) fn idle(core: u32) -> Self {
+    pub fn idle(core: u32) -> Self {
         Self {
             core,
             state: State::Idle,

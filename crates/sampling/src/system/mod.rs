@@ -135,16 +135,24 @@ pub trait SystemSampler: Send {
 
     /// What becomes readable when something must be collected soon. They may change with each [`SystemSampler::collect`]; none with BPF, where the
     /// kernel counts.
-    fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
 
     /// Says where a process keeps its phase, or that it is gone. False where this sampler does not read phases by itself: see [`PhaseOf`].
     ///
     /// # Errors
     /// Those of the kernel, as when there are more than 8,192 processes with phases.
-    fn set_tls(&mut self, process: u32, tls: Option<Tls>) -> io::Result<bool>;
+    fn set_tls(&mut self, process: u32, tls: Option<Tls>) -> io::Result<bool> {
+        let _ = (process, tls);
+        Ok(false)
+    }
 
     /// The path of a file that was hit, also of processes that are gone: whole from rings, its last part from BPF (up to 63 bytes).
-    fn path(&self, file: FileId) -> Option<PathBuf>;
+    fn path(&self, file: FileId) -> Option<PathBuf> {
+        let _ = file;
+        None
+    }
 }
 
 /// Which start of the kernel this is, as 32 hexadecimal digits (`/proc/sys/kernel/random/boot_id`, random(4)); empty where it is not told. Addresses of the

@@ -21,7 +21,7 @@ use super::hit::{FileId, Hit};
 use super::merge::Merge;
 use super::rings::locked;
 use super::steering::Steering;
-use super::{OpenError, Options, SystemSampler, Tls, Wake, clocks, note_count};
+use super::{OpenError, Options, SystemSampler, Wake, clocks, note_count};
 use crate::cpus;
 use crate::root::Root;
 use crate::source::gap;
@@ -210,10 +210,6 @@ impl SystemSampler for Own {
 
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.threads.values().map(|thread| thread.event.as_fd()).collect()
-    }
-
-    fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {
-        Ok(false)
     }
 
     fn path(&self, file: FileId) -> Option<PathBuf> {

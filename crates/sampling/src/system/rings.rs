@@ -19,7 +19,7 @@ use super::error::of_events;
 use super::hit::{FileId, Hit};
 use super::merge::Merge;
 use super::rates::{Rated, Rates};
-use super::{OpenError, Options, PhaseOf, SystemSampler, Tls, Wake};
+use super::{OpenError, Options, PhaseOf, SystemSampler, Wake};
 use crate::root::Root;
 use crate::source::gap;
 use crate::sys::buffer::Buffer;
@@ -215,10 +215,6 @@ impl SystemSampler for Rings {
 
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.clocks.all.iter().map(|clock| clock.event.event.as_fd()).collect()
-    }
-
-    fn set_tls(&mut self, _: u32, _: Option<Tls>) -> io::Result<bool> {
-        Ok(false)
     }
 
     fn path(&self, file: FileId) -> Option<PathBuf> {

@@ -28,7 +28,6 @@ pub(crate) fn batch(node: &str, started: u64, number: u64) -> Batch {
         samples,
     };
     Batch {
-        id: BatchId { node: node.to_owned(), started, number },
         begin: Nanos(begin),
         end: Nanos(begin + 10 * SECOND),
         period: Nanos(SECOND),
@@ -38,7 +37,6 @@ pub(crate) fn batch(node: &str, started: u64, number: u64) -> Batch {
         modules: ["/bin/lmp", "/lib/libm.so.6"]
             .map(|path| Module { path: path.to_owned(), build_id: "ab".to_owned() })
             .to_vec(),
-        phases: Vec::new(),
         shares: vec![share(0, Activity::User, 10), share(1, Activity::Waiting, 10)],
         counters: vec![Counter { name: "page-faults".to_owned(), unit: "1".to_owned() }],
         rates: vec![Rate {
@@ -57,8 +55,7 @@ pub(crate) fn batch(node: &str, started: u64, number: u64) -> Batch {
             job: 0,
             cores: vec![(ZERO, 1), (bucket(5.0).unwrap(), 1)],
         }],
-        gaps: Gaps::default(),
-        upkeep: None,
+        ..Batch::empty(BatchId { node: node.to_owned(), started, number })
     }
 }
 

@@ -131,21 +131,14 @@ mod tests {
             samples: 60,
         };
         Batch {
-            id: BatchId { node: node.to_owned(), started: 1, number },
             begin: Nanos(begin),
             end: Nanos(begin + MINUTE),
             period: Nanos(1_000_000_000),
             cores: 10,
             sampler: Sampler::Bpf,
             jobs: vec![Job { id: format!("job-{user}"), user: Some(user) }],
-            modules: Vec::new(),
-            phases: Vec::new(),
             shares: (0..10).map(share).collect(),
-            counters: Vec::new(),
-            rates: Vec::new(),
-            spreads: Vec::new(),
-            upkeep: None,
-            gaps: Gaps::default(),
+            ..Batch::empty(BatchId { node: node.to_owned(), started: 1, number })
         }
     }
 

@@ -122,6 +122,20 @@ fn functions_and_all_time_of_all_cores_are_seen() {
     }
 }
 
+/// What the loader of BPF programs takes at the begin does not stay: the agent's own memory is a few megabytes.
+#[test]
+fn the_memory_of_the_begin_is_given_back() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(agent) = Running::agent(&bench, "sqlite:t.db", &["--sampler", "bpf"], 0) else {
+        return;
+    };
+    let status = std::fs::read_to_string(format!("/proc/{}/status", agent.0.id())).unwrap();
+    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    let kilobytes: u64 = own.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(kilobytes < 10_000, "{status}");
+    agent.stopped();
+}
+
 /// A program with its own processes' numbers and its own mounts, as a container has them, is seen as it is; an agent inside one says
 /// what it cannot see.
 #[test]

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use talea_model::shares::{Activity, Batch, BatchId, Job, Sampler, Share};
-use talea_model::{Gaps, Module, Nanos};
+use talea_model::{Module, Nanos};
 use talea_store::Store;
 use talea_store::sqlite::{Options, Sqlite};
 
@@ -86,7 +86,6 @@ fn bench_store(bench: &Bench, name: &str) {
         shares.push(share(4, Activity::User, 1, 1));
         shares.extend((4..8).map(|core| share(core, Activity::Waiting, 1, 59)));
         Batch {
-            id: BatchId { node: "n1".to_owned(), started: 1, number },
             begin: Nanos(end - MINUTE),
             end: Nanos(end),
             period: Nanos(1_000_000_000),
@@ -97,13 +96,8 @@ fn bench_store(bench: &Bench, name: &str) {
                 Job { id: "*\u{1b}[2J".to_owned(), user: Some(1001) },
             ],
             modules: vec![module("/opt/bin/lmp"), module("/opt/lib/libforce.so")],
-            phases: Vec::new(),
             shares,
-            counters: Vec::new(),
-            rates: Vec::new(),
-            spreads: Vec::new(),
-            gaps: Gaps::default(),
-            upkeep: None,
+            ..Batch::empty(BatchId { node: "n1".to_owned(), started: 1, number })
         }
     };
     let batches: Vec<Batch> = (0..60).map(batch).collect();

@@ -125,12 +125,10 @@ impl Counted {
         let possible = crate::cpus::list(&root, "sys/devices/system/cpu/possible");
         let cores = possible.as_ref().and_then(|all| all.iter().last()).unwrap_or(MOST_CORES) + 1;
         let mut object = {
-            let small = {
-                // Gone before the loader is made, which reads all types once more by itself: the most memory is that of one copy.
-                let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
-                btf::reduce(&all)
-                    .map_err(|reason| OpenError::Program { release: release(&root), reason })?
-            };
+            // Kept until the loader is gone: the allocator of glibc, once a block as large was given back, keeps all the loader's that are smaller.
+            let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
+            let small = btf::reduce(&all)
+                .map_err(|reason| OpenError::Program { release: release(&root), reason })?;
             let btf =
                 Btf::parse(&small, Endianness::default()).map_err(|error| explain(error.into()))?;
             let mut loader = EbpfLoader::new();
@@ -326,10 +324,6 @@ impl SystemSampler for Counted {
             let refused = self.counting.put(clock.core);
             Counting::note(&mut self.counting.untold, refused);
         }
-    }
-
-    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        Vec::new()
     }
 
     fn set_tls(&mut self, process: u32, tls: Option<Tls>) -> io::Result<bool> {

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 use talea_model::shares::{Activity, Batch, BatchId, Job, KERNEL, Sampler, Share};
-use talea_model::{Gaps, Module, Nanos};
+use talea_model::{Module, Nanos};
 use talea_store::{Recent, Value};
 
 use super::draw::{self, Shown};
@@ -55,7 +55,6 @@ fn recent() -> Recent {
     let module = |path: &str| Module { path: path.to_owned(), build_id: String::new() };
     let mut recent = Recent::new(END);
     let batch = Batch {
-        id: BatchId { node: "n1".to_owned(), started: 1, number: 0 },
         begin: Nanos(END.0 - 10_000_000_000),
         end: END,
         period: Nanos(100_000_000),
@@ -70,11 +69,7 @@ fn recent() -> Recent {
         ],
         phases: vec!["force".to_owned()],
         shares,
-        counters: Vec::new(),
-        rates: Vec::new(),
-        spreads: Vec::new(),
-        gaps: Gaps::default(),
-        upkeep: None,
+        ..Batch::empty(BatchId { node: "n1".to_owned(), started: 1, number: 0 })
     };
     recent.push(batch).unwrap();
     recent
