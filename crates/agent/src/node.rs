@@ -165,7 +165,7 @@ impl Agent {
         }
     }
 
-    /// Works until `stop` says so, which is asked once a second; the last interval is shorter then. `deliver` is offered each batch, `tell` hears of each
+    /// Works until `stop` says so, which is asked at each look, every second to sixteen; the last interval is shorter then. `deliver` is offered each batch, `tell` hears of each
     /// interval. What cannot be kept or delivered is told; nothing but `stop` ends the agent.
     pub fn run(
         &mut self,
@@ -285,7 +285,7 @@ impl Agent {
         for Rated { hit, sums } in rated.drain(..) {
             let named = match names.get(&hit) {
                 Some(named) => named.clone(),
-                None => self.named_again(hit),
+                None => self.named(hit),
             };
             self.tally.rate(named, self.sampler.counters(), &sums);
         }
@@ -314,14 +314,6 @@ impl Agent {
             let cores = self.sampler.cores();
             self.allotted.look(&self.known, &cores, &owner, &mut self.gaps);
         }
-    }
-
-    /// Names of what an earlier look has hit. What could not be named was counted then.
-    fn named_again(&mut self, hit: Hit) -> Named {
-        let counted = (self.processes.gone, self.known.ambiguous, self.allotted.shared);
-        let named = self.named(hit);
-        (self.processes.gone, self.known.ambiguous, self.allotted.shared) = counted;
-        named
     }
 
     fn named(&mut self, hit: Hit) -> Named {

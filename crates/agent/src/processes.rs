@@ -102,7 +102,7 @@ impl Processes {
                 known.executable == hit.executable && !other_user
             };
             return self.known.get(&number).filter(same).cloned().unwrap_or_else(|| {
-                self.gone += 1;
+                self.gone += u64::from(hit.count > 0);
                 Process { user: hit.user, ..Process::default() }
             });
         };
@@ -118,7 +118,7 @@ impl Processes {
             let (tls, hits) = (known.tls, known.hits);
             let mut process = self.look(hit, started);
             if self.is_another(number, started) {
-                self.gone += 1;
+                self.gone += u64::from(hit.count > 0);
                 return Process { user: hit.user, ..Process::default() };
             }
             process.hits = hits;
@@ -143,12 +143,12 @@ impl Processes {
         let inode = |file: Option<FileId>| file.map(|file| file.inode);
         let executes = || FileId::of_path(&self.path(number, "exe"));
         if fresh && inode(executes()) != inode(hit.executable) {
-            self.gone += 1;
+            self.gone += u64::from(hit.count > 0);
             return Process { user: hit.user, ..Process::default() };
         }
         let process = self.look(hit, started);
         if self.is_another(number, started) {
-            self.gone += 1;
+            self.gone += u64::from(hit.count > 0);
             return Process { user: hit.user, ..Process::default() };
         }
         if self.known.len() >= MOST {

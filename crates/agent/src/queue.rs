@@ -18,11 +18,11 @@ pub(crate) struct Queue {
     behind: bool,
     /// Batches that were refused and that no batch has told of yet.
     pub(crate) refused: u64,
-    /// Batches that were lost in any way, ever.
+    /// Batches that were refused, ever.
     lost: u64,
     /// Why the last delivery failed, if it did.
     pub(crate) trouble: Option<String>,
-    /// Why the last batch could not be kept, if it could not.
+    /// Why the last batch that was lost was lost: it could not be kept, or was refused; absent since others were kept.
     pub(crate) unkept: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl Queue {
     /// Keeps a batch; where there is no place for batches, it is offered once.
     pub(crate) fn keep(&mut self, batch: &Batch, deliver: &mut dyn FnMut(&Batch) -> Delivery) {
         let Some(spool) = &mut self.spool else {
-            self.trouble = match deliver(batch) {
+            self.unkept = match deliver(batch) {
                 Delivery::Taken | Delivery::Known => None,
                 Delivery::Later(why) | Delivery::Refused(why) => {
                     self.refused += 1;
@@ -46,7 +46,6 @@ impl Queue {
         };
         // The spool counts what it does not take, and the next batch that it takes tells.
         self.unkept = spool.append(batch).err().map(|error| error.to_string());
-        self.lost += u64::from(self.unkept.is_some());
     }
 
     /// Offers what waits, oldest first, until all is delivered, `over` says so, or the batch has to wait.
@@ -75,7 +74,7 @@ impl Queue {
                 Delivery::Refused(why) => {
                     self.refused += 1;
                     self.lost += 1;
-                    self.trouble = Some(why);
+                    self.unkept = Some(why);
                 }
             }
             // It no longer waits all the same: on a full disk what goes makes room, though that cannot be noted.
@@ -106,7 +105,7 @@ impl Queue {
 
     /// Batches that were lost, as far as this agent knows.
     pub(crate) fn lost(&self) -> u64 {
-        self.lost
+        self.spool.as_ref().map_or(0, Spool::lost) + self.lost
     }
 }
 

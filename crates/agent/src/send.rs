@@ -18,15 +18,19 @@ const ANSWER: u64 = 4 << 10;
 
 /// A way to a server. Connections are kept between batches.
 #[derive(Debug)]
-pub struct Sender(Way);
+pub struct Sender {
+    way: Way,
+    /// The name that the node has now.
+    node: String,
+}
 
 impl Sender {
     /// Reads token and certificates; does not yet ask the server for anything.
     ///
     /// # Errors
     /// Files that cannot be read or have something else in them, and an address that is none.
-    pub fn new(server: &Server) -> Result<Self, WayError> {
-        Way::new(server, PATIENCE).map(Self)
+    pub fn new(server: &Server, node: &str) -> Result<Self, WayError> {
+        Ok(Self { way: Way::new(server, PATIENCE)?, node: node.to_owned() })
     }
 
     /// Offers one batch.
@@ -39,19 +43,20 @@ impl Sender {
             return Delivery::Refused(format!("batch of {} bytes", wire.len()));
         };
         let body = [&length.to_le_bytes()[..], &wire].concat();
-        let request = self.0.post("batches");
+        let request = self.way.post("batches");
         let mut answer = match request.content_type("application/octet-stream").send(&body[..]) {
             Ok(answer) => answer,
             Err(error) => return Delivery::Later(format!("the server cannot be reached: {error}")),
         };
         let status = answer.status().as_u16();
         let text = answer.body_mut().with_config().limit(ANSWER).lossy_utf8(true).read_to_string();
-        meaning(status, text.as_deref().unwrap_or_default())
+        let is_own = batch.id.node == self.node;
+        meaning(status, text.as_deref().unwrap_or_default(), is_own)
     }
 }
 
-/// What an answer means for the batch.
-fn meaning(status: u16, text: &str) -> Delivery {
+/// What an answer means for the batch, which has the name that the node has now or another one.
+fn meaning(status: u16, text: &str, is_own: bool) -> Delivery {
     let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
     let why = format!("the server answered {status}: {said}");
     match status {
@@ -60,8 +65,9 @@ fn meaning(status: u16, text: &str) -> Delivery {
         200 if text.contains("\"new\":0") => Delivery::Known,
         200 if text.contains("\"new\"") => Delivery::Taken,
         400 | 413 if text.contains("\"error\"") => Delivery::Refused(why),
-        // The batch is of a time when this node had another name, which no token of this one will ever send.
-        403 if text.contains(wire::OTHER_NODE) => Delivery::Refused(why),
+        // The batch is of a time when this node had another name, which no token of this one will ever send. One of today is refused because
+        // the token is another node's, which people mend.
+        403 if !is_own && text.contains(wire::OTHER_NODE) => Delivery::Refused(why),
         // Wrong tokens and servers that are not there are mended by people, while batches wait.
         _ => Delivery::Later(why),
     }
@@ -113,7 +119,7 @@ mod tests {
             connection.write_all(answer).unwrap();
             String::from_utf8_lossy(&seen).into_owned()
         });
-        let sender = Sender::new(&server(&address, folder.path())).unwrap();
+        let sender = Sender::new(&server(&address, folder.path()), "n1").unwrap();
         let delivery = sender.send(&batch());
         let seen = fake.join().unwrap();
         assert!(seen.starts_with("POST /talea/api/v1/batches HTTP/1.1\r\n"), "{seen}");
@@ -147,10 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn a_token_of_another_node_loses_nothing_of_this_one() {
+        let other = format!("{{\"error\": \"{}\"}}", wire::OTHER_NODE);
+        assert!(matches!(meaning(403, &other, true), Delivery::Later(_)));
+        assert!(matches!(meaning(403, &other, false), Delivery::Refused(_)));
+        assert!(matches!(meaning(403, "{\"error\": \"no\"}", false), Delivery::Later(_)));
+    }
+
+    #[test]
     fn nobody_listens() {
         let folder = tempfile::tempdir().unwrap();
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let sender = Sender::new(&server(&format!("http://{free}"), folder.path())).unwrap();
+        let sender = Sender::new(&server(&format!("http://{free}"), folder.path()), "n1").unwrap();
         assert!(matches!(sender.send(&batch()), Delivery::Later(_)));
     }
 
@@ -160,21 +174,21 @@ mod tests {
         for address in
             ["", "ftp://x", "http://", "http://a@b", "http:///x", "https://a b", "http://a?b"]
         {
-            let found = Sender::new(&server(address, folder.path()));
+            let found = Sender::new(&server(address, folder.path()), "n1");
             assert!(matches!(found, Err(WayError::Address { .. })), "{address}");
         }
         for address in ["http://joe:secret@h:1", "https://h:1/?token=secret"] {
-            let said = Sender::new(&server(address, folder.path())).unwrap_err().to_string();
+            let said = Sender::new(&server(address, folder.path()), "n1").unwrap_err().to_string();
             assert!(!said.contains("secret") && said.contains("--token-file"), "{said}");
         }
         let good = server("https://localhost:1", folder.path());
-        assert!(Sender::new(&good).is_ok());
+        assert!(Sender::new(&good, "n1").is_ok());
         let authorities = Some(good.token.clone());
-        let found = Sender::new(&Server { authorities, ..good.clone() });
+        let found = Sender::new(&Server { authorities, ..good.clone() }, "n1");
         assert!(matches!(found, Err(WayError::Content { .. })));
         fs::write(&good.token, " \n").unwrap();
-        assert!(matches!(Sender::new(&good), Err(WayError::Content { .. })));
+        assert!(matches!(Sender::new(&good, "n1"), Err(WayError::Content { .. })));
         fs::remove_file(&good.token).unwrap();
-        assert!(matches!(Sender::new(&good), Err(WayError::File { .. })));
+        assert!(matches!(Sender::new(&good, "n1"), Err(WayError::File { .. })));
     }
 }

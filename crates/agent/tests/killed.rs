@@ -63,7 +63,7 @@ fn to_be_killed() {
     let round: u64 = std::env::var(ROUND).unwrap().parse().unwrap();
     let address = std::env::var(ADDRESS).unwrap();
     let token = folder.join("token");
-    let sender = Sender::new(&Server { address, token, authorities: None }).unwrap();
+    let sender = Sender::new(&Server { address, token, authorities: None }, "a").unwrap();
     let options = Options {
         node: node(round),
         period: Nanos(1_000_000),

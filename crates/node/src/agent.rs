@@ -96,7 +96,8 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     }
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
-    let (mut target, beside) = target(options, &kept)?;
+    let node = options.node.clone().unwrap_or_else(host);
+    let (mut target, beside) = target(options, &kept, &node)?;
     let mut outputs = Outputs::open(&options.also)?;
     let mut gaps = Gaps::default();
     let counters = match &options.counters {
@@ -117,7 +118,6 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
         say(&format!("gap: {}", gap.told()));
     }
     let spool = options.spool.clone().unwrap_or(beside);
-    let node = options.node.clone().unwrap_or_else(host);
     let period = period(options);
     let mut agent = Agent::new(
         sampler,
@@ -203,14 +203,18 @@ fn say_changes(last: Option<&Progress>, now: &Progress, say: &dyn Fn(&str)) {
 }
 
 /// What takes batches, and where they wait for it unless somebody says where.
-fn target(options: &Options, kept: &sqlite::Options) -> Result<(Target, PathBuf), NodeError> {
+fn target(
+    options: &Options,
+    kept: &sqlite::Options,
+    node: &str,
+) -> Result<(Target, PathBuf), NodeError> {
     let is_server = ["http://", "https://"].iter().any(|scheme| options.store.starts_with(scheme));
     if is_server {
         let token = options.token.clone().ok_or(NodeError::NoToken)?;
         let authorities = options.authorities.clone();
         let server =
             talea_store::access::Server { address: options.store.clone(), token, authorities };
-        return Ok((Target::Server(Sender::new(&server)?), PathBuf::from(SPOOL)));
+        return Ok((Target::Server(Sender::new(&server, node)?), PathBuf::from(SPOOL)));
     }
     let store = address::open(&options.store, Access::Write, kept)?;
     let beside = match address::parse(&options.store)? {

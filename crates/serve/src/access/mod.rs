@@ -162,15 +162,15 @@ impl Access {
         password: &str,
         address: IpAddr,
     ) -> Result<User, Refusal> {
-        if password.len() > users::LONGEST {
-            return Err(Refusal::wrong());
-        }
         let _one = self.hashing.acquire().await.map_err(|_| Refusal::bug())?;
         self.checked(name, password, address).await
     }
 
     /// The same for who holds a permit to hash. Those who wait for one are no attempts yet: ten at once with the right password are not ten that are wrong.
     async fn checked(&self, name: &str, password: &str, address: IpAddr) -> Result<User, Refusal> {
+        if password.len() > users::LONGEST {
+            return Err(Refusal::wrong());
+        }
         let attempt = locked(&self.limits).attempt(name, address, Instant::now());
         attempt.map_err(|wait| Refusal::too_many(wait.as_secs() + 1))?;
         let user = self.files().users.get(name).cloned();
@@ -250,9 +250,6 @@ impl Access {
         seen.copy_from_slice(hmac::sign(&self.key, decoded.as_bytes()).as_ref());
         if let Some(person) = self.remembered(&seen, name) {
             return Ok(person);
-        }
-        if password.len() > users::LONGEST {
-            return Err(Refusal::wrong());
         }
         let _one = self.hashing.acquire().await.map_err(|_| Refusal::bug())?;
         // A page of Grafana asks many things at once: whoever came first has been hashed by now.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Served;
 use crate::Patience;
-use crate::access::Kind;
+use crate::access::{Kind, Role};
 
 /// What stands still so long is given up.
 const SOON: Duration = Duration::from_millis(300);
@@ -52,10 +52,11 @@ fn becomes(is: impl Fn() -> bool) -> bool {
 fn heads_and_bodies_that_do_not_come_are_given_up() {
     let served = impatient(|patience| (patience.body, patience.form) = (SOON, SOON));
     let node = served.token(Kind::Node, "n1");
+    let root = served.user("root", 0, Role::Operator);
     let bodies = [
         ("/api/v1/batches", node.as_str(), " 408 "),
         ("/api/v1/login", "", " 408 "),
-        ("/prometheus/api/v1/query", "", " 401 "),
+        ("/prometheus/api/v1/query", root.as_str(), " 408 "),
     ];
     for (path, bearer, status) in bodies {
         let mut connection = TcpStream::connect(served.address).unwrap();

@@ -122,7 +122,11 @@ fn parameters(question: &Question) -> Vec<(&'static str, String)> {
     text(["phase", "phase_is"], &question.phase);
     all.extend(question.user.map(|user| ("user", user.to_string())));
     all.extend(question.core.map(|core| ("core", core.to_string())));
-    all.extend(question.activity.map(|activity| ("activity", read::word(&activity))));
+    all.extend(
+        question
+            .activity
+            .map(|activity| ("activity", crate::arrival::activity(activity).to_owned())),
+    );
     if !question.by.is_empty() {
         let by: Vec<String> = question.by.iter().map(|&by| public::word(by)).collect();
         all.push(("by", by.join(",")));

@@ -2,7 +2,6 @@
 //!
 //! Owns their keys. What a server leaves out or says in another form gives none; numbers are never made up.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use talea_model::shares::{Counter, Job};
@@ -13,14 +12,6 @@ use crate::proportion::Proportion;
 use crate::public;
 use crate::question::{Dimension, Visible};
 use crate::rates::{RateRow, Rates, SpreadSeen};
-
-/// The word that serde has for it.
-pub(super) fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value)
-        .ok()
-        .and_then(|value| Some(value.as_str()?.to_owned()))
-        .unwrap_or_default()
-}
 
 fn of<T: DeserializeOwned>(value: &Json) -> Option<T> {
     T::deserialize(value).ok()

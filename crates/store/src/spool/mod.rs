@@ -75,6 +75,8 @@ pub struct Spool {
     files: Files,
     waiting: VecDeque<Entry>,
     untold: Untold,
+    /// Batches and places of damage that went since it was opened.
+    lost: u64,
     _lock: File,
 }
 
@@ -88,7 +90,7 @@ impl Spool {
         let lock = files::lock(folder)?;
         let (files, waiting, damaged) = Files::open(folder, (most / 8).min(LARGEST))?;
         let untold = Untold { dropped: 0, damaged };
-        let mut spool = Self { most, files, waiting, untold, _lock: lock };
+        let mut spool = Self { most, files, waiting, untold, lost: damaged, _lock: lock };
         spool.files.remove_done(&spool.waiting)?;
         Ok(spool)
     }
@@ -98,8 +100,13 @@ impl Spool {
     /// # Errors
     /// A batch that is too long, or a disk that is full: it then counts as lost, and the next one tells.
     pub fn append(&mut self, batch: &Batch) -> Result<(), SpoolError> {
-        let first = self.try_append(batch).inspect_err(|_| self.untold.dropped += 1)?;
-        self.files.remove_before(first)
+        let first = self.try_append(batch).inspect_err(|_| {
+            self.untold.dropped += 1;
+            self.lost += 1;
+        })?;
+        // The batch is kept: a file that cannot be removed now is tried again with the next.
+        let _ = self.files.remove_before(first);
+        Ok(())
     }
 
     /// The first file that stays.
@@ -135,6 +142,7 @@ impl Spool {
         self.untold = Untold::default();
         while self.waiting.front().is_some_and(|old| old.file < first) {
             self.waiting.pop_front();
+            self.lost += 1;
         }
         self.waiting.push_back(entry);
         Ok(first)
@@ -150,6 +158,7 @@ impl Spool {
                 return Ok(Some(batch));
             }
             self.untold.damaged += 1;
+            self.lost += 1;
             self.untold.dropped = self.untold.dropped.saturating_add(entry.tells);
             self.waiting.pop_front();
         }
@@ -173,6 +182,11 @@ impl Spool {
     /// How many batches wait.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Batches that it did not take or dropped, and places of damage, since it was opened.
+    pub fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// Bytes of its files.
