@@ -11,7 +11,8 @@ use crate::proportion::Proportion;
 use crate::question::{Dimension, Question};
 use crate::sqlite::loss;
 use crate::sqlite::put::activity_of_number;
-use crate::sqlite::scan::Scan;
+use crate::sqlite::scan::{Grain, Scan};
+use crate::sqlite::{DAYS, HOUR, HOURS};
 
 /// Samples and nanoseconds of any size.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,7 +145,7 @@ pub(super) fn at_a_moment(
     connection: &Connection,
     question: &Question,
 ) -> rusqlite::Result<Answer> {
-    let scan = Scan::of(connection, question)?;
+    let scan = Scan::of(connection, question, Grain::of(question))?;
     let sql = statement(&scan, &question.by);
     let mut select = connection.prepare_cached(&sql)?;
     let mut found = select.query(params_from_iter(scan.values()))?;
@@ -199,27 +200,62 @@ pub(super) fn outer_columns(by: &[Dimension]) -> usize {
     by.len() + 3 * usize::from(by.contains(&Dimension::Function))
 }
 
+/// Begin and end of slices, but of hours that only sum others up.
+const TIMES: &str = "min(CASE s.level WHEN 3 THEN NULL ELSE s.begin END), max(CASE s.level WHEN 3 THEN NULL ELSE s.begin + s.width END)";
+/// Begin of such an hour.
+const HOUR_SUMMED: &str = "CASE s.level WHEN 3 THEN s.begin END";
+
+fn times(row: &Found<'_>, at: usize) -> rusqlite::Result<Option<(Nanos, Nanos)>> {
+    let begin: Option<i64> = row.get(at)?;
+    let end: Option<i64> = row.get(at + 1)?;
+    let at = |at: i64| Nanos(at.max(0) as u64);
+    Ok(begin.zip(end).map(|(begin, end)| (at(begin), at(end))))
+}
+
+/// When the fine slices of the first of some summed hours begin, and those of the last end. They may be longer than what is left of their hour.
+fn ends(
+    connection: &Connection,
+    question: &Question,
+    first: i64,
+    last: i64,
+) -> rusqlite::Result<(Nanos, Nanos)> {
+    let [first, last] = [first, last].map(|at| Nanos(at.max(0) as u64));
+    let of = |from: Nanos, to: Nanos| -> rusqlite::Result<Option<(Nanos, Nanos)>> {
+        let (from, to) = (from.max(question.from), to.min(question.to));
+        let asked = Question { from, to, ..question.clone() };
+        let scan = Scan::of_time(connection, &asked, Grain::Fine)?;
+        let sql = format!("SELECT {TIMES} {}", scan.slices());
+        let mut select = connection.prepare_cached(&sql)?;
+        select.query_row(params_from_iter(scan.slice_values()), |row| times(row, 0))
+    };
+    let begin = of(first, first + HOUR)?.map_or(first, |(begin, _)| begin);
+    let end = of(last - HOUR, last + HOUR)?.map_or(last + HOUR, |(_, end)| end);
+    Ok((begin, end))
+}
+
 /// What the time has in all, and in what the answer is coarser than the question.
 pub(super) fn totals(
     connection: &Connection,
     question: &Question,
     gaps: &mut Gaps,
 ) -> rusqlite::Result<(Totals, Sums)> {
-    let scan = Scan::of_time(connection, question)?;
+    let scan = Scan::of_time(connection, question, Grain::of(question))?;
     let sql = format!(
-        "SELECT {}, min(s.begin), max(s.begin + s.width), count(*), count(nullif(s.level, 0)) {}",
+        "SELECT {}, {TIMES}, min({HOUR_SUMMED}), max({HOUR_SUMMED}), count(*), sum(s.level IN ({HOURS}, {DAYS})) {}",
         halves(Scan::whole(question)),
         scan.slices()
     );
     let mut select = connection.prepare_cached(&sql)?;
     let values = params_from_iter(scan.slice_values());
-    let (all, begin, end, slices, coarse) = select.query_row(values, |row| {
-        let begin: Option<i64> = row.get(4)?;
-        let end: Option<i64> = row.get(5)?;
-        Ok((Sums::of(row, 0)?, begin, end, row.get::<_, i64>(6)?, row.get::<_, i64>(7)?))
+    let (all, mut time, hours, slices, coarse) = select.query_row(values, |row| {
+        let hours = row.get::<_, Option<i64>>(6)?.zip(row.get(7)?);
+        let coarse: Option<i64> = row.get(9)?;
+        Ok((Sums::of(row, 0)?, times(row, 4)?, hours, row.get::<_, i64>(8)?, coarse.unwrap_or(0)))
     })?;
-    let at = |at: i64| Nanos(at.max(0) as u64);
-    let time = begin.zip(end).map(|(begin, end)| (at(begin), at(end)));
+    if let Some((first, last)) = hours {
+        let ends = ends(connection, question, first, last)?;
+        time = Some(time.map_or(ends, |time| (time.0.min(ends.0), time.1.max(ends.1))));
+    }
     question.note_wider(time, gaps);
     if coarse > 0 && question.is_fine() {
         gaps.note(Gap {

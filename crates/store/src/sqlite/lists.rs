@@ -10,7 +10,7 @@ use crate::answer::{JobSeen, NodeSeen};
 use crate::question::{Question, Text, Visible};
 use crate::sqlite::ask::{Sums, halves};
 use crate::sqlite::put::sampler_of_number;
-use crate::sqlite::scan::Scan;
+use crate::sqlite::scan::{Grain, Scan};
 
 fn at(at: i64) -> Nanos {
     Nanos(at.max(0) as u64)
@@ -22,7 +22,7 @@ pub(super) fn nodes(connection: &Connection, visible: Visible) -> rusqlite::Resu
         Visible::User(user) => (
             "SELECT n.name, min(s.begin), max(s.begin + s.width), n.cores, n.sampler
              FROM user_at a CROSS JOIN slice s ON s.id = a.slice JOIN node n ON n.id = s.node
-             WHERE a.user = ?1 GROUP BY n.id ORDER BY n.name",
+             WHERE a.user = ?1 AND s.level != 3 GROUP BY n.id ORDER BY n.name",
             Some(user),
         ),
     };
@@ -50,7 +50,9 @@ pub(super) fn jobs(connection: &Connection, question: &Question) -> rusqlite::Re
     // Sums of a job and slice are kept: without filters of rows there is no need to look at any.
     // `*` is every job, and none without one.
     let every = Question { job: Some(Text::Like("*".to_owned())), ..question.clone() };
-    let scan = Scan::of(connection, if question.job.is_some() { question } else { &every })?;
+    let asked = if question.job.is_some() { question } else { &every };
+    // Not from hours: begin and end of jobs are as exact as they can be.
+    let scan = Scan::of(connection, asked, Grain::Fine)?;
     let (from, table) = if rows { (scan.shares(), "r") } else { (scan.slices(), "a") };
     let sql = format!(
         "SELECT g.a, g.b, g.c, g.d, j.name, j.owner, g.first, g.last, g.nodes

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 use talea_model::{Gap, GapKind, Gaps, Rank};
 
 use crate::question::{Question, Visible};
-use crate::sqlite::scan::Scan;
+use crate::sqlite::scan::{Grain, Scan};
 
 /// Different gaps of a slice that are kept.
 const MOST_OF_SLICE: i64 = 32;
@@ -76,7 +76,8 @@ pub(super) fn gap(row: &Row<'_>, at: usize) -> rusqlite::Result<Gap> {
 
 /// Gaps of the slices of a question: by node, and those of many nodes together where there are too many for that.
 pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Result<Gaps> {
-    let scan = Scan::of(connection, question)?;
+    // Not of hours, which have the gaps of times when a job or user was not there.
+    let scan = Scan::of(connection, question, Grain::Fine)?;
     match question.visible {
         Visible::All => told(connection, &scan),
         Visible::User(_) => nodes(connection, &scan),

@@ -32,8 +32,12 @@ use crate::{Put, Retained, Store};
 /// What files of ours carry in their header ("TALE").
 const APPLICATION: i64 = 0x5441_4c45;
 /// Each entry brings a file from the version before to its own; the first makes one.
-const MIGRATIONS: [&str; 3] =
-    [include_str!("schema.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("schema.sql"),
+    include_str!("schema-2.sql"),
+    include_str!("schema-3.sql"),
+    include_str!("schema-4.sql"),
+];
 /// The version that brought rates and spreads.
 const WITH_RATES: i64 = 2;
 const PAGE: u64 = 4096;
@@ -42,6 +46,15 @@ const STEPS: i32 = 10_000;
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
 pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);
+
+/// Levels of slices: fine ones, whose hour is not summed yet; hours and days, whose fine ones are gone.
+const FINE: i64 = 0;
+const HOURS: i64 = 1;
+const DAYS: i64 = 2;
+/// An hour beside the fine slices that it is the sum of. Its width is that of the longest of them.
+const SUMMED: i64 = 3;
+/// One of those.
+const BESIDE: i64 = 4;
 
 /// How a file is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +202,7 @@ impl Sqlite {
     /// How `SQLite` would find the rows of a question.
     #[cfg(test)]
     pub(crate) fn plan(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
-        self.explained(&scan::Scan::of(&self.connection, question)?)
+        self.explained(&scan::Scan::of(&self.connection, question, scan::Grain::of(question))?)
     }
 
     /// The same for its rates.
@@ -201,7 +214,7 @@ impl Sqlite {
     /// Steps of `SQLite` that it takes to find the rows of a question.
     #[cfg(test)]
     pub(crate) fn steps(&self, question: &Question) -> rusqlite::Result<i32> {
-        let scan = scan::Scan::of(&self.connection, question)?;
+        let scan = scan::Scan::of(&self.connection, question, scan::Grain::of(question))?;
         let mut select =
             self.connection.prepare(&format!("SELECT sum(r.samples) {}", scan.shares()))?;
         let values = rusqlite::params_from_iter(scan.values());

@@ -11,7 +11,7 @@ use talea_model::shares::{Activity, Batch, Sampler};
 
 use crate::Put;
 use crate::arrival::{CAP, NO_ADDRESS, cut, losses, nanos, owner, samples};
-use crate::sqlite::{loss, put_rates};
+use crate::sqlite::{BESIDE, FINE, loss, put_rates};
 
 /// Adds to a row of the same key, within the cap; a constant of this file, no text from outside.
 macro_rules! adding {
@@ -73,12 +73,13 @@ fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Resul
     }
     let node = new;
     let begin = batch.begin.0 - batch.begin.0.checked_rem(slice.0).unwrap_or(0);
-    let width = slice.max(batch.end - batch.begin).0;
+    let width = slice.max(batch.end - batch.begin).0 as i64;
+    let width = widened(change, node, begin as i64, width)?;
     let all = batch.shares.iter().fold((0, 0), |mut sum, share| {
         add(&mut sum, (samples(share), nanos(batch, share)));
         sum
     });
-    let slice = slice_id(change, (node, 0, begin as i64), width as i64, all)?;
+    let slice = slice_id(change, (node, FINE, begin as i64), width, all)?;
     let mut tables = Tables::of(change, batch);
     shares(change, slice, batch, &mut tables)?;
     put_rates::rates(change, slice, batch, &mut tables)?;
@@ -87,6 +88,16 @@ fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Resul
         loss::note(change, slice, gap)?;
     }
     Ok(Put::New)
+}
+
+/// The width of a fine slice. One that is in its hour's sum already stays, and what comes late lies in one beside it: they are of the same length.
+fn widened(change: &Transaction<'_>, node: i64, begin: i64, width: i64) -> rusqlite::Result<i64> {
+    let mut widen = change.prepare_cached(
+        "UPDATE slice SET width = max(width, ?4) WHERE node = ?1 AND level = ?2 AND begin = ?3
+         RETURNING width",
+    )?;
+    let there = widen.query_row([node, BESIDE, begin, width], |row| row.get(0)).optional()?;
+    Ok(there.unwrap_or(width))
 }
 
 /// The node's row, which knows what its latest batch said.

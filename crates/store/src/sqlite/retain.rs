@@ -1,15 +1,24 @@
 //! Old times become coarser: minutes hours, hours days.
 //!
-//! Owns the steps. Each brings the slices of one node and one longer slice together in a transaction of its own, so that it may be
-//! stopped anywhere and others write in between. Nothing is thrown away but cores and addresses: all sums stay what they were.
+//! Owns the steps. Each is about the slices of one node and one longer slice, in a transaction of its own, so that it may be
+//! stopped anywhere and others write in between. An hour is summed soon after it is over and stands beside its fine slices, so that questions of long times
+//! need not go through these; once they are old they go. Nothing is thrown away but cores and addresses: all sums stay what they were.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use talea_model::Nanos;
 
 use crate::Retained;
 use crate::sqlite::put::{adding, slice_id};
-use crate::sqlite::{DAY, HOUR, Options, loss};
+use crate::sqlite::{BESIDE, DAY, DAYS, FINE, HOUR, HOURS, Options, SUMMED, loss};
 
+/// How long after its end an hour is summed: what comes later makes a step more.
+const SETTLES: Nanos = HOUR;
+
+const SAME: &str = adding!(
+    "INSERT INTO share SELECT ?2, user, job, executable, library, phase, activity, core, address, samples, nanos
+     FROM share WHERE slice = ?1",
+    "slice, user, job, executable, library, phase, activity, core, address"
+);
 const SHARES: &str = adding!(
     "INSERT INTO share SELECT ?2, user, job, executable, library, phase, activity, -1,
          -9223372036854775808, samples, nanos FROM share WHERE slice = ?1",
@@ -65,6 +74,14 @@ const GOES: [&str; 10] = [
     "DELETE FROM slice WHERE id = ?1",
 ];
 
+/// A time of a node that is about to become coarser.
+struct Step {
+    node: i64,
+    /// Begin of the longer slice.
+    begin: i64,
+    length: i64,
+}
+
 pub(super) fn retain(
     connection: &mut Connection,
     options: &Options,
@@ -72,12 +89,19 @@ pub(super) fn retain(
     steps: usize,
 ) -> rusqlite::Result<Retained> {
     let mut retained = Retained::default();
-    let levels = [(0, HOUR, options.fine_for), (1, DAY, options.hours_for)];
-    let mut left = steps;
-    for (level, length, kept_for) in levels {
+    let before = |length: Nanos, age: Nanos| {
+        let old = (now - age).0.min(i64::MAX as u64);
         // Only whole long slices: a late batch makes one step more, not a slice of half an hour.
-        let old = (now - kept_for).0.min(i64::MAX as u64);
-        let before = (old - old % length.0) as i64;
+        (old - old % length.0) as i64
+    };
+    let gone = before(HOUR, options.fine_for);
+    // Where fine slices are nearly hours, sums beside them would be as many.
+    let summed = if options.slice.0 > HOUR.0 / 2 { gone } else { gone.max(before(HOUR, SETTLES)) };
+    // What makes room comes first: a full file can do no more.
+    let levels =
+        [(BESIDE, HOUR, gone), (FINE, HOUR, summed), (HOURS, DAY, before(DAY, options.hours_for))];
+    let mut left = steps;
+    for (level, length, before) in levels {
         loop {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let Some((node, begin)) = oldest(&change, level, before)? else { break };
@@ -86,8 +110,13 @@ pub(super) fn retain(
                 return Ok(retained);
             }
             left -= 1;
-            let begin = begin - begin % length.0 as i64;
-            retained.merged += step(&change, node, level, begin, length)?;
+            let length = length.0 as i64;
+            let step = Step { node, begin: begin - begin % length, length };
+            retained.merged += match level {
+                BESIDE => leave(&change, &step)?,
+                FINE => sum(&change, &step, begin >= gone)?,
+                _ => merge(&change, &step, level, DAYS)?,
+            };
             change.commit()?;
         }
     }
@@ -106,40 +135,106 @@ fn oldest(
     select.query_row([level, before], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
-/// Brings the slices of a node between `begin` and `length` later into one of the next level.
-fn step(
+/// A slice that becomes part of another one.
+struct Old {
+    id: i64,
+    begin: i64,
+    width: i64,
+    /// Samples and nanoseconds.
+    sums: (i64, i64),
+}
+
+/// The slices of a level within a step.
+fn slices(change: &Transaction<'_>, step: &Step, level: i64) -> rusqlite::Result<Vec<Old>> {
+    let mut select = change.prepare_cached(
+        "SELECT id, begin, width, samples, nanos FROM slice INDEXED BY slice_node
+         WHERE node = ?1 AND level = ?2 AND begin >= ?3 AND begin < ?4 ORDER BY begin",
+    )?;
+    let end = step.begin.saturating_add(step.length);
+    let slices = select.query_map([step.node, level, step.begin, end], |row| {
+        let sums = (row.get(3)?, row.get(4)?);
+        Ok(Old { id: row.get(0)?, begin: row.get(1)?, width: row.get(2)?, sums })
+    })?;
+    slices.collect()
+}
+
+fn find(
     change: &Transaction<'_>,
     node: i64,
     level: i64,
     begin: i64,
-    length: Nanos,
-) -> rusqlite::Result<u64> {
-    let length = length.0 as i64;
-    let mut select = change.prepare_cached(
-        "SELECT id, samples, nanos FROM slice INDEXED BY slice_node
-         WHERE node = ?1 AND level = ?2 AND begin >= ?3 AND begin < ?4 ORDER BY begin",
-    )?;
-    let slices = select
-        .query_map([node, level, begin, begin.saturating_add(length)], |row| {
-            Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
-        })?
-        .collect::<rusqlite::Result<Vec<(i64, (i64, i64))>>>()?;
-    for &(old, sums) in &slices {
-        let new = slice_id(change, (node, level + 1, begin), length, sums)?;
-        for insert in [SHARES, PARTS, USERS, JOBS, MODULES, RATES, SPREADS, RATES_AT] {
-            change.prepare_cached(insert)?.execute([old, new])?;
-        }
-        let mut losses =
-            change.prepare_cached("SELECT kind, rank, detail, count FROM loss WHERE slice = ?1")?;
-        let losses = losses
-            .query_map(params![old], |row| loss::gap(row, 0))?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
-        for gap in &losses {
-            loss::note(change, new, gap)?;
-        }
-        for delete in GOES {
-            change.prepare_cached(delete)?.execute([old])?;
+) -> rusqlite::Result<Option<i64>> {
+    let sql = "SELECT id FROM slice WHERE node = ?1 AND level = ?2 AND begin = ?3";
+    change.prepare_cached(sql)?.query_row([node, level, begin], |row| row.get(0)).optional()
+}
+
+/// Adds all rows of a slice to another one, `shares` as it says.
+fn add(change: &Transaction<'_>, old: i64, new: i64, shares: Option<&str>) -> rusqlite::Result<()> {
+    let others = [PARTS, USERS, JOBS, MODULES, RATES, SPREADS, RATES_AT];
+    for insert in shares.into_iter().chain(others) {
+        change.prepare_cached(insert)?.execute([old, new])?;
+    }
+    let mut losses =
+        change.prepare_cached("SELECT kind, rank, detail, count FROM loss WHERE slice = ?1")?;
+    let losses = losses
+        .query_map(params![old], |row| loss::gap(row, 0))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    losses.iter().try_for_each(|gap| loss::note(change, new, gap))
+}
+
+fn remove(change: &Transaction<'_>, slice: i64) -> rusqlite::Result<()> {
+    for delete in GOES {
+        change.prepare_cached(delete)?.execute([slice])?;
+    }
+    Ok(())
+}
+
+/// Brings slices together in one of a coarser level.
+fn merge(change: &Transaction<'_>, step: &Step, from: i64, to: i64) -> rusqlite::Result<u64> {
+    let old = slices(change, step, from)?;
+    for Old { id, sums, .. } in &old {
+        let new = slice_id(change, (step.node, to, step.begin), step.length, *sums)?;
+        add(change, *id, new, Some(SHARES))?;
+        remove(change, *id)?;
+    }
+    Ok(old.len() as u64)
+}
+
+/// Sums an hour. Its fine slices stay beside it while they are `kept`, or others of the hour are.
+fn sum(change: &Transaction<'_>, step: &Step, kept: bool) -> rusqlite::Result<u64> {
+    let Step { node, begin, .. } = *step;
+    let has = |level| find(change, node, level, begin).map(|slice| slice.is_some());
+    if !has(SUMMED)? && (!kept || has(HOURS)?) {
+        return merge(change, step, FINE, HOURS);
+    }
+    let fine = slices(change, step, FINE)?;
+    for Old { id, begin: at, width, sums } in &fine {
+        let hour = slice_id(change, (node, SUMMED, begin), *width, *sums)?;
+        add(change, *id, hour, None)?;
+        if find(change, node, BESIDE, *at)?.is_some() {
+            // It came late, and joins what was there.
+            let there = slice_id(change, (node, BESIDE, *at), *width, *sums)?;
+            add(change, *id, there, Some(SAME))?;
+            remove(change, *id)?;
+        } else {
+            change
+                .prepare_cached("UPDATE slice SET level = ?2 WHERE id = ?1")?
+                .execute([*id, BESIDE])?;
         }
     }
-    Ok(slices.len() as u64)
+    Ok(fine.len() as u64)
+}
+
+/// The fine slices of an hour go, and it stands for itself.
+fn leave(change: &Transaction<'_>, step: &Step) -> rusqlite::Result<u64> {
+    let fine = slices(change, step, BESIDE)?;
+    for Old { id, .. } in &fine {
+        remove(change, *id)?;
+    }
+    change
+        .prepare_cached(
+            "UPDATE slice SET level = ?4, width = ?5 WHERE node = ?1 AND level = ?2 AND begin = ?3",
+        )?
+        .execute([step.node, SUMMED, step.begin, HOURS, step.length])?;
+    Ok(fine.len() as u64)
 }

@@ -11,20 +11,36 @@ use rusqlite::{Connection, params_from_iter};
 use crate::arrival::cut;
 use crate::question::{Question, Text, Visible};
 use crate::sqlite::put::number_of_activity;
+use crate::sqlite::{BESIDE, DAY, DAYS, FINE, HOUR, HOURS, SUMMED};
 
-/// Slices in front of the first table, with how long those of each level are at most: what the file says of batches, 1 h, 1 d. The index then has a lower end for
-/// each level, and what is read does not grow with the file. Files of before, in which batches may be of a day, say nothing until somebody writes to them.
-macro_rules! by {
-    ($index:literal) => {
-        concat!(
-            "(VALUES(0, coalesce((SELECT value FROM setting WHERE name = 'longest'), 86400000000000)), \
-             (1, 3600000000000), (2, 86400000000000)) w CROSS JOIN slice s INDEXED BY ",
-            $index
-        )
-    };
+/// Indexes that slices in front of all other tables are found by.
+const BY_TIME: &str = "slice_time";
+const BY_NODE: &str = "slice_node";
+
+/// How long batches are at most, as the file says. Files of before, in which they may be of a day, say nothing until somebody writes to them.
+const LONGEST: &str =
+    "coalesce((SELECT value FROM setting WHERE name = 'longest'), 86400000000000)";
+
+/// Which slices a question needs, where an hour is kept beside the fine slices that it is the sum of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grain {
+    /// The fine ones: begin and end are as exact as they can be, and cores and addresses are there.
+    Fine,
+    /// Hours that lie within the question's time, and fine ones at its ends.
+    Hours,
 }
-const BY_TIME: &str = by!("slice_time");
-const BY_NODE: &str = by!("slice_node");
+
+impl Grain {
+    /// What the rows of a question need.
+    pub(super) fn of(question: &Question) -> Self {
+        if question.is_fine() { Self::Fine } else { Self::Hours }
+    }
+
+    /// What a series needs, whose slices count where they begin.
+    pub(super) fn of_series(question: &Question, step: i64) -> Self {
+        if step % HOUR.0 as i64 == 0 { Self::of(question) } else { Self::Fine }
+    }
+}
 
 /// How far is counted first; so few that tests with little in their files go both ways.
 const FEW: usize = 2;
@@ -53,9 +69,13 @@ impl Lead {
 /// The rows of a question: `s` is the slice, `r` the share.
 #[derive(Debug)]
 pub(super) struct Scan {
+    /// What comes behind slices that are the first table, else all of it.
     from: String,
-    /// True where slices are the first table.
-    by_time: bool,
+    /// The index by which slices are found where they are the first table.
+    by: Option<&'static str>,
+    /// Levels of slices and their times as a table of values, where slices are the first table.
+    levels: String,
+    grain: Grain,
     table: &'static str,
     join: &'static str,
     on_slices: String,
@@ -66,8 +86,12 @@ pub(super) struct Scan {
 
 impl Scan {
     /// The rows that pass the question's filters.
-    pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Result<Self> {
-        let mut scan = Self::empty();
+    pub(super) fn of(
+        connection: &Connection,
+        question: &Question,
+        grain: Grain,
+    ) -> rusqlite::Result<Self> {
+        let mut scan = Self::empty(grain);
         // Sums without cores and addresses are kept beside the shares: most questions need no more.
         scan.table = if question.is_fine() { "share" } else { "part" };
         let user = match question.visible {
@@ -90,7 +114,7 @@ impl Scan {
             scan.on_slices = format!("a.module IN {}", scan.list(modules.clone()));
             scan.lead(connection, question, Lead { each, ..Lead::of("module_at") })?;
         } else if question.node.is_some() {
-            BY_NODE.clone_into(&mut scan.from);
+            scan.by = Some(BY_NODE);
         }
         scan.filter(connection, question, modules)?;
         let activity = question.activity.map(number_of_activity);
@@ -110,7 +134,7 @@ impl Scan {
         question: &Question,
         table: &'static str,
     ) -> rusqlite::Result<Self> {
-        let mut scan = Self { table, ..Self::empty() };
+        let mut scan = Self { table, ..Self::empty(Grain::Hours) };
         let user = match question.visible {
             Visible::All => question.user,
             Visible::User(user) => Some(user),
@@ -118,7 +142,7 @@ impl Scan {
         if question.job.is_some() || user.is_some() {
             scan.join = "r.slice = s.id AND r.user = a.user AND r.job = a.job";
         } else if question.node.is_some() {
-            BY_NODE.clone_into(&mut scan.from);
+            scan.by = Some(BY_NODE);
         }
         if let Some(job) = &question.job {
             let jobs = ids(connection, &JOBS, job)?;
@@ -171,8 +195,12 @@ impl Scan {
     }
 
     /// Everything of the question's time that may be seen. What of it is in [`Scan::whole`].
-    pub(super) fn of_time(connection: &Connection, question: &Question) -> rusqlite::Result<Self> {
-        let mut scan = Self::empty();
+    pub(super) fn of_time(
+        connection: &Connection,
+        question: &Question,
+        grain: Grain,
+    ) -> rusqlite::Result<Self> {
+        let mut scan = Self::empty(grain);
         if let Visible::User(user) = question.visible {
             // Of all nodes, whatever the filters.
             let whole = Question { node: None, ..question.clone() };
@@ -191,10 +219,12 @@ impl Scan {
         }
     }
 
-    fn empty() -> Self {
+    fn empty(grain: Grain) -> Self {
         Self {
-            from: BY_TIME.to_owned(),
-            by_time: true,
+            from: String::new(),
+            by: Some(BY_TIME),
+            levels: String::new(),
+            grain,
             table: "share",
             join: "r.slice = s.id",
             on_slices: String::new(),
@@ -258,10 +288,10 @@ impl Scan {
         question: &Question,
         lead: Lead,
     ) -> rusqlite::Result<()> {
-        let mut slices = Self::empty();
+        let mut slices = Self::empty(self.grain);
         slices.time(question);
         if let Some(node) = &question.node {
-            BY_NODE.clone_into(&mut slices.from);
+            slices.by = Some(BY_NODE);
             let nodes = ids(connection, &NODES, node)?;
             let nodes = slices.list(nodes);
             slices.also(&format!("s.node IN {nodes}"));
@@ -270,7 +300,7 @@ impl Scan {
             "" => format!("FROM {} a", lead.by),
             conditions => format!("FROM {} a WHERE {conditions}", lead.by),
         };
-        self.by_time = false;
+        self.by = None;
         // Neither is counted much further than the other, however many there are.
         let mut most = FEW;
         while lead.each > 0 && counted(connection, &rows, &self.values, most)? == most {
@@ -278,29 +308,52 @@ impl Scan {
             if of_slices > 0
                 && counted(connection, &slices.slices(), &slices.values, of_slices)? < of_slices
             {
-                self.by_time = true;
+                self.by = slices.by;
                 break;
             }
             most = most.saturating_mul(8).min(i64::MAX as usize);
         }
-        self.from = if self.by_time {
+        self.from = if self.by.is_some() {
             let Lead { table, index, .. } = lead;
-            format!("{} CROSS JOIN {table} a {index} ON a.slice = s.id", slices.from)
+            format!(" CROSS JOIN {table} a {index} ON a.slice = s.id")
         } else {
             lead.from
         };
         Ok(())
     }
 
+    /// Slices that the question's time touches, of the levels that its grain needs. Of an hour beside its fine slices either it or they are taken.
     fn time(&mut self, question: &Question) {
         let [from, to] = [question.from, question.to].map(|at| at.0.min(i64::MAX as u64) as i64);
-        let [from, to] = [from, to].map(|at| self.bind(at));
-        let levels = if self.by_time {
-            format!("s.level = w.column1 AND s.begin > {from} - w.column2")
-        } else {
-            "s.level IN (0, 1, 2)".to_owned()
+        let hour = HOUR.0 as i64;
+        let (first, last) = match self.grain {
+            Grain::Hours => (from.saturating_add((hour - from % hour) % hour), to - to % hour),
+            Grain::Fine => (to, to),
         };
-        self.also(&format!("{levels} AND s.begin < {to} AND s.begin + s.width > {from}"));
+        // Whole hours are those from `first` to `last`; where there are none, all is at the ends.
+        let (first, last) = if first < last { (first, last) } else { (to, to) };
+        let [from, to, first, last] = [from, to, first, last].map(|at| self.bind(at));
+        let touches = format!("s.begin < {to} AND s.begin + s.width > {from}");
+        if self.by.is_none() {
+            let levels = format!(
+                "CASE s.level WHEN {SUMMED} THEN s.begin >= {first} AND s.begin < {last}
+                 WHEN {BESIDE} THEN {touches} AND NOT (s.begin >= {first} AND s.begin < {last})
+                 ELSE {touches} END"
+            );
+            return self.also(&levels);
+        }
+        // Each level with how long its slices are at most, so that the index has a lower end: what is read does not grow with the file.
+        self.levels = format!(
+            "(VALUES({FINE}, {from} - {LONGEST}, {to}), ({HOURS}, {from} - {HOUR}, {to}), ({DAYS}, {from} - {DAY}, {to}),
+             ({SUMMED}, {first} - 1, {last}), ({BESIDE}, {from} - {LONGEST}, {first}),
+             ({BESIDE}, {last} - 1, {to})) w",
+            HOUR = HOUR.0,
+            DAY = DAY.0,
+        );
+        self.also(&format!(
+            "s.level = w.column1 AND s.begin > w.column2 AND s.begin < w.column3
+             AND (s.level = {SUMMED} OR {touches})"
+        ));
     }
 
     /// The place of a value that is bound.
@@ -327,13 +380,21 @@ impl Scan {
 
     /// `FROM` to `WHERE` of the slices alone.
     pub(super) fn slices(&self) -> String {
-        format!("FROM {} WHERE {}", self.from, self.on_slices)
+        format!("FROM {} WHERE {}", self.tables(), self.on_slices)
     }
 
     /// `FROM` to `WHERE` of the shares.
     pub(super) fn shares(&self) -> String {
-        let Self { from, table, join, on_slices, on_rows, .. } = self;
-        format!("FROM {from} CROSS JOIN {table} r ON {join} WHERE {on_slices}{on_rows}")
+        let Self { table, join, on_slices, on_rows, .. } = self;
+        format!("FROM {} CROSS JOIN {table} r ON {join} WHERE {on_slices}{on_rows}", self.tables())
+    }
+
+    fn tables(&self) -> String {
+        let Self { from, levels, .. } = self;
+        match self.by {
+            Some(index) => format!("{levels} CROSS JOIN slice s INDEXED BY {index}{from}"),
+            None => from.clone(),
+        }
     }
 
     /// What is bound in [`Scan::slices`].

@@ -10,7 +10,7 @@ use talea_model::Nanos;
 use crate::answer::{Point, Series, Value};
 use crate::question::Question;
 use crate::sqlite::ask::{Keys, Sums, at_a_moment, by_columns, halves, key, outer_columns};
-use crate::sqlite::scan::Scan;
+use crate::sqlite::scan::{Grain, Scan};
 
 pub(super) fn series(
     connection: &Connection,
@@ -35,7 +35,7 @@ fn points(
     step: i64,
     keys: usize,
 ) -> rusqlite::Result<(BTreeMap<i64, Point>, Nanos)> {
-    let mut scan = Scan::of_time(connection, question)?;
+    let mut scan = Scan::of_time(connection, question, Grain::of_series(question, step))?;
     let slices = scan.slices();
     let step = scan.bind(step);
     let sql = format!(
@@ -70,7 +70,7 @@ fn fill(
     let by = &question.by;
     let places: HashMap<&[Value], usize> =
         keys.iter().enumerate().map(|(place, key)| (key.as_slice(), place)).collect();
-    let mut scan = Scan::of(connection, question)?;
+    let mut scan = Scan::of(connection, question, Grain::of_series(question, step))?;
     let shares = scan.shares();
     let step = scan.bind(step);
     let parts = Keys::of(by);

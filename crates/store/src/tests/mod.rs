@@ -331,7 +331,7 @@ fn files_that_are_none_of_ours() {
     drop(foreign);
     drop(Sqlite::open(&path("newer"), &options).unwrap());
     let newer = rusqlite::Connection::open(path("newer")).unwrap();
-    newer.pragma_update(None, "user_version", 4).unwrap();
+    newer.pragma_update(None, "user_version", 5).unwrap();
     drop(newer);
     let missing = folder.path().join("no/such/folder/t.db");
     assert!(matches!(Sqlite::open(&missing, &options), Err(StoreError::Open { .. })));

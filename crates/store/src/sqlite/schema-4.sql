@@ -1,0 +1,2 @@
+-- Version 4: an hour may be kept beside the fine slices that it is the sum of (level 3), which are then of level 4. Builds of before would count both.
+-- No table changes.
