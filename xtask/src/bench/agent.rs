@@ -1,7 +1,7 @@
 //! What `talea agent` costs: slowdown of a program that is busy on every core, memory, and its own share of a core, beside `perf record -a`.
 //!
 //! All ways take turns in each round, in the other order in every other one; a slowdown is the mean of rounds' ratios to no tool, in logarithms, with its
-//! 95 % interval (Student). The work is a fixed number of turns of a loop on each core, in this process. Processor time is that of the
+//! 95 % interval (Student); what interrupts take is seen by looking at the clock too, which varies less. The work is a fixed number of turns of a loop on each core, in this process. Processor time is that of the
 //! scheduler (schedstat), in nanoseconds: ticks of 10 ms are a minute's budget at 1 Hz.
 
 use std::fs;
@@ -19,25 +19,44 @@ const TURN: Duration = Duration::from_secs(1);
 /// How long memory and processor time are watched.
 const WATCHED: Duration = Duration::from_mins(1);
 const EXECS: u32 = 200;
+/// Rounds of looking at the clock, and what is a gap between two looks.
+const QUANTA: usize = 15;
+const GAP: Duration = Duration::from_nanos(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Nothing,
     /// The agent, at so many samples a second.
     Agent(&'static str),
-    /// `perf record -a` once a second.
-    Perf,
+    /// `perf record -a`, at so many samples a second.
+    Perf(&'static str),
 }
 
-const WAYS: [Way; 5] =
-    [Way::Nothing, Way::Agent("1Hz"), Way::Agent("100Hz"), Way::Agent("1kHz"), Way::Perf];
+const WAYS: [Way; 6] = [
+    Way::Nothing,
+    Way::Agent("1Hz"),
+    Way::Agent("100Hz"),
+    Way::Agent("1kHz"),
+    Way::Perf("1"),
+    Way::Perf("1000"),
+];
 
 impl Way {
     fn name(self) -> String {
         match self {
             Self::Nothing => "nothing".to_owned(),
             Self::Agent(rate) => format!("agent, {rate}"),
-            Self::Perf => "`perf record -a -F 1`".to_owned(),
+            Self::Perf(rate) => format!("`perf record -a -F {rate}`"),
+        }
+    }
+
+    /// Samples a second on each core.
+    fn rate(self) -> f64 {
+        match self {
+            Self::Nothing => 0.0,
+            Self::Agent("1Hz") | Self::Perf("1") => 1.0,
+            Self::Agent("100Hz") => 100.0,
+            Self::Agent(_) | Self::Perf(_) => 1000.0,
         }
     }
 }
@@ -61,7 +80,7 @@ pub(crate) fn run() -> Result<(), String> {
     let mut ways = WAYS.to_vec();
     if !found("perf") {
         println!("perf is not installed: its rows are left out.");
-        ways.retain(|way| *way != Way::Perf);
+        ways.retain(|way| !matches!(way, Way::Perf(_)));
     }
     heading("What the agent takes from a program that is busy on every core");
     println!(
@@ -94,6 +113,7 @@ pub(crate) fn run() -> Result<(), String> {
             percent(mean + half)
         );
     }
+    taken_away(&ways, &agent, &folder)?;
     heading("What the agent itself takes");
     println!(
         "Share of one core over {} s, resident memory at the end and at most. Quiet, and while {EXECS} programs a second are started.\n",
@@ -101,7 +121,7 @@ pub(crate) fn run() -> Result<(), String> {
     );
     println!("| tool | machine | programs/s | of a core, % | memory, MB | at most, MB |");
     println!("|---|---|---|---|---|---|");
-    for way in ways.iter().filter(|way| matches!(way, Way::Agent("1Hz") | Way::Perf)) {
+    for way in ways.iter().filter(|way| matches!(way, Way::Agent("1Hz") | Way::Perf("1"))) {
         for (state, execs) in [("quiet", 0), ("busy with starting programs", EXECS)] {
             let tool = started(*way, &agent, &folder)?;
             let cells = watched(&tool, execs)?;
@@ -148,9 +168,9 @@ fn started(way: Way, agent: &Path, folder: &Path) -> Result<Tool, String> {
             std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
             Ok(Tool(Some(child)))
         }
-        Way::Perf => {
+        Way::Perf(rate) => {
             let mut command = Command::new("perf");
-            command.args(["record", "-a", "-F", "1", "-o"]).arg(folder.join("perf.data"));
+            command.args(["record", "-a", "-F", rate, "-o"]).arg(folder.join("perf.data"));
             let command = command.stdout(Stdio::null()).stderr(Stdio::null());
             let child = command.spawn().map_err(|e| failed("perf", &e))?;
             // It says nothing when it begins.
@@ -158,6 +178,68 @@ fn started(way: Way, agent: &Path, folder: &Path) -> Result<Tool, String> {
             Ok(Tool(Some(child)))
         }
     }
+}
+
+/// How long a program that does nothing but look at the clock is away from its core: gaps between two looks, as benchmarks of noise measure them
+/// (fixed time quanta, <https://asc.llnl.gov/sequoia/benchmarks>). It sees interrupts to the microsecond, but not what they push out of caches.
+fn taken_away(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
+    let mut shares: Vec<Vec<f64>> = vec![Vec::new(); ways.len()];
+    for round in 0..QUANTA {
+        for turn in 0..ways.len() {
+            let at = if round % 2 == 0 { turn } else { ways.len() - 1 - turn };
+            let _tool = started(ways[at], agent, folder)?;
+            shares[at].push(away());
+        }
+    }
+    heading("What interrupts a program that looks at the clock");
+    println!(
+        "Time between two looks beyond {} ns, of each core's {} s; medians of {QUANTA} rounds and their quartiles. *More* is against no tool in the same round, *a sample* the same for each of them.\n",
+        GAP.as_nanos(),
+        TURN.as_secs()
+    );
+    println!("| tool | away, % | more, % | a sample, µs |\n|---|---|---|---|");
+    let at = |sorted: &[f64], part: f64| sorted[((sorted.len() - 1) as f64 * part) as usize];
+    let shown = |mut values: Vec<f64>, digits: usize| {
+        values.sort_by(f64::total_cmp);
+        let [low, middle, high] = [0.25, 0.5, 0.75].map(|part| at(&values, part));
+        format!("{middle:.digits$} ({low:.digits$} to {high:.digits$})")
+    };
+    for (way, own) in ways.iter().zip(&shares) {
+        let percent: Vec<f64> = own.iter().map(|share| share * 100.0).collect();
+        let more: Vec<f64> =
+            percent.iter().zip(&shares[0]).map(|(own, no)| own - no * 100.0).collect();
+        // At one a second a sample is far below what rounds differ by.
+        let a_sample = if way.rate() < 100.0 {
+            "-".to_owned()
+        } else {
+            shown(more.iter().map(|more| more / 100.0 / way.rate() * 1e6).collect(), 2)
+        };
+        let more = if *way == Way::Nothing { "-".to_owned() } else { shown(more, 3) };
+        println!("| {} | {} | {more} | {a_sample} |", way.name(), shown(percent, 3));
+    }
+    Ok(())
+}
+
+/// Share of the time that threads on all cores are away.
+fn away() -> f64 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let looks = || {
+        let begin = Instant::now();
+        let (mut last, mut gone) = (begin, Duration::ZERO);
+        while last - begin < TURN {
+            let now = Instant::now();
+            let gap = now - last;
+            if gap > GAP {
+                gone += gap;
+            }
+            last = now;
+        }
+        gone.as_secs_f64() / (last - begin).as_secs_f64()
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..cores).map(|_| scope.spawn(looks)).collect();
+        all.into_iter().filter_map(|one| one.join().ok()).sum::<f64>() / cores as f64
+    })
 }
 
 /// So many turns of a loop that no compiler shortens.
