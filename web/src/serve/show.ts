@@ -117,7 +117,8 @@ export function gaps(all: Gap[]): HTMLElement {
 
 /** Why there are no figures: the gaps' own words, else the plain truth. */
 export function absence(all: Gap[], otherwise: string): string {
-  const said = all.map((gap) => plain(gap.detail, 300));
+  // That times are rounded takes nothing away.
+  const said = all.filter((gap) => gap.kind !== "estimated").map((gap) => plain(gap.detail, 300));
   return said.length ? said.join("; ") : otherwise;
 }
 
