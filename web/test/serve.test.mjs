@@ -24,6 +24,10 @@ before(async () => {
   const pairs = site({ nodes: 1, cores: 1, hours: 1, silent: [] });
   pairs.rows = Array.from({ length: 450 }, (_, at) => ({ ...pairs.rows[0], job: "8", user: 1001, activity: "user", library: `/lib/l${at % 18}.so`, phase: `phase ${Math.floor(at / 18)}`, samples: 1000 - at }));
   sites.pairs = await serve(pairs);
+  // A job of thirty days on four nodes, as that of the benchmark.
+  const month = site({ nodes: 4, cores: 1, hours: 1, silent: [] });
+  month.rows = month.names.flatMap((node) => [-30 * 86_400e9, -month.width].map((before) => ({ ...month.rows[0], node, begin: month.last + before, job: "4711", user: 1001, activity: "user", library: "/lib/one.so" })));
+  sites.month = await serve(month);
   sites.large = await serve(site({ nodes: 1200, cores: 8, hours: 1, silent: [100, 900] }));
 });
 after(async () => {
@@ -438,11 +442,11 @@ test("what is not there is said, once and why", async () => {
   // Rounded times are no reason.
   await page.route("**/api/v1/usage?**", async (route) => {
     const response = await route.fetch();
-    await route.fulfill({ response, json: { ...await response.json(), gaps: [{ kind: "estimated", detail: "times are kept in slices", count: 0 }] } });
+    await route.fulfill({ response, json: { ...await response.json(), gaps: [{ kind: "estimated", detail: "times are kept in slices: the answer is of 1767225600 s to 1767229200 s since 1970", count: 0 }] } });
   });
   await page.goto(`${sites.small.url}/#/of?last=6h&library=nothing`);
   await settled(page);
-  assert.match(await page.locator(".gaps").first().textContent(), /times are kept in slices/);
+  assert.match(await page.locator(".gaps").first().textContent(), /times are kept in slices: the answer is of 1 Jan \d\d:\d\d\u2013\d\d:\d\d/);
   for (const panel of await page.locator(".panel.breakdown .empty").allTextContents()) assert.doesNotMatch(panel, /slices/);
   assert.equal(await page.locator("#nodes canvas").isVisible(), false);
   assert.match(await page.locator("#nodes").textContent(), /Nothing was observed in this time/);
@@ -470,4 +474,18 @@ test("nothing is cut at the sides of a narrow page", async () => {
     assert.deepEqual(cut, [], hash);
     await done();
   }
+});
+
+test("a job's page asks what `cargo xtask bench serve` asks, in its order", async () => {
+  const { page, faults, api, done } = await visit("#/jobs?last=1h", { name: "month" });
+  const { first_ns, last_ns } = await api("jobs/4711?last=90d");
+  const asked = [];
+  page.on("request", (request) => { if (/\/api\/v1\/(?!me$)/.test(request.url())) asked.push(decodeURIComponent(request.url().split("/api/v1/")[1])); });
+  await page.goto(`${sites.month.url}/#/job?id=4711`);
+  await settled(page);
+  const filled = { from: first_ns / 1e9, to: last_ns / 1e9, late: (last_ns / 1e9 - 5400).toFixed(6), user: 1001 };
+  const lines = readFileSync(new URL("../../xtask/src/bench/job-page.txt", import.meta.url), "utf8").trim().split("\n");
+  assert.deepEqual(asked, lines.map((line) => line.replace(/^[^:]*: /, "").replace(/\{(\w+)\}/g, (_, key) => filled[key])));
+  assert.deepEqual(faults, []);
+  await done();
 });

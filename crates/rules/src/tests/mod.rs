@@ -218,7 +218,8 @@ fn silence_of_many_nodes_is_one_question() {
     let mut all: Vec<Made> = (0..40).map(|at| node(at, 1)).collect();
     all.push(Made { minutes: 0..5, ..node(40, 60) });
     all.push(Made { minutes: 0..1, ..node(41, 60) });
-    let asked = Asked { visible: Visible::All, time: Time::Now(Nanos(NOW.0 + 240 * SECOND)), job: None };
+    let asked =
+        Asked { visible: Visible::All, time: Time::Now(Nanos(NOW.0 + 240 * SECOND)), job: None };
     for (tells, most) in [(Tells::Intervals, 0), (Tells::Slices, 1)] {
         let (_folder, store) = store(&all);
         let store = Seen { store, by: Visible::All, tells, series: Cell::new(0) };
@@ -295,7 +296,9 @@ impl Store for Seen {
     fn nodes(&self, _: Visible) -> Result<Vec<NodeSeen>, StoreError> {
         let mut nodes = self.store.nodes(self.by)?;
         if self.tells == Tells::Slices {
-            nodes.iter_mut().for_each(|node| node.interval = None);
+            for node in &mut nodes {
+                node.interval = None;
+            }
         }
         Ok(nodes)
     }

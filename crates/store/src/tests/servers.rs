@@ -101,7 +101,9 @@ fn agree(
     expected.widest = Nanos(0);
     same("series", &found, &expected)?;
     let mut expected = oracle.nodes(asked.visible).unwrap();
-    expected.iter_mut().for_each(|node| node.interval = None);
+    for node in &mut expected {
+        node.interval = None;
+    }
     same("nodes", &store.nodes(asked.visible).unwrap(), &expected)?;
     let (mut found, expected) = (store.jobs(asked).unwrap(), oracle.jobs(asked).unwrap());
     if crate::prometheus::filters_rows(asked) {
