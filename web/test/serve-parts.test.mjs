@@ -66,6 +66,8 @@ test("nodes over time: columns are the store's slices, and silence is told from 
   assert.deepEqual([silent(0), silent(1), silent(2)], [[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]]);
   const begun = NodeTimes.of(series, [node("a", 100, 121), node("b", 110, 120)], 40 * minute);
   assert.equal(begun.cell([1], 3).silent, 0, "its batch is still to come");
+  const slow = (last) => NodeTimes.of(series, [node("a", 100, 121), { ...node("b", 90, last), interval_ns: 10 * minute }], 40 * minute).cell([1], 3).silent;
+  assert.deepEqual([slow(92), slow(91)], [0, 1], "three of its own intervals are not over, and are");
   assert.equal(measured(data.cell([0], 1), "busy"), 0.75);
   assert.equal(measured(data.cell([0, 1], 2), "waiting"), 1);
   assert.equal(measured(data.cell([0], 0), "busy"), null);

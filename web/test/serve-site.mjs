@@ -76,7 +76,7 @@ export function site({ nodes = 24, cores = 32, slice = 600, hours = 6, silent = 
         row(node, begin, samples, { ...mine, executable, library, function: named, phase, activity: "user" });
       });
       row(node, begin, kernel, { ...mine, executable: parts[0][0], library: "[kernel]", function: "copy_page", activity: "kernel" });
-      row(node, begin, whole - busy, { ...mine, activity: "waiting" });
+      row(node, begin, whole - busy, { ...mine, function: "(no file)", activity: "waiting" });
     }
   });
   return { rows, names, cores, width, first, last, jobs, silent: silent.map((at) => names[at]) };
@@ -118,7 +118,8 @@ function answers(all, me, path, query) {
       group.samples += row.samples;
       out.set(key, group);
     }
-    return [...out.values()].sort((a, b) => b.samples - a.samples).slice(0, Number(query.get("limit") ?? 1000));
+    const most = [...out.values()].sort((a, b) => b.samples - a.samples).slice(0, Number(query.get("limit") ?? 1000));
+    return Object.assign(most, { groups: out.size });
   };
   const jobs = () => {
     const out = new Map();
@@ -165,7 +166,7 @@ function answers(all, me, path, query) {
   if (path === "nodes") {
     const out = new Map();
     for (const row of seen) {
-      const node = out.get(row.node) ?? { name: row.node, first_ns: row.begin, last_ns: 0, cores: all.cores, sampler: "bpf" };
+      const node = out.get(row.node) ?? { name: row.node, first_ns: row.begin, last_ns: 0, cores: all.cores, sampler: "bpf", interval_ns: 60e9 };
       node.last_ns = Math.max(node.last_ns, row.begin + all.width);
       out.set(row.node, node);
     }
@@ -185,7 +186,8 @@ function answers(all, me, path, query) {
   }
   if (path === "rates") {
     const counters = [["cycles", "1", 3.2e9], ["instructions", "1", 3.1e9], ["page-faults", "1", 120], ["flops", "1", 2.2e9], ["memory-bytes", "B", 1.1e9]].slice(0, query.get("job")?.startsWith("4711") ? 5 : 3);
-    return { gaps: [], rows: grouped(matched.filter((row) => row.activity !== "waiting")).flatMap((group, at) => counters.map(([counter, unit, rate], k) => ({
+    const groups = grouped(matched.filter((row) => row.activity !== "waiting"));
+    return { gaps: [], groups: groups.groups, rows: groups.flatMap((group, at) => counters.map(([counter, unit, rate], k) => ({
       counter, unit, ...Object.fromEntries(by.map((one, place) => [one, group.names[place]])), rate: rate * (0.3 + ((at * 7 + k * 3) % 10) / 8), seconds: group.samples / 3, samples: Math.floor(group.samples / 3) })).map((row) => ({ ...row, count: row.rate * row.seconds }))) };
   }
   if (path === "findings" && query.has("last")) throw new Fault(400, "`last` is not known here; known are `from`, `to`, `job`, `node`");

@@ -21,6 +21,13 @@ before(async () => {
   const again = site({ nodes: 1, cores: 1, hours: 1, silent: [] });
   again.rows = again.rows.slice(0, 12).map((row, at) => ({ ...row, job: "7", user: at < 8 ? 1001 : 1002, activity: "user", library: at < 8 ? "/lib/one.so" : "/lib/two.so" }));
   sites.again = await serve(again);
+  const pairs = site({ nodes: 1, cores: 1, hours: 1, silent: [] });
+  pairs.rows = Array.from({ length: 450 }, (_, at) => ({ ...pairs.rows[0], job: "8", user: 1001, activity: "user", library: `/lib/l${at % 18}.so`, phase: `phase ${Math.floor(at / 18)}`, samples: 1000 - at }));
+  sites.pairs = await serve(pairs);
+  // A job of thirty days on four nodes, as that of the benchmark.
+  const month = site({ nodes: 4, cores: 1, hours: 1, silent: [] });
+  month.rows = month.names.flatMap((node) => [-30 * 86_400e9, -month.width].map((before) => ({ ...month.rows[0], node, begin: month.last + before, job: "4711", user: 1001, activity: "user", library: "/lib/one.so" })));
+  sites.month = await serve(month);
   sites.large = await serve(site({ nodes: 1200, cores: 8, hours: 1, silent: [100, 900] }));
 });
 after(async () => {
@@ -368,6 +375,117 @@ test("nodes are chosen by a pattern, and rules are asked for what holds now", as
   await settled(page);
   assert.match(await title(), /findings now/);
   assert.equal(await page.locator(".ruled li .finding").count(), 1);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("a job's rules are asked of the chosen times, else of its own", async () => {
+  const { page, faults, api, done } = await visit("#/job?id=4711");
+  const job = await api("jobs/4711?last=90d");
+  const whole = { from: String(job.first_ns / 1e9), to: String(job.last_ns / 1e9), job: "4711" };
+  const [from, to] = [String(job.last_ns / 1e9 - 7200), String(job.last_ns / 1e9 - 3600)];
+  for (const [more, expected] of [["", whole], ["&last=7d", whole], [`&from=${from}&to=${to}`, { from, to, job: "4711" }]]) {
+    const [request] = await Promise.all([page.waitForRequest(/\/findings\?/), page.goto(`${sites.small.url}/#/job?id=4711&again=${more.length}${more}`)]);
+    await settled(page);
+    const asked = Object.fromEntries(new URL(request.url()).searchParams);
+    assert.deepEqual(Object.keys(asked).sort(), ["from", "job", "to"], more);
+    for (const key of ["from", "to"]) assert.ok(Math.abs(asked[key] - expected[key]) < 0.01, `${more}: ${key} is ${asked[key]}, expected ${expected[key]}`);
+  }
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("rates of more libraries and phases than are asked for are those of each alone", async () => {
+  const { page, faults, api, done } = await visit("#/job?id=8", { name: "pairs" });
+  for (const by of ["library", "phase"]) {
+    const { rows } = await api(`rates?job=8&by=${by}`);
+    await page.locator(`#rates-${by} button`, { hasText: "csv" }).waitFor();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator(`#rates-${by} button`, { hasText: "csv" }).click()]);
+    const lines = readFileSync(await file.path(), "utf8").trim().split("\r\n").slice(1).map((line) => line.split(","));
+    const shown = new Map(lines.map((line) => [line[0], line.slice(1, 3).map(Number)]));
+    const keys = new Set(rows.map((row) => row[by]));
+    assert.equal(shown.size, keys.size);
+    for (const row of rows.filter((one) => one.counter === "cycles")) {
+      const [seconds, rate] = shown.get(row[by]);
+      assert.ok(Math.abs(seconds / row.seconds - 1) < 1e-6 && Math.abs(rate / row.rate - 1) < 1e-6, `${row[by]}: ${seconds} s, ${rate}/s`);
+    }
+  }
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("a selection of one node or some asks for functions of as long as these allow, and nothing else waits for their number", async () => {
+  const library = encodeURIComponent("/lib/x86_64-linux-gnu/libm.so.6");
+  const { page, faults, done } = await visit("#/jobs?last=6h");
+  for (const [node, last] of [["n03", "21600s"], ["n0%3F", "2400s"], ["", "600s"]]) {
+    const [request] = await Promise.all([page.waitForRequest(/by=function/), page.goto(`${sites.small.url}/#/of?last=7d&library=${library}${node && `&node=${node}`}`)]);
+    assert.equal(new URL(request.url()).searchParams.get("last"), last, node);
+    await settled(page);
+  }
+  let told;
+  await page.route("**/api/v1/nodes", (route) => { told = () => route.continue(); });
+  const others = ["by=user", "by=phase|by=executable", "by=activity"].map((by) => page.waitForRequest(new RegExp(by), { timeout: 5000 }));
+  const nodes = page.waitForRequest(/v1\/nodes/);
+  await page.goto(`${sites.small.url}/#/of?last=24h&library=${library}`);
+  await Promise.all([nodes, ...others]);
+  await page.waitForFunction(() => document.querySelectorAll("#by-user tbody tr").length > 0);
+  told();
+  await settled(page);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("what is not there is said, once and why", async () => {
+  const { page, faults, done } = await visit("#/software?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z");
+  assert.match(await page.locator("#software .empty").textContent(), /Nothing was observed in this time/);
+  assert.equal(await page.locator("#software .tools button", { hasText: "csv" }).isVisible(), false);
+  // Rounded times are no reason.
+  await page.route("**/api/v1/usage?**", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...await response.json(), gaps: [{ kind: "estimated", detail: "times are kept in slices: the answer is of 1767225600 s to 1767229200 s since 1970", count: 0 }] } });
+  });
+  await page.goto(`${sites.small.url}/#/of?last=6h&library=nothing`);
+  await settled(page);
+  assert.match(await page.locator(".gaps").first().textContent(), /times are kept in slices: the answer is of 1 Jan \d\d:\d\d\u2013\d\d:\d\d/);
+  for (const panel of await page.locator(".panel.breakdown .empty").allTextContents()) assert.doesNotMatch(panel, /slices/);
+  assert.equal(await page.locator("#nodes canvas").isVisible(), false);
+  assert.match(await page.locator("#nodes").textContent(), /Nothing was observed in this time/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("functions that a job has most time in are of files", async () => {
+  const { page, faults, done } = await visit("#/job?id=4713_2");
+  const said = await page.locator(".findings").first().textContent();
+  assert.match(said, /of functions in/);
+  assert.doesNotMatch(said, /\(no file\)/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("nothing is cut at the sides of a narrow page", async () => {
+  // Paths are as long as they are: their table scrolls.
+  for (const hash of Object.values(PAGES).filter((one) => one !== PAGES.files)) {
+    const { page, done } = await visit(hash, { width: 800 });
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".panel > header .note, .masthead button, #software td:nth-child(6)")].filter((one) => {
+      const box = one.getBoundingClientRect();
+      return one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflow !== "visible" || box.right > innerWidth - 18;
+    }).map((one) => one.textContent));
+    assert.deepEqual(cut, [], hash);
+    await done();
+  }
+});
+
+test("a job's page asks what `cargo xtask bench serve` asks, in its order", async () => {
+  const { page, faults, api, done } = await visit("#/jobs?last=1h", { name: "month" });
+  const { first_ns, last_ns } = await api("jobs/4711?last=90d");
+  const asked = [];
+  page.on("request", (request) => { if (/\/api\/v1\/(?!me$)/.test(request.url())) asked.push(decodeURIComponent(request.url().split("/api/v1/")[1])); });
+  await page.goto(`${sites.month.url}/#/job?id=4711`);
+  await settled(page);
+  const filled = { from: first_ns / 1e9, to: last_ns / 1e9, late: (last_ns / 1e9 - 5400).toFixed(6), user: 1001 };
+  const lines = readFileSync(new URL("../../xtask/src/bench/job-page.txt", import.meta.url), "utf8").trim().split("\n");
+  assert.deepEqual(asked, lines.map((line) => line.replace(/^[^:]*: /, "").replace(/\{(\w+)\}/g, (_, key) => filled[key])));
   assert.deepEqual(faults, []);
   await done();
 });

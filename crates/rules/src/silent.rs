@@ -1,13 +1,13 @@
 //! How long nothing was heard of a node, in seconds and in intervals of its agent.
 //!
-//! Owns what an interval is where nobody tells: the time between the begins of the node's last slices, at least a
-//! minute. A last one that is short is that of an agent that ended, a long one that of an agent that was away: neither
-//! alone says anything.
+//! Owns what an interval is: what the store has of the node's own batches, at least a minute. Where a store does not
+//! tell, it is the time between the begins of the node's last slices, asked for once for all nodes; where these are too
+//! few, it is the longest that agents have: no node is called silent that may only be slow.
 
 use std::collections::BTreeMap;
 
 use talea_model::Nanos;
-use talea_store::{Dimension, NodeSeen, Question, StoreError, Text, Value};
+use talea_store::{Dimension, MOST_FIGURES, NodeSeen, Question, StoreError, Value};
 
 use crate::facts::Subject;
 use crate::subject::{shown, value_of};
@@ -15,9 +15,9 @@ use crate::tables::Tables;
 
 /// Steps in which begins are asked for, and the shortest interval.
 const STEP: u64 = 60_000_000_000;
-/// Steps that all nodes are asked for at once.
-const SOON: u64 = 15;
-/// Steps of one node: several of the longest intervals of agents.
+/// Agents send once an hour at least.
+const LONGEST: u64 = 60 * STEP;
+/// Steps that are asked for: several of the longest intervals.
 const FAR: u64 = 6 * 60;
 /// Begins that say what the interval is.
 const ENOUGH: usize = 3;
@@ -44,23 +44,10 @@ impl Subject<'_> {
     ) -> Result<Option<f64>, StoreError> {
         let Some(seen) = self.seen(tables)? else { return Ok(None) };
         let to = self.window.1;
-        if tables.begins.as_ref().is_none_or(|(asked, _)| *asked != to) {
-            let by = vec![Dimension::Node];
-            let question =
-                Question { by, ..tables.question((Nanos(to.0.saturating_sub(SOON * STEP)), to)) };
-            tables.begins = Some((to, begins(tables, question)?));
-        }
-        let known = tables.begins.as_ref().and_then(|(_, all)| all.get(&seen.name));
-        let mut found = known.and_then(|begins| interval(begins, seen.last));
-        if found.is_none() {
-            let from = Nanos(seen.last.0.saturating_sub(FAR * STEP));
-            let node = Some(Text::Is(seen.name.clone()));
-            let by = vec![Dimension::Node];
-            let question = Question { node, by, ..tables.question((from, seen.last)) };
-            let all = begins(tables, question)?;
-            found = all.get(&seen.name).and_then(|begins| interval(begins, seen.last));
-        }
-        let interval = found.unwrap_or(STEP);
+        let interval = match seen.interval {
+            Some(interval) => interval.0.max(STEP),
+            None => between(&seen, to, tables)?.unwrap_or(LONGEST),
+        };
         Ok(Some(seconds(to, seen.last) / (interval as f64 / 1e9)))
     }
 }
@@ -69,11 +56,23 @@ fn seconds(now: Nanos, last: Nanos) -> f64 {
     now.0.saturating_sub(last.0) as f64 / 1e9
 }
 
+/// What the node's last slices before `to` tell.
+fn between(seen: &NodeSeen, to: Nanos, tables: &mut Tables<'_>) -> Result<Option<u64>, StoreError> {
+    if tables.begins.as_ref().is_none_or(|(asked, _)| *asked != to) {
+        tables.begins = Some((to, begins(tables, to)?));
+    }
+    let known = tables.begins.as_ref().and_then(|(_, all)| all.get(&seen.name));
+    Ok(known.and_then(|begins| interval(begins, seen.last)))
+}
+
 /// When slices of nodes began, each in the order of time.
-fn begins(tables: &Tables<'_>, question: Question) -> Result<Begins, StoreError> {
-    // A series has so many figures at most; who is not among them is asked for alone.
-    let limit = question.limit.min(10_000);
-    let series = tables.store.series(&Question { limit, ..question }, Nanos(STEP))?;
+fn begins(tables: &Tables<'_>, to: Nanos) -> Result<Begins, StoreError> {
+    let question = tables.question((Nanos(to.0.saturating_sub(FAR * STEP)), to));
+    // As many nodes as a series has figures for.
+    let most = usize::try_from(MOST_FIGURES / (FAR + 2)).unwrap_or(usize::MAX);
+    let question =
+        Question { by: vec![Dimension::Node], limit: question.limit.min(most), ..question };
+    let series = tables.store.series(&question, Nanos(STEP))?;
     let mut all = Begins::new();
     for (at, key) in series.keys.iter().enumerate() {
         let Some(Value::Text(node)) = key.first() else { continue };

@@ -11,8 +11,10 @@ use talea_model::Nanos;
 use talea_model::shares::{Batch, Upkeep};
 use talea_store::NodeSeen;
 
-/// Where nothing is known of a node's interval, and the shortest that counts.
+/// The shortest interval that counts.
 const USUAL: Duration = Duration::from_mins(1);
+/// Agents send once an hour at least: so it is taken where a store cannot tell what a node's batches before were.
+const LONGEST: Duration = Duration::from_hours(1);
 const GONE: Duration = Duration::from_hours(24);
 
 #[derive(Clone, Copy, Debug)]
@@ -36,12 +38,10 @@ impl Heard {
         let recent = nodes.iter().filter_map(|node| {
             let ago = Duration::from_nanos((now - node.last).0);
             let at = clock.checked_sub(ago)?;
-            (ago < GONE).then(|| {
-                (
-                    node.name.clone(),
-                    Last { at, intervals: [USUAL; 2], newest: (0, 0), upkeep: None },
-                )
-            })
+            let interval = node.interval.map_or(LONGEST, |own| Duration::from_nanos(own.0));
+            let intervals = [interval.max(USUAL); 2];
+            let last = Last { at, intervals, newest: (0, 0), upkeep: None };
+            (ago < GONE).then(|| (node.name.clone(), last))
         });
         Self(Mutex::new(recent.collect()))
     }
@@ -102,6 +102,7 @@ mod tests {
             last: Nanos(last),
             cores: 1,
             sampler: Sampler::Bpf,
+            interval: Some(Nanos(10_000_000_000)),
         };
         let day = GONE.as_nanos() as u64;
         let heard =
@@ -127,6 +128,26 @@ mod tests {
         heard.note(&long(3, 2), after(244));
         assert_eq!(heard.count(after(251)), (2, 2));
         assert_eq!(heard.count(begin + GONE * 2), (0, 0));
+    }
+
+    #[test]
+    fn a_server_that_was_started_again_knows_intervals() {
+        let (minute, now) = (60_000_000_000, Nanos(GONE.as_nanos() as u64 * 2));
+        let seen = |name: &str, interval: Option<u64>| NodeSeen {
+            name: name.to_owned(),
+            first: Nanos(0),
+            last: now - Nanos(minute),
+            cores: 1,
+            sampler: Sampler::Bpf,
+            interval: interval.map(|minutes| Nanos(minutes * minute)),
+        };
+        let nodes = [seen("a", Some(1)), seen("b", Some(20)), seen("c", Some(60)), seen("d", None)];
+        let begin = Instant::now() + GONE * 2;
+        let heard = Heard::before(&nodes, now, begin);
+        let silent = |minutes| heard.count(begin + Duration::from_mins(minutes)).1;
+        // All were heard of a minute before the start.
+        let found = [2, 3, 59, 60, 179, 180].map(silent);
+        assert_eq!(found, [0, 1, 1, 2, 2, 4]);
     }
 
     #[test]

@@ -159,6 +159,10 @@ pub struct NodeSeen {
     pub cores: u32,
     /// How its last batch was sampled.
     pub sampler: Sampler,
+    /// The longer of its last two slices, which is the interval of its agent where that is no shorter than the finest slices are: one that ends sends a short
+    /// batch. Absent for users, and where a store cannot tell.
+    #[serde(default)]
+    pub interval: Option<Nanos>,
 }
 
 /// A job with samples.

@@ -155,7 +155,7 @@ impl Oracle {
         let (seen, last) = self.nodes.entry(node.clone()).or_insert_with(|| {
             let (first, last, cores, sampler) =
                 (batch.begin, batch.end, batch.cores, batch.sampler);
-            (NodeSeen { name: node, first, last, cores, sampler }, latest)
+            (NodeSeen { name: node, first, last, cores, sampler, interval: None }, latest)
         });
         seen.first = seen.first.min(batch.begin);
         seen.last = seen.last.max(batch.end);
@@ -405,9 +405,22 @@ impl Store for Oracle {
             let last = own.iter().map(|&slice| Nanos(slice.begin + self.widths[slice])).max()?;
             Some(NodeSeen { first, last, ..seen.clone() })
         };
+        let interval = |name: &str| {
+            let own = |level| {
+                self.widths
+                    .iter()
+                    .filter(move |(slice, _)| slice.node == name && slice.level == level)
+            };
+            let level = (0..3).find(|&level| own(level).next().is_some())?;
+            let mut last: Vec<_> = own(level).map(|(slice, width)| (slice.begin, *width)).collect();
+            last.sort_unstable();
+            last.iter().rev().take(2).map(|(_, width)| Nanos(*width)).max()
+        };
         let nodes = self.nodes.values().map(|(seen, _)| seen);
         Ok(match visible {
-            Visible::All => nodes.cloned().collect(),
+            Visible::All => nodes
+                .map(|seen| NodeSeen { interval: interval(&seen.name), ..seen.clone() })
+                .collect(),
             Visible::User(_) => nodes.filter_map(own).collect(),
         })
     }

@@ -135,6 +135,7 @@ pub fn node(node: &NodeSeen) -> Value {
         "last_ns": node.last.0,
         "cores": node.cores,
         "sampler": node.sampler,
+        "interval_ns": node.interval.map(|interval| interval.0),
     })
 }
 

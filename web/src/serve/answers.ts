@@ -24,7 +24,7 @@ export interface Usage {
 export interface Point { begin_ns: number; all_samples: number; samples: number; by_key: number[]; core_seconds: number[] }
 export interface Series { by: Dimension[]; keys: Key[][]; step_ns: number; points: Point[]; gaps: Gap[] }
 
-export interface NodeSeen { name: string; first_ns: number; last_ns: number; cores: number; sampler: string }
+export interface NodeSeen { name: string; first_ns: number; last_ns: number; cores: number; sampler: string; interval_ns: number | null }
 export interface JobSeen { job: string; user: number | null; first_ns: number; last_ns: number; nodes: number; samples: number; core_seconds: number }
 export interface Spread { counter: string; unit: string; cores: number; quantiles: number[] }
 export interface Finding {
@@ -41,7 +41,8 @@ export interface Finding {
 }
 export type Job = JobSeen & { spreads?: Spread[]; findings?: Finding[]; gaps?: Gap[] };
 export type RateRow = Partial<Record<Dimension, Key>> & { counter: string; unit: string; rate: number | null; seconds: number; samples: number; count: number };
-export interface Rates { rows: RateRow[]; gaps: Gap[] }
+/** `groups`: what rows can be told apart by there is, whether or not the limit left it out. */
+export interface Rates { groups: number; rows: RateRow[]; gaps: Gap[] }
 export interface Hit { kind: string; name: string }
 
 export interface Share { share: number; low: number; high: number }

@@ -8,8 +8,9 @@ export interface Column { begin: number; end: number }
 /** Parts of the samples of a band in a column; `known` of its nodes were heard of before, `silent` of these not now. */
 export interface Cell { counts: number[]; all: number; known: number; silent: number }
 
-/** A node may be that far behind the newest: the last column has just begun, and its batch is still to come. */
+/** A node may be that far behind the newest, or so many of its intervals: the last column has just begun, and its batch is still to come. */
 const LATE = 180e9;
+const INTERVALS = 3;
 
 export class NodeTimes {
   readonly columns: Column[] = [];
@@ -24,7 +25,10 @@ export class NodeTimes {
     this.counts = new Float64Array(names.length * count * 4);
     this.firsts = names.map((name) => nodes.get(name)?.first_ns ?? -Infinity);
     const newest = [...nodes.values()].reduce((last, node) => Math.max(last, node.last_ns), -Infinity);
-    this.present = names.map((name) => newest - (nodes.get(name)?.last_ns ?? -Infinity) < LATE);
+    this.present = names.map((name) => {
+      const node = nodes.get(name);
+      return newest - (node?.last_ns ?? -Infinity) < Math.max(LATE, (node?.interval_ns ?? 0) * INTERVALS);
+    });
   }
 
   /**

@@ -58,7 +58,8 @@ export class Heat {
   }
 
   set(data: NodeTimes | null, nodes: NodeSeen[], route: Route, gaps: Gap[], operator: boolean): void {
-    this.data = data;
+    // Of no node there is nothing to draw.
+    this.data = data = data?.names.length ? data : null;
     this.hatches &&= operator;
     this.seen = new Map(nodes.map((node) => [node.name, node]));
     const measure = route.params.get("show") ?? "busy";
@@ -68,7 +69,10 @@ export class Heat {
     this.rows = rows && Number(rows[1]) <= Number(rows[2]) ? [Number(rows[1]), Number(rows[2])] : null;
     this.canvas.hidden = this.legend.hidden = this.choices.hidden = !data;
     this.panel.body.querySelector(".empty")?.remove();
-    if (!data) this.panel.body.append(h("p", { class: "empty" }, absence(gaps, "Nothing was observed in this time.")));
+    if (!data) {
+      this.panel.note.textContent = "";
+      this.panel.body.append(h("p", { class: "empty" }, absence(gaps, "Nothing was observed in this time.")));
+    }
     this.choose();
     this.draw();
     this.panel.refresh();
@@ -146,8 +150,8 @@ export class Heat {
     this.legend.replaceChildren(
       h("span", { class: "scale" }, "0 %", h("i", { class: "ramp", "aria-hidden": "true" }), `100 % ${this.of ?? (this.measure === "busy" ? "busy (user and kernel)" : this.measure)}`),
       ...(this.hatches ? [h("span", {}, h("i", { class: "swatch lost" }), "silent"), h("span", {}, h("i", { class: "silentmark", "aria-hidden": "true" }, "\u25c2"), "silent now")] : []),
-      h("span", {}, "strip:"),
-      ...this.kinds().map(({ activity, word, title }) => h("span", { title }, h("i", { class: `swatch ${activity}` }), word)),
+      h("span", { class: "together" }, h("span", {}, "strip:"),
+        ...this.kinds().map(({ activity, word, title }) => h("span", { title }, h("i", { class: `swatch ${activity}` }), word))),
     );
   }
 

@@ -2,7 +2,7 @@
 
 import { h, plain } from "../report/dom";
 import { count, percent } from "../report/units";
-import type { Finding, Gap, Job, Rates, Spread, Usage } from "./answers";
+import type { Finding, Gap, Job, Spread, Usage } from "./answers";
 import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import { Heat } from "./heat";
@@ -10,10 +10,10 @@ import { NodeTimes } from "./heat-model";
 import { nodeSeries } from "./machine";
 import type { Frame, Page } from "./page";
 import { Parts } from "./parts";
-import { RateTable, told } from "./rates";
+import { jobRates, RateTable } from "./rates";
 import { Roofline } from "./roofline";
 import type { Asked, Route } from "./route";
-import { asked, lately, length, link } from "./route";
+import { asked, lately, length, link, ruledTimes } from "./route";
 import type { Said } from "./says";
 import { ruled, Says, sum } from "./says";
 import { core, lasting, part, span } from "./show";
@@ -76,25 +76,27 @@ export class JobPage implements Page {
     for (const child of this.element.children) (child as HTMLElement).hidden = false;
     this.running = Date.now() * 1e6 - job.last_ns < RUNS;
     // From begin to end of the job, unless times were chosen.
-    const within: Asked = timed ? looked : { from: inside(job.first_ns, 1), to: inside(job.last_ns, -1) };
+    const own: Asked = { from: inside(job.first_ns, 1), to: inside(job.last_ns, -1) };
+    const within: Asked = timed ? looked : own;
     const timedRoute: Route = { page: route.page, params: new URLSearchParams([...route.params].filter(([key]) => !["last", "from", "to"].includes(key)).concat(Object.entries(within))) };
     // Numbers come again: the figures are those of the job that was found.
     const owner = user ?? job.user;
     const question: Questions = { ...within, job: id, user: owner };
     const nodes = Number(job.nodes) || 1;
     // Rules look at all of the job's time: everything else is shown before.
-    const ruling = tried(get<{ findings: Finding[]; gaps: Gap[] }>("findings", { ...(timed ? {} : within), job: id }, signal));
-    const rating = tried(get<Rates>("rates", { ...question, by: "library,phase", limit: 400 }, signal));
+    // What holds now says nothing of a job that has ended: where no begin and end were chosen it is judged from its own to its own.
+    const judged: Questions = { ...own, ...ruledTimes(route) };
+    const ruling = tried(get<{ findings: Finding[]; gaps: Gap[] }>("findings", { ...judged, job: id }, signal));
+    const rating = jobRates(question, signal);
     const perCore = (job.spreads ?? []).some((one) => one.counter === "busy") ? Promise.resolve(null)
       : tried(get<Usage>("usage", { ...lately(question, nodes).question, by: "node,core,activity", limit: MOST_CORES }, signal));
     const asking = [tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal)), this.parts.load(question, nodes, signal), rating,
       nodeSeries(timedRoute, { job: id, user: owner }, nodes, signal), perCore] as const;
     const [activities, parts, rates, series, cores] = await Promise.all(asking);
     if (signal.aborted) return;
-    const library = rates instanceof Refused ? rates : told(rates, "library");
-    this.byLibrary.set(library);
-    this.byPhase.set(rates instanceof Refused ? rates : told(rates, "phase"));
-    this.roofline.set(library);
+    this.byLibrary.set(rates.library);
+    this.byPhase.set(rates.phase);
+    this.roofline.set(rates.library);
     const gaps: Gap[] = [...(job.gaps ?? []), ...(activities instanceof Refused ? [] : activities.gaps)];
     const cut = cores !== null && !(cores instanceof Refused) && cores.rows.length >= MOST_CORES;
     if (cut) gaps.push({ kind: "memory-bound", detail: `how alike its cores are is not shown: more than ${count(MOST_CORES)} rows`, count: 0 });
@@ -127,9 +129,10 @@ export class JobPage implements Page {
     const kernel = sum(activities, ["kernel"]);
     said.push({ text: `${part(busy, n)} of ${core(job.core_seconds)} of cores were used` + (waiting ? `; on ${part(waiting, n)} nothing ran although the job has the cores` : "") +
       (kernel / n > 0.1 ? `; ${part(kernel, n)} were in the kernel` : "") + ".", to: "nodes" });
+    // What lies in no file has the name of a function that says so.
     const top = (panel: string, key: "library" | "function" | "phase"): { name: string; share: string } | null => {
       const usage = parts.get(panel);
-      const row = usage instanceof Refused ? undefined : usage?.rows.find((one) => (one[key] ?? null) !== null);
+      const row = usage instanceof Refused ? undefined : usage?.rows.find((one) => (one[key === "function" ? "library" : key] ?? null) !== null);
       return row && !(usage instanceof Refused) ? { name: String(row[key]).replace(/`/g, "'"), share: part(row.samples, usage!.matched_samples) } : null;
     };
     const [library, named, phase] = [top("by-library", "library"), top("by-function", "function"), top("by-phase", "phase")];

@@ -7,13 +7,13 @@ import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import { Heat } from "./heat";
 import { NodeTimes } from "./heat-model";
-import { nodeSeries } from "./machine";
+import { nodeSeries, present } from "./machine";
 import { packageOf } from "./packages";
 import type { Frame, Page } from "./page";
 import { isLive } from "./page";
 import { Parts } from "./parts";
 import type { Route } from "./route";
-import { asked, go, length } from "./route";
+import { asked, go, length, like } from "./route";
 import type { Said } from "./says";
 import { Says, sum } from "./says";
 import { core, file, part } from "./show";
@@ -45,10 +45,10 @@ export class OfPage implements Page {
     const chosen = filters(route);
     const question: Questions = { ...asked(route), ...Object.fromEntries(chosen) };
     const activities = tried(get<Usage>("usage", { ...question, by: "activity", limit: 10 }, signal));
-    const nodes = await tried(get<{ nodes: NodeSeen[] }>("nodes", {}, signal));
-    const many = nodes instanceof Refused ? 1 : nodes.nodes.length;
-    const whole = this.parts.load(question, many, signal);
     const node = route.params.get("node");
+    const counting = this.count(route, node, signal);
+    const whole = this.parts.load(question, counting, signal);
+    const many = await counting;
     const series = await Promise.all([nodeSeries(route, Object.fromEntries(chosen), many, signal, "node"), nodeSeries(route, { node }, many, signal, "node")]);
     const [usage] = await Promise.all([activities, whole]);
     if (signal.aborted) return;
@@ -62,6 +62,14 @@ export class OfPage implements Page {
     this.says.activities(usage, "time of this selection");
     this.says.set(this.sentences(chosen, usage));
     this.frame.gaps(usage instanceof Refused ? [] : usage.gaps);
+  }
+
+  /** How many nodes it may be of: one that is named is one, whatever else there is. */
+  private async count(route: Route, node: string | null, signal: AbortSignal): Promise<number> {
+    if (node !== null && !/[*?]/.test(node)) return 1;
+    const nodes = await tried(get<{ nodes: NodeSeen[] }>("nodes", {}, signal));
+    if (nodes instanceof Refused) return 1;
+    return present(nodes.nodes, route).filter((one) => node === null || like(node, one.name)).length;
   }
 
   private sentences(chosen: [Dimension, string][], usage: Usage | Refused): Said[] {

@@ -29,8 +29,8 @@ export class Parts {
     return this.all.map(({ view }) => view.panel.element);
   }
 
-  /** Each panel is filled when its answer comes; what came is given back by the panel's name. `nodes`: how many it is about. */
-  async load(question: Questions, nodes: number, signal: AbortSignal): Promise<Map<string, Usage | Refused>> {
+  /** Each panel is filled when its answer comes; what came is given back by the panel's name. `nodes`: how many it is about, for which only functions wait. */
+  async load(question: Questions, nodes: number | Promise<number>, signal: AbortSignal): Promise<Map<string, Usage | Refused>> {
     const out = new Map<string, Usage | Refused>();
     const set = ({ kind, view }: { kind: Kind; view: Breakdown }, usage: Usage | Refused, times = ""): void => {
       if (signal.aborted) return;
@@ -38,7 +38,7 @@ export class Parts {
       out.set(kind.id, usage);
     };
     const one = async (part: { kind: Kind; view: Breakdown }): Promise<void> => {
-      const { question: own, times } = part.kind.by.includes("function") ? lately(question, nodes) : { question, times: "" };
+      const { question: own, times } = part.kind.by.includes("function") ? lately(question, await nodes) : { question, times: "" };
       set(part, await tried(get<Usage>("usage", { ...own, by: part.kind.by.join(","), limit: 200 }, signal)), times);
     };
     // What has few values is asked for together: the store goes through the same rows for one as for all.

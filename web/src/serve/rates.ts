@@ -5,7 +5,9 @@ import { Panel, saver } from "../report/panel";
 import type { Column } from "../report/table";
 import { Table } from "../report/table";
 import type { Dimension, Key, RateRow, Rates } from "./answers";
-import { Refused } from "./api";
+import type { Questions } from "./api";
+import { get, Refused, tried } from "./api";
+import { count } from "../report/units";
 import { absence, core, exactCore, value } from "./show";
 import { rate } from "./spreads";
 
@@ -37,7 +39,23 @@ export function told(rates: Rates, by: Dimension): Rates {
     row.rate = row.seconds > 0 ? row.count / row.seconds : null;
     rows.set(key, row);
   }
-  return { ...rates, rows: [...rows.values()] };
+  return { ...rates, groups: new Set([...rows.values()].map((row) => row[by])).size, rows: [...rows.values()] };
+}
+
+/** Libraries and phases that are asked for together, or each alone. */
+const MOST = 400;
+
+/**
+ * What counters did by library and by phase: one question, as the store goes through the same rows for both. Where there are more pairs than are asked for, sums
+ * of those that came would be of a part only: then each is asked for alone.
+ */
+export async function jobRates(question: Questions, signal: AbortSignal): Promise<Record<"library" | "phase", Rates | Refused>> {
+  const ask = (by: string): Promise<Rates | Refused> => tried(get<Rates>("rates", { ...question, by, limit: MOST }, signal));
+  const both = await ask("library,phase");
+  if (both instanceof Refused) return { library: both, phase: both };
+  if (both.groups <= MOST) return { library: told(both, "library"), phase: told(both, "phase") };
+  const [library, phase] = await Promise.all([ask("library"), ask("phase")]);
+  return { library, phase };
 }
 
 export class RateTable {
@@ -77,7 +95,8 @@ export class RateTable {
         ],
       });
     }
-    panel.note.textContent = "per second of a core, attached to the middle one of three samples";
+    const left = rates.groups - rows.length;
+    panel.note.textContent = `per second of a core, attached to the middle one of three samples${left > 0 ? `; ${count(left)} with less time are left out` : ""}`;
     this.table.set(rows);
     if (this.table.element.parentElement !== panel.body) panel.body.replaceChildren(this.table.element);
   }

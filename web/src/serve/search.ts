@@ -24,7 +24,7 @@ function groups(hits: Hit[], most: number): HTMLElement[] {
 }
 
 export function search(): HTMLElement {
-  const input = h("input", { type: "search", placeholder: "search jobs, nodes, libraries \u2026  /", "aria-label": "search", maxlength: 200, autocomplete: "off" });
+  const input = h("input", { type: "search", placeholder: "search (/): jobs, nodes, libraries", "aria-label": "search", maxlength: 200, autocomplete: "off" });
   const list = h("ul", { class: "hits", hidden: true, "aria-label": "found" });
   let waiting = 0;
   let asking = new AbortController();

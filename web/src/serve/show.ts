@@ -107,17 +107,21 @@ export function whisker(share: Share | null, top: number, className = ""): HTMLE
 }
 
 /** What is missing, as a strip; counts of many intervals are those of all. */
+/** Times of a text that says them in seconds since 1970, as all others on the page are. */
+const dated = (text: string): string => text.replace(/\b(\d{9,11}) s to (\d{9,11}) s since 1970/g, (_, from: string, to: string) => span(Number(from) * 1e9, Number(to) * 1e9));
+
 export function gaps(all: Gap[]): HTMLElement {
   const seen = new Map<string, Gap>();
   for (const gap of all) seen.set(`${gap.kind}|${gap.detail}`, gap);
   if (!seen.size) return h("div", { class: "gaps none" }, "gaps: none");
   return h("ul", { class: "gaps", "aria-label": "what is missing" }, ...[...seen.values()].map((gap) =>
-    h("li", {}, h("span", { class: "kind" }, plain(String(gap.kind), 30).replace(/-/g, " ")), " ", name(gap.detail, 400), gap.count > 0 ? ` (${count(gap.count)})` : "")));
+    h("li", {}, h("span", { class: "kind" }, plain(String(gap.kind), 30).replace(/-/g, " ")), " ", name(dated(gap.detail), 400), gap.count > 0 ? ` (${count(gap.count)})` : "")));
 }
 
 /** Why there are no figures: the gaps' own words, else the plain truth. */
 export function absence(all: Gap[], otherwise: string): string {
-  const said = all.map((gap) => plain(gap.detail, 300));
+  // That times are rounded takes nothing away.
+  const said = all.filter((gap) => gap.kind !== "estimated").map((gap) => plain(gap.detail, 300));
   return said.length ? said.join("; ") : otherwise;
 }
 

@@ -30,6 +30,7 @@ export class SoftwarePage implements Page {
   private readonly says = new Says();
   private readonly panel = new Panel("software", "core time");
   private readonly choices = h("div", { class: "choices" });
+  private readonly none = h("p", { class: "empty", hidden: true });
   private readonly find = h("input", { type: "search", placeholder: "filter by name", "aria-label": "filter by name", maxlength: 200 });
   private table: Table<Row> | null = null;
   private shape = "";
@@ -90,8 +91,10 @@ export class SoftwarePage implements Page {
     this.top = rows.reduce((most, row) => Math.max(most, row.share?.high ?? 0), 0);
     this.says.set(this.sentences(usage, of));
     this.draw(of, what, rows, params);
+    this.none.hidden = rows.length > 0;
+    this.none.textContent = all.length ? "Nothing is like that." : usage.samples ? "No file had samples in this time." : "Nothing was observed in this time.";
     const when = usage.begin_ns === null || usage.end_ns === null ? "" : `; ${span(usage.begin_ns, usage.end_ns)}`;
-    this.panel.note.textContent = `${count(rows.length)} of ${count(all.length)} ${what === "file" ? `${of === "library" ? "libraries" : "executables"}` : `${what}s`}, bars to ${percent(this.top)}${when}`;
+    this.panel.note.textContent = !all.length ? "" : `${count(rows.length)} of ${count(all.length)} ${what === "file" ? `${of === "library" ? "libraries" : "executables"}` : `${what}s`}, bars to ${percent(this.top)}${when}`;
   }
 
   private rows(usage: Usage, of: "library" | "executable", what: What): Row[] {
@@ -136,7 +139,7 @@ export class SoftwarePage implements Page {
         label: `core time by ${what}`, columns, first: 50, sort: asked >= 0 ? asked : usual, ...(asked >= 0 && { ascending: params.get("dir") === "up" }),
         sorted: (column, down) => drift({ sort: columns[column]?.head, dir: down ? null : "up" }),
       });
-      this.panel.body.append(this.table.element);
+      this.panel.body.append(this.table.element, this.none);
     }
     this.table.set(rows);
   }

@@ -3,6 +3,7 @@
 
 mod made;
 
+use std::cell::Cell;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -189,6 +190,52 @@ fn silent_node() {
     // Agents may send once an hour.
     let hourly = Made { interval: 60, minutes: 0..5, ..made };
     assert!(!at(&hourly, 3 * 3600) && at(&hourly, 3 * 3600 + 1));
+    // One batch tells it already.
+    let first = Made { minutes: 0..1, ..hourly };
+    assert!(!at(&first, 3 * 3600) && at(&first, 3 * 3600 + 1));
+}
+
+#[test]
+fn a_short_batch_of_an_agent_that_ends_is_no_interval() {
+    let hourly = Made { interval: 60, minutes: 1..4, ..cores(60, 0) };
+    let last = Made { interval: 2, minutes: 0..1, ..hourly.clone() };
+    let at = |seconds: u64| {
+        let found = found_at(&[hourly.clone(), last.clone()], Nanos(NOW.0 + seconds * SECOND));
+        names_of(&found).contains(&"silent-node")
+    };
+    assert!(!at(3 * 3600) && at(3 * 3600 + 1));
+}
+
+#[test]
+fn silence_of_many_nodes_is_one_question() {
+    let node = |at: u64, interval| Made {
+        node: format!("n{at}"),
+        interval,
+        // The first of them were silent for long.
+        minutes: 40_u64.saturating_sub(at)..45,
+        ..cores(60, 0)
+    };
+    let mut all: Vec<Made> = (0..40).map(|at| node(at, 1)).collect();
+    all.push(Made { minutes: 0..5, ..node(40, 60) });
+    all.push(Made { minutes: 0..1, ..node(41, 60) });
+    let asked =
+        Asked { visible: Visible::All, time: Time::Now(Nanos(NOW.0 + 240 * SECOND)), job: None };
+    for (tells, most) in [(Tells::Intervals, 0), (Tells::Slices, 1)] {
+        let (_folder, store) = store(&all);
+        let store = Seen { store, by: Visible::All, tells, series: Cell::new(0) };
+        let found = evaluate_asked(&store, &rules(), &asked, &mut ()).unwrap();
+        let mut silent: Vec<&str> = found
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == "silent-node")
+            .filter_map(|finding| finding.node.as_deref())
+            .collect();
+        silent.sort_unstable();
+        let mut expected: Vec<String> = (0..40).map(|at| format!("n{at}")).collect();
+        expected.sort_unstable();
+        assert_eq!(silent, expected, "{tells:?}");
+        assert_eq!(store.series.get(), most, "{tells:?}");
+    }
 }
 
 #[test]
@@ -204,7 +251,8 @@ fn rules_of_nodes_are_not_judged_by_what_a_user_sees() {
     let found = |store: &dyn Store| evaluate_asked(store, &rules(), &asked, &mut ()).unwrap();
     assert!(names_of(&found(&store)).contains(&"silent-node"));
     // A server asked with a user's token answers all questions so.
-    let found = found(&Seen { store, by: Visible::User(7) });
+    let user = Visible::User(7);
+    let found = found(&Seen { store, by: user, tells: Tells::Slices, series: Cell::new(0) });
     assert_eq!(names_of(&found), [""; 0]);
 }
 
@@ -212,6 +260,17 @@ fn rules_of_nodes_are_not_judged_by_what_a_user_sees() {
 struct Seen {
     store: talea_store::sqlite::Sqlite,
     by: Visible,
+    tells: Tells,
+    /// Series that were asked for.
+    series: Cell<u32>,
+}
+
+/// What a store tells of nodes' intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tells {
+    Intervals,
+    /// Only when slices began.
+    Slices,
 }
 
 impl Seen {
@@ -230,11 +289,18 @@ impl Store for Seen {
     }
 
     fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {
+        self.series.set(self.series.get() + 1);
         self.store.series(&self.of(question), step)
     }
 
     fn nodes(&self, _: Visible) -> Result<Vec<NodeSeen>, StoreError> {
-        self.store.nodes(self.by)
+        let mut nodes = self.store.nodes(self.by)?;
+        if self.tells == Tells::Slices {
+            for node in &mut nodes {
+                node.interval = None;
+            }
+        }
+        Ok(nodes)
     }
 
     fn jobs(&self, question: &Question) -> Result<Vec<JobSeen>, StoreError> {

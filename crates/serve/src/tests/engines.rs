@@ -63,6 +63,9 @@ fn plain(mut answer: Value) -> Value {
         for key in ["store", "gaps"] {
             object.remove(key);
         }
+        for node in object.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten() {
+            node.as_object_mut().map(|node| node.remove("interval_ns"));
+        }
     }
     answer
 }

@@ -49,7 +49,8 @@ pub(super) fn nodes(server: &Server, visible: Visible) -> Result<Vec<NodeSeen>, 
         let name = node(&found);
         let Some((first, &last)) = at(&found).zip(lasts.get(&name)) else { continue };
         let Some(&(_, cores, sampler)) = latest.get(&name) else { continue };
-        nodes.push(NodeSeen { name, first, last, cores, sampler });
+        // Which batches were the last is known of one node at a time only.
+        nodes.push(NodeSeen { name, first, last, cores, sampler, interval: None });
     }
     Ok(nodes)
 }

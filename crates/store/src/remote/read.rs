@@ -117,6 +117,8 @@ pub(super) fn nodes(value: &Json) -> Option<Vec<NodeSeen>> {
             last: Nanos(node.get("last_ns")?.as_u64()?),
             cores: of(node.get("cores")?)?,
             sampler: of(node.get("sampler")?)?,
+            // Servers of before do not tell.
+            interval: node.get("interval_ns").and_then(Json::as_u64).map(Nanos),
         })
     };
     value.get("nodes")?.as_array()?.iter().map(node).collect()

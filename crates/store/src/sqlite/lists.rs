@@ -1,6 +1,7 @@
 //! Which nodes and jobs there are.
 //!
 //! Owns both lists. A user's list of nodes says nothing of when others used them.
+//! Slices of a node are looked for by their level, as the index has them: the finest of which there are any.
 
 use rusqlite::{Connection, params_from_iter};
 use talea_model::Nanos;
@@ -16,11 +17,17 @@ fn at(at: i64) -> Nanos {
     Nanos(at.max(0) as u64)
 }
 
+const ALL: &str = "SELECT n.name, n.first, n.last, n.cores, n.sampler, coalesce(
+        (SELECT max(width) FROM (SELECT width FROM slice WHERE node = n.id AND level = 0 ORDER BY begin DESC LIMIT 2)),
+        (SELECT max(width) FROM (SELECT width FROM slice WHERE node = n.id AND level = 1 ORDER BY begin DESC LIMIT 2)),
+        (SELECT max(width) FROM (SELECT width FROM slice WHERE node = n.id AND level = 2 ORDER BY begin DESC LIMIT 2)))
+    FROM node n ORDER BY n.name";
+
 pub(super) fn nodes(connection: &Connection, visible: Visible) -> rusqlite::Result<Vec<NodeSeen>> {
     let (sql, user) = match visible {
-        Visible::All => ("SELECT name, first, last, cores, sampler FROM node ORDER BY name", None),
+        Visible::All => (ALL, None),
         Visible::User(user) => (
-            "SELECT n.name, min(s.begin), max(s.begin + s.width), n.cores, n.sampler
+            "SELECT n.name, min(s.begin), max(s.begin + s.width), n.cores, n.sampler, NULL
              FROM user_at a CROSS JOIN slice s ON s.id = a.slice JOIN node n ON n.id = s.node
              WHERE a.user = ?1 AND s.level != 3 GROUP BY n.id ORDER BY n.name",
             Some(user),
@@ -34,6 +41,7 @@ pub(super) fn nodes(connection: &Connection, visible: Visible) -> rusqlite::Resu
             last: at(row.get(2)?),
             cores: row.get(3)?,
             sampler: sampler_of_number(row.get(4)?),
+            interval: row.get::<_, Option<i64>>(5)?.map(at),
         })
     })?;
     nodes.collect()

@@ -185,6 +185,7 @@ fn users_see_nothing_of_others() {
     }
     let nodes = store.nodes(Visible::User(7)).unwrap();
     assert_eq!(nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["n1"]);
+    assert_eq!(nodes[0].interval, None);
     // What counters did is seen like samples; that it did more than nothing is nobody's business.
     assert_eq!(store.rates(&asked).unwrap().rows, []);
     assert_eq!(store.spreads(&asked).unwrap(), []);
