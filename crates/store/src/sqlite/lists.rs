@@ -18,7 +18,10 @@ fn at(at: i64) -> Nanos {
 }
 
 const ALL: &str = "SELECT n.name, n.first, n.last, n.cores, n.sampler, coalesce(
-        (SELECT max(width) FROM (SELECT width FROM slice WHERE node = n.id AND level = 0 ORDER BY begin DESC LIMIT 2)),
+        (SELECT max(width) FROM (SELECT begin, max(width) AS width FROM (
+             SELECT * FROM (SELECT begin, width FROM slice WHERE node = n.id AND level = 0 ORDER BY begin DESC LIMIT 2) UNION ALL
+             SELECT * FROM (SELECT begin, width FROM slice WHERE node = n.id AND level = 4 ORDER BY begin DESC LIMIT 2))
+         GROUP BY begin ORDER BY begin DESC LIMIT 2)),
         (SELECT max(width) FROM (SELECT width FROM slice WHERE node = n.id AND level = 1 ORDER BY begin DESC LIMIT 2)),
         (SELECT max(width) FROM (SELECT width FROM slice WHERE node = n.id AND level = 2 ORDER BY begin DESC LIMIT 2)))
     FROM node n ORDER BY n.name";
