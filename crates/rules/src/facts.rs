@@ -258,8 +258,8 @@ impl Subject<'_> {
                 name.into_iter().map(|name| (dimension, name)).collect()
             };
             for (dimension, name) in found {
-                let value = match name.parse() {
-                    Ok(core) if dimension == Dimension::Core => Value::Number(core),
+                let value = match (dimension, name.parse()) {
+                    (Dimension::Core | Dimension::User, Ok(number)) => Value::Number(number),
                     _ => Value::Text(name.clone()),
                 };
                 narrow(&mut inside, &[dimension], &[value]);
