@@ -275,6 +275,12 @@ fn wrong_addresses_and_rates_are_refused() {
             "mqtt://HOST[:PORT]/TOPIC",
         ),
         (&["usage", "--store", "sqlite:absent.db"], "absent.db"),
+        (&["usage", "--store", "http://h:1"], "expected --token-file FILE"),
+        (&["agent", "--store", "http://h:1"], "expected --token-file FILE"),
+        (&["usage", "--store", "sqlite:t.db", "--token-file", "text"], "are for a server"),
+        (&["jobs", "--store", "prometheus:http://h:1", "--ca", "text"], "are for a server"),
+        (&["top", "--once", "--store", "sqlite:t.db", "--ca", "text"], "are for a server"),
+        (&["agent", "--store", "sqlite:t.db", "--token-file", "text"], "are for a server"),
         (&["usage", "--store", "sqlite:t.db", "--by", "color"], "possible values"),
         (&["usage", "--store", "sqlite:t.db", "--limit", "0"], "expected a number from 1"),
     ] {
