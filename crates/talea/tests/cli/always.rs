@@ -31,6 +31,11 @@ impl Drop for Running {
 }
 
 impl Running {
+    /// Something that is killed when nobody needs it any more.
+    pub(super) fn of(child: Child) -> Self {
+        Self(child)
+    }
+
     /// An agent that samples until it is told to stop, once more than so many samples are in the store; none where this user may not sample cores.
     #[track_caller]
     pub(super) fn agent(bench: &Bench, store: &str, options: &[&str], than: u64) -> Option<Self> {
