@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Rank;
+use crate::written::grouped;
 
 /// One thing that a result lacks, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -25,19 +26,12 @@ impl Gap {
     /// The sentence for people with its count, which sums of many intervals have beside the text, unless the text has it.
     pub fn told(&self) -> String {
         let digits = self.count.to_string();
-        let mut grouped = String::new();
-        for (at, digit) in digits.chars().enumerate() {
-            if at > 0 && (digits.len() - at).is_multiple_of(3) {
-                grouped.push(',');
-            }
-            grouped.push(digit);
-        }
         let mut words = self.detail.split(|c: char| !c.is_ascii_digit() && c != ',');
         let has_it = words.any(|word| word.trim_matches(',').replace(',', "") == digits);
         if self.count == 0 || has_it {
             return self.detail.clone();
         }
-        format!("{} ({grouped})", self.detail)
+        format!("{} ({})", self.detail, grouped(self.count))
     }
 }
 

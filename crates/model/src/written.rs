@@ -1,6 +1,6 @@
 //! Times, sizes and rates as people write them, on command lines and in questions.
 //!
-//! Owns their reading; each message names what was expected. What only one command knows is read there.
+//! Owns their reading, and the groups of digits that counts are written in; each message names what was expected. What only one command knows is read there.
 
 use crate::{Bytes, Nanos};
 
@@ -85,9 +85,29 @@ pub fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     (number.is_finite() && number >= 0.0).then_some(number * factor)
 }
 
+/// A count in groups of three digits, as 30,712.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_are_read_in_groups() {
+        let texts: Vec<String> =
+            [0, 999, 1000, 30_712, 1_234_567].into_iter().map(grouped).collect();
+        assert_eq!(texts, ["0", "999", "1,000", "30,712", "1,234,567"]);
+    }
 
     #[test]
     fn times_as_people_write_them() {

@@ -15,6 +15,7 @@ use talea_agent::{Agent, Budget, Delivery, Progress};
 use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
 use talea_sampling::system::{self, OpenError, PhaseOf, SystemSampler, Wake};
+use talea_store::access::Server;
 use talea_store::address::{self, Access};
 use talea_store::{Put, Store, StoreError, sqlite};
 
@@ -208,12 +209,8 @@ fn target(
     kept: &sqlite::Options,
     node: &str,
 ) -> Result<(Target, PathBuf), NodeError> {
-    let is_server = ["http://", "https://"].iter().any(|scheme| options.store.starts_with(scheme));
-    if is_server {
-        let token = options.token.clone().ok_or(NodeError::NoToken)?;
-        let authorities = options.authorities.clone();
-        let server =
-            talea_store::access::Server { address: options.store.clone(), token, authorities };
+    let server = Server::of(&options.store, options.token.clone(), options.authorities.clone())?;
+    if let Some(server) = server {
         return Ok((Target::Server(Sender::new(&server, node)?), PathBuf::from(SPOOL)));
     }
     let store = address::open(&options.store, Access::Write, kept)?;

@@ -20,9 +20,6 @@ pub enum NodeError {
     /// The server's address, token or authorities.
     #[error(transparent)]
     Send(#[from] WayError),
-    /// A server wants one.
-    #[error("a server wants to know which node sends: expected --token-file FILE")]
-    NoToken,
     /// Where else batches go.
     #[error(transparent)]
     Also(#[from] OutputError),
@@ -58,12 +55,7 @@ impl NodeError {
             )
             | Self::Agent(_)
             | Self::Signals(_) => false,
-            Self::Store(_)
-            | Self::Also(_)
-            | Self::Send(_)
-            | Self::NoToken
-            | Self::NoId
-            | Self::User { .. } => true,
+            Self::Store(_) | Self::Also(_) | Self::Send(_) | Self::NoId | Self::User { .. } => true,
             Self::Sampler(error) => matches!(error, OpenError::Period { .. }),
             Self::Told(error) => matches!(error, ToldError::Id { .. }),
         }

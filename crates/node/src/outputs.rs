@@ -9,7 +9,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use talea_model::shares::Batch;
-use talea_store::export::{self, Output, OutputError};
+use talea_store::address;
+use talea_store::export::{Output, OutputError};
 
 /// How long the agent waits at its end for what is under way, all outputs together.
 const LAST: Duration = Duration::from_secs(10);
@@ -45,7 +46,7 @@ impl Outputs {
             let mut output = Output::at(address)?;
             let take: Take =
                 Box::new(move |batch| output.send(batch).map_err(|error| error.to_string()));
-            let shown = export::shown(address);
+            let shown = address::shown(address);
             let one = One::start(shown.clone(), take);
             to.push(
                 one.map_err(|error| OutputError::Server {

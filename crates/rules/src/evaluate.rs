@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use talea_model::{Gap, GapKind, Nanos};
 use talea_store::{Dimension, Store, StoreError, Value, Visible};
 
-use crate::facts::{Activities, Names, Subject};
+use crate::facts::{Activities, Subject};
 use crate::finding::{Finding, Findings, MOST_FINDINGS, MOST_OF_RULE};
+use crate::names::Names;
 use crate::rule::{Formula, Per, Rule};
 use crate::subject::{is_something, shown, value_of};
 use crate::tables::{Tables, Wanted, Window};

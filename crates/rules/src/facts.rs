@@ -5,27 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use talea_model::Module;
 use talea_model::shares::Activity;
 use talea_store::{Dimension, Question, StoreError, Text, Value, rank};
 
 use crate::metrics::Metric;
+use crate::names::{Names, Sum, by_name};
 use crate::rule::{Most, Rule};
 use crate::subject::{narrow, shown, value_of};
 use crate::tables::{Part, Tables, Wanted, Window};
-
-/// Who knows what functions are called.
-pub trait Names {
-    /// The function at an address of a file; none if it cannot be known here.
-    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String>;
-}
-
-/// Nobody: functions have no names then, and rules that speak of them are absent.
-impl Names for () {
-    fn function(&mut self, _: Option<&Module>, _: Option<u64>) -> Option<String> {
-        None
-    }
-}
 
 /// What a rule is evaluated for, in one time.
 #[derive(Clone, Copy)]
@@ -208,7 +195,8 @@ impl Subject<'_> {
             matches!(activity, Value::Activity(Activity::User | Activity::Kernel))
         };
         let rows = parts.iter().filter(|part| part.key.last().is_some_and(busy));
-        Ok(summed(rows.map(|part| (&part.key[0], part.samples)), names))
+        let rows = rows.map(|part| (&part.key[0], part.samples, part.core_seconds));
+        Ok(named_only(by_name(rows, names)).collect())
     }
 
     fn like(
@@ -258,8 +246,8 @@ impl Subject<'_> {
                 name.into_iter().map(|name| (dimension, name)).collect()
             };
             for (dimension, name) in found {
-                let value = match name.parse() {
-                    Ok(core) if dimension == Dimension::Core => Value::Number(core),
+                let value = match (dimension, name.parse()) {
+                    (Dimension::Core | Dimension::User, Ok(number)) => Value::Number(number),
                     _ => Value::Text(name.clone()),
                 };
                 narrow(&mut inside, &[dimension], &[value]);
@@ -313,7 +301,8 @@ impl Subject<'_> {
         }
         let answer = tables.store.usage(&question)?;
         let rows = answer.rows.iter().filter(|row| does(row, 1));
-        let summed = summed(rows.map(|row| (&row.key[0], row.samples)), names);
+        let rows = rows.map(|row| (&row.key[0], row.samples, row.core_seconds));
+        let summed: Vec<_> = named_only(by_name(rows, names)).collect();
         if dimension == Dimension::Function && summed.is_empty() {
             return Ok(rows_first_place(&answer.rows));
         }
@@ -343,6 +332,11 @@ fn does(row: &talea_store::Row, at: usize) -> bool {
     })
 }
 
+/// Samples of what has a name, in the order of names.
+fn named_only(sums: BTreeMap<Option<String>, Sum>) -> impl Iterator<Item = (String, u64)> {
+    sums.into_iter().filter_map(|(name, sum)| Some((name?, sum.samples)))
+}
+
 /// Where functions have no names: file and address of the place with most samples.
 fn rows_first_place(rows: &[talea_store::Row]) -> Option<String> {
     rows.iter().find_map(|row| match row.key.first() {
@@ -352,23 +346,4 @@ fn rows_first_place(rows: &[talea_store::Row]) -> Option<String> {
         }
         _ => None,
     })
-}
-
-/// Samples by name, in the order of names.
-fn summed<'a>(
-    rows: impl Iterator<Item = (&'a Value, u64)>,
-    names: &mut dyn Names,
-) -> Vec<(String, u64)> {
-    let mut sums: BTreeMap<String, u64> = BTreeMap::default();
-    for (value, samples) in rows {
-        let name = match value {
-            Value::Function { module, address } => names.function(module.as_ref(), *address),
-            other => shown(other),
-        };
-        if let Some(name) = name {
-            let sum = sums.entry(name).or_default();
-            *sum = sum.saturating_add(samples);
-        }
-    }
-    sums.into_iter().collect()
 }

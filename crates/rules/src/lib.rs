@@ -15,6 +15,7 @@ mod facts;
 mod file;
 mod finding;
 mod metrics;
+mod names;
 mod rule;
 mod silent;
 mod subject;
@@ -25,7 +26,7 @@ mod tests;
 
 pub use builtin::builtin;
 pub use evaluate::{Asked, Time, evaluate, evaluate_asked};
-pub use facts::Names;
 pub use file::{RuleError, read, read_folder, with_overrides};
 pub use finding::{Finding, Findings, MOST_FINDINGS};
+pub use names::{Names, Sum, by_name};
 pub use rule::{Per, Rule, Severity};

@@ -5,12 +5,19 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit to the hard one. Where that is refused, opening says what is missing.
-pub(crate) fn raise() {
+/// As many as there may be.
+pub(crate) const ALL: u64 = u64::MAX;
+
+/// Raises the soft limit to what is needed, as far as the hard one lets it, and gives what it is then. No farther: programs that are started inherit it.
+pub(crate) fn raise(needed: u64) -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    if limit.current != limit.maximum {
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let now = limit.current.unwrap_or(ALL);
+    let wanted = needed.min(limit.maximum.unwrap_or(ALL));
+    if now >= wanted {
+        return now;
     }
+    let current = (wanted < ALL).then_some(wanted);
+    setrlimit(Resource::Nofile, Rlimit { current, ..limit }).map_or(now, |()| wanted)
 }
 
 #[cfg(test)]
@@ -18,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_soft_limit_becomes_the_hard_one() {
+    fn the_soft_limit_is_raised_as_far_as_it_is_needed_and_may_be() {
         let before = getrlimit(Resource::Nofile);
         let Some(most) = before.maximum.filter(|&most| most > 64) else {
             println!("skipped: descriptors have no limit here that could be less");
@@ -27,7 +34,10 @@ mod tests {
         // Little less than now, as other tests of this process need theirs.
         let less = before.current.unwrap_or(most).min(most - 1);
         setrlimit(Resource::Nofile, Rlimit { current: Some(less), maximum: Some(most) }).unwrap();
-        raise();
-        assert_eq!(getrlimit(Resource::Nofile).current, Some(most));
+        assert_eq!(raise(less - 1), less);
+        for needed in [less + 1, ALL] {
+            assert_eq!(raise(needed), needed.min(most));
+            assert_eq!(getrlimit(Resource::Nofile).current, Some(needed.min(most)));
+        }
     }
 }

@@ -11,7 +11,8 @@ use ureq::RequestBuilder;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::typestate::{WithBody, WithoutBody};
 
-use crate::export::shown;
+use crate::address::{is_server, shown};
+use crate::error::StoreError;
 
 /// How long a connection may take to be there.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -56,6 +57,33 @@ pub struct Server {
     pub token: PathBuf,
     /// Certificates in PEM of who vouches for the server; those of the web's authorities if absent.
     pub authorities: Option<PathBuf>,
+}
+
+impl Server {
+    /// The server at an address; none where a store is no server of ours.
+    ///
+    /// # Errors
+    /// A server without a token, and a token or certificates for what is no server.
+    pub fn of(
+        address: &str,
+        token: Option<PathBuf>,
+        authorities: Option<PathBuf>,
+    ) -> Result<Option<Self>, StoreError> {
+        let refused =
+            |why: &str| Err(StoreError::Address { address: shown(address), why: why.to_owned() });
+        match token {
+            Some(token) if is_server(address) => {
+                Ok(Some(Self { address: address.to_owned(), token, authorities }))
+            }
+            None if is_server(address) => refused(
+                "a server wants to know who asks or sends, expected --token-file FILE with what `talea serve token add` printed",
+            ),
+            None if authorities.is_none() => Ok(None),
+            _ => refused(
+                "--token-file and --ca are for a server, expected `http://HOST:PORT` or `https://HOST:PORT` as the store",
+            ),
+        }
+    }
 }
 
 /// A way to a server. Connections are kept between requests.

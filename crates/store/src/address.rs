@@ -1,6 +1,7 @@
-//! Where a store is, as people write it: `sqlite:PATH` or `prometheus:http://HOST:PORT[/prefix]`.
+//! Where a store is, as people write it: `sqlite:PATH`, `prometheus:http://HOST:PORT[/prefix]`, or a server's address.
 //!
-//! Owns the forms and what is said of those that are known but not built.
+//! Owns the forms, and what of an address may be said: names and passwords of any address are found and hidden here. It opens what
+//! needs no token; the way to a server is [`crate::access`]'s.
 
 use std::path::PathBuf;
 
@@ -27,13 +28,13 @@ pub enum Access {
     Read,
 }
 
-/// Parses an address.
+/// Parses the address of what is a store itself.
 ///
 /// # Errors
-/// Says which forms there are, and of one that is not built that it is not.
+/// Says which forms there are, and of a server that it is none.
 pub fn parse(address: &str) -> Result<Address, StoreError> {
     let refused =
-        |why: &str| Err(StoreError::Address { address: address.to_owned(), why: why.to_owned() });
+        |why: &str| Err(StoreError::Address { address: shown(address), why: why.to_owned() });
     match address.split_once(':') {
         Some(("sqlite", "")) => refused("expected a path after `sqlite:`"),
         Some(("sqlite", path)) => Ok(Address::Sqlite(PathBuf::from(path))),
@@ -44,7 +45,9 @@ pub fn parse(address: &str) -> Result<Address, StoreError> {
         Some(("http" | "https", _)) => refused(
             "a server of talea is no store of its own, expected `sqlite:PATH` or `prometheus:http://HOST:PORT`",
         ),
-        _ => refused("expected `sqlite:PATH` or `prometheus:http://HOST:PORT`"),
+        _ => refused(
+            "expected `sqlite:PATH`, `prometheus:http://HOST:PORT`, or `http://HOST:PORT` or `https://HOST:PORT` of a server",
+        ),
     }
 }
 
@@ -67,6 +70,31 @@ pub fn open(
     Ok(store)
 }
 
+/// An address as it may be said: what stands behind `?` or before a host may be a secret.
+pub fn shown(address: &str) -> String {
+    let (before, _) = address.split_once('?').unwrap_or((address, ""));
+    match before.split_once("://") {
+        // Wherever a name ends and a password begins: nothing of either.
+        Some((scheme, _)) if has_user(address) => format!("{scheme}://..."),
+        _ => before.to_owned(),
+    }
+}
+
+/// Whether somebody is named before the host, also where a password has `/` or `?` in it.
+pub(crate) fn has_user(address: &str) -> bool {
+    let Some((_, rest)) = address.split_once("://") else { return false };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_port = |port: &str| port.bytes().all(|digit| digit.is_ascii_digit());
+    let is_host = !host.contains('@')
+        && (host.ends_with(']') || host.rsplit_once(':').is_none_or(|(_, port)| is_port(port)));
+    !is_host && rest.contains('@')
+}
+
+/// Whether it is that of a server of ours, which is asked with a token.
+pub fn is_server(address: &str) -> bool {
+    address.starts_with("http://") || address.starts_with("https://")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,7 +107,9 @@ mod tests {
         assert_eq!(found, Address::Prometheus(server.to_owned()));
         let said = |address| parse(address).unwrap_err().to_string();
         insta::assert_snapshot!(
-            ["", "a.db", "sqlite:", "prometheus:x", "https://x"].map(said).join("\n")
+            ["", "a.db", "sqlite:", "prometheus:x", "https://x", "http://joe:secret@h"]
+                .map(said)
+                .join("\n")
         );
     }
 }

@@ -8,6 +8,7 @@ use std::panic::PanicHookInfo;
 use std::time::{Duration, Instant};
 
 use talea_model::Gaps;
+pub(crate) use talea_model::written::grouped;
 use talea_report::data::Category;
 
 /// No line of output is longer.
@@ -156,29 +157,9 @@ pub(crate) fn gaps(gaps: &Gaps, palette: Palette) -> impl Iterator<Item = String
         .map(move |line| palette.faint(&line))
 }
 
-/// A number in groups of three digits.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_read_in_groups() {
-        let texts: Vec<String> =
-            [0, 999, 1000, 30_712, 1_234_567].into_iter().map(grouped).collect();
-        assert_eq!(texts, ["0", "999", "1,000", "30,712", "1,234,567"]);
-    }
 
     #[test]
     fn sentences_break_between_words() {

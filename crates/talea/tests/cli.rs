@@ -13,6 +13,7 @@ mod cli {
     mod agrees;
     mod always;
     mod bench;
+    mod cgroups;
     mod cluster;
     mod convert;
     mod fold;

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{found, heading, scratch};
+use super::{found, heading, processor, scratch};
 
 const ROUNDS: usize = 24;
 /// What one core does in a turn, calibrated to about this.
@@ -319,16 +319,6 @@ fn start_programs(rate: u32, stop: &AtomicBool, count: &AtomicU64) {
         next += step;
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
-}
-
-/// Nanoseconds on a core, of all threads of a process.
-fn processor(process: u32) -> Result<u64, String> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).map_err(|e| e.to_string())?;
-    let of = |task: fs::DirEntry| -> Option<u64> {
-        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split(' ').next()?.parse().ok()
-    };
-    Ok(tasks.flatten().filter_map(of).sum())
 }
 
 /// Megabytes.

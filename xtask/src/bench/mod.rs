@@ -87,6 +87,16 @@ fn output(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
+/// Nanoseconds on processors, of all threads of a process as the scheduler counts them: ticks are too coarse for a percent.
+fn processor(process: u32) -> Result<u64, String> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).map_err(|e| e.to_string())?;
+    let of = |task: std::fs::DirEntry| -> Option<u64> {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    Ok(tasks.flatten().filter_map(of).sum())
+}
+
 /// A folder of our own for what is made on the way.
 fn scratch(name: &str) -> Result<PathBuf, String> {
     let path = std::env::temp_dir().join(format!("talea-bench-{}-{name}", std::process::id()));

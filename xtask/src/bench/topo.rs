@@ -14,7 +14,7 @@ use talea_topology::scale::Scale;
 use talea_topology::svg::{Shown, ShownMonitor, picture};
 use talea_topology::{MonitorInfo, Topology, xml};
 
-use super::{built, found, heading, median, scratch, spread};
+use super::{built, found, heading, median, processor, scratch, spread};
 
 const ROUNDS: usize = 11;
 /// 384 PUs, as two processors of 96 cores have.
@@ -168,16 +168,6 @@ fn replay() -> Result<(), String> {
     Ok(())
 }
 
-/// Seconds on processors of all threads of a process, in nanoseconds as the scheduler counts them: ticks are too coarse for a percent.
-fn seconds_of(process: u32) -> Option<f64> {
-    let of = |thread: std::fs::DirEntry| -> Option<f64> {
-        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse().ok()
-    };
-    let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
-    Some(threads.flatten().filter_map(of).sum::<f64>() / 1e9)
-}
-
 /// Percent of a core that the live view takes in one round; nothing where it ended early.
 fn watch(topo: &str, pid: &Path) -> Result<Option<f64>, String> {
     let _ = std::fs::remove_file(pid);
@@ -197,9 +187,10 @@ fn watch(topo: &str, pid: &Path) -> Result<Option<f64>, String> {
     let process: Option<u32> =
         std::fs::read_to_string(pid).ok().and_then(|text| text.trim().parse().ok());
     let share = process.and_then(|process| {
-        let (begin, before) = (Instant::now(), seconds_of(process)?);
+        let (begin, before) = (Instant::now(), processor(process).ok()?);
         std::thread::sleep(Duration::from_secs(SECONDS));
-        Some((seconds_of(process)? - before) / begin.elapsed().as_secs_f64() * 100.0)
+        let took = processor(process).ok()?.saturating_sub(before);
+        Some(took as f64 / 1e9 / begin.elapsed().as_secs_f64() * 100.0)
     });
     if let Some(process) = process.and_then(|p| rustix::process::Pid::from_raw(p.cast_signed())) {
         let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);

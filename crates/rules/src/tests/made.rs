@@ -61,6 +61,11 @@ impl Default for Made {
 }
 
 impl Made {
+    /// Whose processes run: the job's owner's.
+    fn user(&self) -> Option<u32> {
+        self.job.as_ref().map_or(Some(1000), |job| job.user)
+    }
+
     fn batch(&self, minute: u64, number: u64) -> Batch {
         let end = NOW.0 - minute * self.interval * MINUTE;
         let mut shares = Vec::new();
@@ -71,7 +76,7 @@ impl Made {
                     core,
                     activity,
                     job: self.job.as_ref().map(|_| 0),
-                    user: (!idle).then_some(1000),
+                    user: if idle { None } else { self.user() },
                     executable: (!idle).then_some(0),
                     library,
                     address,
@@ -93,7 +98,7 @@ impl Made {
         let rates = (0..).zip(&self.counters).map(|(counter, (_, rate))| Rate {
             counter,
             job: Some(0),
-            user: Some(1000),
+            user: self.user(),
             executable: Some(0),
             library: Some(1),
             phase: None,

@@ -375,6 +375,32 @@ hint = "h"
 }
 
 #[test]
+fn what_is_named_is_of_the_user_who_is_named() {
+    let text = r#"
+[[rule]]
+name = "who"
+per = "node"
+severity = "info"
+over = "5min"
+condition = "busy > 0"
+title = "{user} {executable}"
+hint = "h"
+"#;
+    let rules = read(text, Path::new("t.toml")).unwrap();
+    let job = |user: u32, executable: &str, samples| Made {
+        job: Some(Job { id: executable.to_owned(), user: Some(user) }),
+        executable: executable.to_owned(),
+        ..cores(samples, 0)
+    };
+    // The first user has most of the node by two programs, the second the one with most.
+    let (_folder, store) =
+        store(&[job(1, "/bin/a", 30), job(1, "/bin/b", 20), job(2, "/bin/c", 40)]);
+    let found = evaluate(&store, &rules, NOW, Visible::All).unwrap();
+    let titles: Vec<&str> = found.findings.iter().map(|one| one.title.as_str()).collect();
+    assert_eq!(titles, ["1 /bin/a"]);
+}
+
+#[test]
 fn what_is_absent_is_never_true_and_said() {
     let text = r#"
 [[rule]]

@@ -2,6 +2,8 @@
 //!
 //! Owns the promise that a reader, or a crash, sees the old content or the new content and nothing
 //! between, and where that is when the name is a link or a device. It relies on rename(2) being atomic within one directory.
+//! The one exception: behind a link that leads to nothing stands an empty file meanwhile, as only making it there asks the
+//! system whether the link may be followed. It goes if nothing is put there, but a crash leaves it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -24,10 +26,40 @@ pub struct WriteError {
 #[derive(Debug)]
 pub enum Destination {
     /// To a new file beside this name, which then takes the name.
-    New(PathBuf),
+    New(Name),
     /// To what is there already and must stay, such as a pipe or `/dev/null`: whoever may write its folder must not
     /// lose it.
     There(File),
+}
+
+/// A name that a new file is to take.
+#[derive(Debug)]
+pub struct Name {
+    path: PathBuf,
+    /// An empty file was made there, which goes when the name is not taken.
+    is_made: bool,
+}
+
+impl Name {
+    /// The name, behind links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Says that the new file has the name now.
+    pub fn taken(mut self) -> PathBuf {
+        self.is_made = false;
+        std::mem::take(&mut self.path)
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        // Somebody else may have written there meanwhile.
+        if self.is_made && fs::metadata(&self.path).is_ok_and(|found| found.len() == 0) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 impl Destination {
@@ -38,9 +70,14 @@ impl Destination {
         match fs::symlink_metadata(path) {
             // The open asks the system whether the link may be followed; a rename onto the name behind it does not.
             Ok(found) if found.is_symlink() => {
-                let file = to_write().create(true).truncate(false).open(path)?;
+                let (file, is_made) = match to_write().open(path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        (to_write().create(true).truncate(false).open(path)?, true)
+                    }
+                    opened => (opened?, false),
+                };
                 if file.metadata()?.is_file() {
-                    fs::canonicalize(path).map(Self::New)
+                    fs::canonicalize(path).map(|path| Self::New(Name { path, is_made }))
                 } else {
                     Ok(Self::There(file))
                 }
@@ -48,7 +85,7 @@ impl Destination {
             Ok(found) if !found.is_file() && !found.is_dir() => {
                 to_write().open(path).map(Self::There)
             }
-            _ => Ok(Self::New(path.to_owned())),
+            _ => Ok(Self::New(Name { path: path.to_owned(), is_made: false })),
         }
     }
 }
@@ -57,7 +94,7 @@ impl Destination {
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let written = match Destination::of(path) {
         Ok(Destination::There(mut file)) => file.write_all(bytes),
-        Ok(Destination::New(path)) => renamed(&path, bytes),
+        Ok(Destination::New(name)) => renamed(name.path(), bytes).map(|()| drop(name.taken())),
         Err(error) => Err(error),
     };
     written.map_err(|source| WriteError { length: bytes.len(), source, path: path.to_owned() })

@@ -15,7 +15,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use atomic::{Destination, WriteError, replace};
+pub use atomic::{Destination, Name, WriteError, replace};
 pub use metadata::{FORMAT, JsonError, Metadata, Outcome, is_of_interest};
 pub(crate) use metadata::{json_bytes, read_json};
 pub use open::OpenError;

@@ -209,6 +209,11 @@ fn a_link_that_leads_to_nothing_yet_gets_its_file() {
     replace(&link, b"text").unwrap();
     assert_eq!(fs::read_to_string(dir.path().join("later")).unwrap(), "text");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    // No room beside this name for that of the new file.
+    std::os::unix::fs::symlink("n".repeat(250), dir.path().join("long")).unwrap();
+    let before = fs::read_dir(dir.path()).unwrap().count();
+    assert!(replace(&dir.path().join("long"), b"text").is_err());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), before);
     std::os::unix::fs::symlink("nowhere/later", dir.path().join("lost")).unwrap();
     assert!(replace(&dir.path().join("lost"), b"text").is_err());
     assert!(fs::symlink_metadata(dir.path().join("lost")).unwrap().is_symlink());

@@ -144,6 +144,10 @@ impl Kept {
         let names = module.path.len() + module.build_id.len();
         let bytes = size_of::<Entry>() + names + file.as_ref().as_ref().map_or(0, Functions::bytes);
         self.drop(module);
+        // What has no room alone leaves it to others, and is read again when it is asked for.
+        if bytes > bounds.kept {
+            return;
+        }
         while self.files.len() >= bounds.files || self.bytes.saturating_add(bytes) > bounds.kept {
             // What could not be used first.
             let oldest = self.files.iter().min_by_key(|(_, one)| (one.file.is_ok(), one.asked));

@@ -81,12 +81,26 @@ fn the_files_asked_for_last_are_kept() {
     }
     assert!([&all[0], &all[2], &all[3]].into_iter().all(is_named));
     assert!(!is_named(&all[1]));
-    // Room for no file: each is read when it is asked for.
-    fs::copy(dir.path().join("p"), &all[0].path).unwrap();
-    let none = names(Bounds { kept: 1, ..Bounds::default() });
+}
+
+#[test]
+fn a_file_with_more_names_than_are_kept_is_read_each_time() {
+    let (dir, path) = compiled(&[]);
+    let (own, at) = (module(&path), address(&path, "outer"));
+    let small = dir.path().join("small");
+    fs::write(&small, "").unwrap();
+    let small = Module { path: small.to_str().unwrap().to_owned(), build_id: String::new() };
+    // Room for a file without names.
+    let known = names(Bounds { kept: 400, ..Bounds::default() });
+    assert!(matches!(known.name(&small, 0), Err(NoNames::NotElf(_))));
     for _ in 0..2 {
-        assert_eq!(none.name(&all[0], at), Ok(Some("outer".to_owned())));
+        assert_eq!(known.name(&own, at), Ok(Some("outer".to_owned())));
     }
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(known.name(&own, at), Err(NoNames::Unreadable(_))));
+    // Nothing had to go for what is not kept.
+    fs::remove_file(&small.path).unwrap();
+    assert!(matches!(known.name(&small, 0), Err(NoNames::NotElf(_))));
 }
 
 #[test]

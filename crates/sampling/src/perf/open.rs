@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 use talea_model::{GapKind, Gaps};
 use talea_topology::{CpuSet, Place};
 
@@ -15,6 +15,7 @@ use super::names;
 use super::place_of;
 use super::refusals::{Refusal, refusal, sentence};
 use crate::cpus;
+use crate::descriptors::raise;
 use crate::family::Family;
 use crate::root::Root;
 use crate::source::{OpenError, Target, gap};
@@ -214,16 +215,8 @@ impl Plan {
 
     /// Raises the limit of descriptors as far as this needs.
     fn make_room(&self) -> Result<(), OpenError> {
-        let limit = getrlimit(Resource::Nofile);
         let needed = (self.descriptors() + open_now() + SPARE) as u64;
-        if limit.current.is_none_or(|current| current >= needed) {
-            return Ok(());
-        }
-        if limit.maximum.is_some_and(|most| most < needed) {
-            return Err(self.too_many());
-        }
-        let raised = rustix::process::Rlimit { current: Some(needed), maximum: limit.maximum };
-        setrlimit(Resource::Nofile, raised).map_err(|_| self.too_many())
+        if raise(needed) >= needed { Ok(()) } else { Err(self.too_many()) }
     }
 
     fn too_many(&self) -> OpenError {

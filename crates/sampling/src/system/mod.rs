@@ -228,7 +228,7 @@ pub fn open_own(options: &Options) -> Result<Box<dyn SystemSampler>, OpenError> 
 
 /// What every sampler needs: periods that make sense, and descriptors for each core.
 fn check(options: &Options) -> Result<(), OpenError> {
-    descriptors::raise();
+    descriptors::raise(descriptors::ALL);
     match options.period.0 {
         100_000..=1_000_000_000_000 => Ok(()),
         _ => Err(OpenError::Period { period: options.period }),

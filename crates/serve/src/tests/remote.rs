@@ -2,9 +2,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::path::Path;
 
 use talea_model::Nanos;
 use talea_model::shares::Activity;
+use talea_store::access::Server;
 use talea_store::remote::Remote;
 use talea_store::sqlite::{Options, Sqlite};
 use talea_store::{Dimension, Question, Store as _, StoreError, Text, Value, Visible};
@@ -16,10 +18,15 @@ use crate::testing::{SECOND, START, batch};
 const ALPHA: (&str, u32, &str) = ("alpha-1", 1, "alpha");
 const BRAVO: (&str, u32, &str) = ("bravo-1", 2, "bravo");
 
+fn opened(address: &str, token: &Path) -> Remote {
+    let server = Server::of(address, Some(token.to_owned()), None).unwrap();
+    Remote::open(&server.unwrap()).unwrap()
+}
+
 fn remote(served: &Served, bearer: &str) -> Remote {
     let path = served.folder.path().join("asks");
     std::fs::write(&path, bearer.strip_prefix("Bearer ").unwrap()).unwrap();
-    Remote::open(&format!("http://{}/", served.address), &path, None).unwrap()
+    opened(&format!("http://{}/", served.address), &path)
 }
 
 fn questions(visible: Visible) -> Vec<Question> {
@@ -114,7 +121,7 @@ fn a_server_answers_as_its_store() {
     }
     let path = served.folder.path().join("wrong");
     std::fs::write(&path, "nobody").unwrap();
-    let stranger = Remote::open(&format!("http://{}", served.address), &path, None).unwrap();
+    let stranger = opened(&format!("http://{}", served.address), &path);
     let refused = stranger.nodes(Visible::All).unwrap_err().to_string();
     assert!(refused.contains("talea serve token add user"), "{refused}");
     let asked = Question { limit: 0, ..Question::of(Visible::All, Nanos(0), Nanos(1)) };
@@ -137,7 +144,7 @@ fn said(answer: &'static str) -> String {
         let _ = connection.write_all(head.as_bytes());
         let _ = connection.write_all(answer.as_bytes());
     });
-    let remote = Remote::open(&address, &token, None).unwrap();
+    let remote = opened(&address, &token);
     let asked = Question {
         by: vec![Dimension::Job],
         limit: 10,

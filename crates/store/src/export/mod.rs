@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use talea_model::shares::Batch;
 
+use crate::address::{has_user, shown};
 use mqtt::Mqtt;
 
 /// How long an output may take for one thing: a request by HTTP, a read or a write of MQTT.
@@ -125,26 +126,6 @@ impl Output {
             }
         }
     }
-}
-
-/// An address as it may be said: what stands behind `?` or before a host may be a secret.
-pub fn shown(address: &str) -> String {
-    let (before, _) = address.split_once('?').unwrap_or((address, ""));
-    match before.split_once("://") {
-        // Wherever a name ends and a password begins: nothing of either.
-        Some((scheme, _)) if has_user(address) => format!("{scheme}://..."),
-        _ => before.to_owned(),
-    }
-}
-
-/// Whether somebody is named before the host, also where a password has `/` or `?` in it.
-fn has_user(address: &str) -> bool {
-    let Some((_, rest)) = address.split_once("://") else { return false };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let is_port = |port: &str| port.bytes().all(|digit| digit.is_ascii_digit());
-    let is_host = !host.contains('@')
-        && (host.ends_with(']') || host.rsplit_once(':').is_none_or(|(_, port)| is_port(port)));
-    !is_host && rest.contains('@')
 }
 
 fn post(agent: &ureq::Agent, url: &str, lines: &str) -> Result<(), OutputError> {

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use talea_model::{Gap, GapKind, Gaps};
 
+use crate::address::{has_user, shown};
 use crate::error::StoreError;
 
 /// Most bytes of an answer.
@@ -89,7 +90,7 @@ impl Server {
     /// A server by the address of its API, without `/api/v1`. Nothing is sent.
     pub(super) fn at(address: &str, patience: Duration) -> Result<Self, StoreError> {
         let refused = |why: &str| {
-            let address = format!("prometheus:{address}");
+            let address = shown(&format!("prometheus:{address}"));
             Err(StoreError::Address { address, why: why.to_owned() })
         };
         let Some((scheme, rest)) = address.split_once("://") else {
@@ -98,13 +99,13 @@ impl Server {
         if !matches!(scheme, "http" | "https") || rest.is_empty() || rest.starts_with('/') {
             return refused("expected `prometheus:http://HOST:PORT[/prefix]`");
         }
-        if rest.contains('@') {
-            let address = "prometheus:...".to_owned();
-            let why = "expected no credentials in it, as everybody on the machine could read them";
-            return Err(StoreError::Address { address, why: why.to_owned() });
+        if has_user(address) {
+            return refused(
+                "expected no credentials in it, as everybody on the machine could read them",
+            );
         }
-        if rest.contains(['?', '#']) || rest.chars().any(|c| c.is_control() || c == ' ') {
-            return refused("expected a plain address, without `?`, `#` and blanks");
+        if rest.contains(['?', '#', '@']) || rest.chars().any(|c| c.is_control() || c == ' ') {
+            return refused("expected a plain address, without `?`, `#`, `@` and blanks");
         }
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(patience))

@@ -1,6 +1,7 @@
 //! Rows over time.
 //!
-//! Owns the steps: a batch counts in the step that it begins in, which is where its sample stands. Whole steps come from range queries, the
+//! Owns the steps: a batch counts in the step that it begins in, which is where its sample stands; how long batches are is said, as they may be
+//! longer. Whole steps come from range queries, the
 //! first and the last, which the time cuts, from one query each.
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +12,7 @@ use crate::answer::{Point, Series, Value};
 use crate::error::StoreError;
 use crate::prometheus::ask::{Sums, at_windows, query};
 use crate::prometheus::http::{Found, Server};
-use crate::prometheus::put::{NUMBER, WORK};
+use crate::prometheus::put::{NUMBER, WIDTH, WORK};
 use crate::prometheus::select::{self, Matchers};
 use crate::prometheus::window::{self, Window};
 use crate::question::{Question, Visible};
@@ -64,6 +65,7 @@ pub(super) fn series(
     let sum = format!("sum by ({})", select::labels(&question.by));
     let mut sums: BTreeMap<(u64, usize), Sums> = BTreeMap::new();
     let functions = (sum.as_str(), "sum_over_time");
+    let widest = widest(server, &windows, &own)?;
     let windows = if keys.is_empty() { Vec::new() } else { windows };
     steps.each(&windows, functions, metric, &rows, &mut |found, begin, n| {
         if let Some(&place) = places.get(select::key(found, &question.by).as_slice()) {
@@ -79,9 +81,24 @@ pub(super) fn series(
     let points = points.into_values().collect();
     let mut gaps = answer.gaps;
     server.note_partial(&mut gaps);
-    // Batches stay as they are there.
-    let widest = Nanos(0);
     Ok(Series { by: question.by.clone(), keys, step, points, gaps, widest })
+}
+
+/// The longest batch that counts: what is longer than a step stands in the one that it begins in. Of one user, the longest of the agents' whose nodes had
+/// work of this user, which may be of another time.
+fn widest(server: &Server, windows: &[Window], own: &Matchers) -> Result<Nanos, StoreError> {
+    let mut widest = 0.0_f64;
+    for window in windows {
+        let range = window.range(server)?;
+        let mut batches = query(window, ("", "max_over_time"), WIDTH, &Matchers::new(), &range);
+        if !own.is_empty() {
+            let work = query(window, ("", "count_over_time"), WORK, own, &range);
+            batches = format!("{batches} and on (node, started) {work}");
+        }
+        let found = server.at_time(&format!("max ({batches})"), Some(window.last))?;
+        widest = widest.max(found.first().and_then(Found::number).unwrap_or(0.0));
+    }
+    Ok(Nanos(widest as u64 * 1_000_000))
 }
 
 struct Steps<'a> {

@@ -5,7 +5,6 @@
 
 mod read;
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -13,9 +12,9 @@ use talea_model::Nanos;
 use talea_model::shares::Batch;
 
 use crate::access::{Server, Way, WayError};
+use crate::address::shown;
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
-use crate::export::shown;
 use crate::question::{Question, Text, Visible};
 use crate::rates::{Rates, SpreadSeen};
 use crate::{Put, Retained, Store, public};
@@ -37,22 +36,13 @@ impl Remote {
     ///
     /// # Errors
     /// An address that is none, and files that cannot be read or hold something else.
-    pub fn open(
-        address: &str,
-        token: &Path,
-        authorities: Option<&Path>,
-    ) -> Result<Self, StoreError> {
-        let server = Server {
-            address: address.to_owned(),
-            token: token.to_owned(),
-            authorities: authorities.map(Path::to_owned),
-        };
+    pub fn open(server: &Server) -> Result<Self, StoreError> {
         let refused = |error: WayError| StoreError::Server {
-            address: shown(address),
+            address: shown(&server.address),
             why: error.to_string(),
         };
-        let way = Way::new(&server, PATIENCE).map_err(refused)?;
-        Ok(Self { way, address: address.to_owned() })
+        let way = Way::new(server, PATIENCE).map_err(refused)?;
+        Ok(Self { way, address: server.address.clone() })
     }
 
     fn failed(&self, why: impl Into<String>) -> StoreError {

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use talea_store::access::Server;
 use talea_store::address::{self, Access};
 use talea_store::remote::Remote;
 use talea_store::{Store, StoreError, sqlite};
@@ -22,17 +23,10 @@ pub(crate) struct Place {
 impl Place {
     /// Opens it to be asked.
     pub(crate) fn open(&self) -> Result<Box<dyn Store>, StoreError> {
-        let is_server = self.store.starts_with("http://") || self.store.starts_with("https://");
-        match &self.token {
-            Some(token) if is_server => {
-                let remote = Remote::open(&self.store, token, self.authorities.as_deref())?;
-                Ok(Box::new(remote))
-            }
-            None if is_server => Err(StoreError::Address {
-                address: self.store.clone(),
-                why: "a server wants to know who asks: expected --token-file FILE with what `talea serve token add user NAME` printed".to_owned(),
-            }),
-            _ => address::open(&self.store, Access::Read, &sqlite::Options::default()),
-        }
+        let server = Server::of(&self.store, self.token.clone(), self.authorities.clone())?;
+        Ok(match server {
+            Some(server) => Box::new(Remote::open(&server)?),
+            None => address::open(&self.store, Access::Read, &sqlite::Options::default())?,
+        })
     }
 }

@@ -32,8 +32,13 @@ pub(super) struct Functions {
 impl Functions {
     pub(super) fn new() -> Self {
         let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-        let files = FunctionNames::new(Bounds::default());
-        Self { files, kernel: of_kallsyms(&symbols), boot: boot_id() }
+        Self::of(boot_id(), &symbols)
+    }
+
+    fn of(boot: String, symbols: &str) -> Self {
+        // Two starts that nobody knows may be two.
+        let kernel = if boot.is_empty() { Vec::new() } else { of_kallsyms(symbols) };
+        Self { files: FunctionNames::new(Bounds::default()), kernel, boot }
     }
 
     /// The function at an address, or in parentheses why there is none.
@@ -50,8 +55,8 @@ impl Functions {
 
     fn found(&self, module: &Module, address: u64) -> Result<String, &'static str> {
         if module.path == KERNEL {
-            if self.boot.is_empty() || module.build_id != self.boot {
-                return Err(if module.build_id == self.boot { NO_SYMBOL } else { OTHER_KERNEL });
+            if module.build_id != self.boot {
+                return Err(OTHER_KERNEL);
             }
             let after = self.kernel.partition_point(|(begin, _)| *begin <= address);
             let before = after.checked_sub(1).ok_or(NO_SYMBOL)?;
@@ -110,11 +115,7 @@ mod tests {
     #[test]
     fn symbols_of_the_kernel() {
         let text = "ffff10 T b\nffff00 t a\n0 T hidden\nffff08 d data\nzz T bad\n";
-        let functions = Functions {
-            files: FunctionNames::new(Bounds::default()),
-            kernel: of_kallsyms(text),
-            boot: "ab".to_owned(),
-        };
+        let functions = Functions::of("ab".to_owned(), text);
         let kernel = Module { path: KERNEL.to_owned(), build_id: "ab".to_owned() };
         let name = |address| functions.name(Some(&kernel), Some(address));
         assert_eq!(name(0xff_ff0c), "a");
@@ -126,6 +127,9 @@ mod tests {
             assert_eq!(functions.name(Some(&other), Some(0xff_ff10)), OTHER_KERNEL);
             assert_eq!(functions.known(&other, Some(0xff_ff10)), None);
         }
+        let unknown = Module { build_id: String::new(), ..kernel };
+        let functions = Functions::of(String::new(), text);
+        assert_eq!(functions.name(Some(&unknown), Some(0xff_ff10)), NO_SYMBOL);
     }
 
     #[test]

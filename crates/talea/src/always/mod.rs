@@ -19,7 +19,6 @@ pub(crate) use usage::{Filters, Options as UsageOptions, usage};
 
 use std::io;
 
-use talea_agent::AgentError;
 use talea_node::NodeError;
 use talea_rules::RuleError;
 use talea_sampling::system::OpenError;
@@ -49,8 +48,6 @@ pub(crate) enum AlwaysError {
     Output(#[source] io::Error),
     #[error(transparent)]
     Sampler(#[from] OpenError),
-    #[error(transparent)]
-    Agent(#[from] AgentError),
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] io::Error),
     #[error(transparent)]
@@ -77,7 +74,6 @@ impl Expected for AlwaysError {
             Self::Sampler(OpenError::Period { .. }) => Exit::Input,
             Self::Serve(ServeError::Listen { .. } | ServeError::System(_))
             | Self::Sampler(_)
-            | Self::Agent(_)
             | Self::Thread(_) => Exit::Lacking,
             Self::Screen(error) if !matches!(error, ScreenError::NoTerminal) => Exit::Lacking,
             Self::Serve(_)

@@ -1,9 +1,10 @@
 //! What rules find, for the server: evaluated when somebody asks, and remembered for a moment.
 //!
-//! Owns the remembered answers, each for one who asks: nobody gets what was found for another. Rules and their evaluation are `talea_rules`'.
+//! Owns the remembered answers, each for one who asks: nobody gets what was found for another. That one waits who asks what somebody asks already is the
+//! server's part (`talea_serve`). Rules and their evaluation are `talea_rules`'.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -26,14 +27,11 @@ const MOST: usize = 64;
 type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32>)>);
 type Answer = (Vec<Value>, Gaps);
 
-/// Answers of the last moments. Who asks what somebody asks already waits for the answer to that.
-type Known = HashMap<Question, Arc<Mutex<Option<(Instant, Answer)>>>>;
-
 /// Rules on a store.
 pub(super) struct Ruled {
     store: String,
     rules: Vec<Rule>,
-    known: Mutex<Known>,
+    known: Mutex<HashMap<Question, (Instant, Answer)>>,
     functions: Resolved,
 }
 
@@ -46,22 +44,24 @@ impl Ruled {
         Self { store: store.to_owned(), rules, known: Mutex::default(), functions }
     }
 
-    /// The place of an answer; old ones go.
-    fn place(&self, question: Question) -> Arc<Mutex<Option<(Instant, Answer)>>> {
+    /// An answer of the last moments.
+    fn remembered(&self, question: &Question) -> Option<Answer> {
+        let known = locked(&self.known);
+        let (at, answer) = known.get(question)?;
+        (at.elapsed() < HOLDS).then(|| answer.clone())
+    }
+
+    /// Keeps an answer; the oldest goes where there are too many.
+    fn remember(&self, question: Question, answer: Answer) {
         let mut known = locked(&self.known);
-        if let Some(place) = known.get(&question) {
-            return Arc::clone(place);
+        known.retain(|_, (at, _)| at.elapsed() < HOLDS);
+        if known.len() >= MOST
+            && let Some(oldest) = known.iter().min_by_key(|(_, (at, _))| *at)
+        {
+            let oldest = oldest.0.clone();
+            known.remove(&oldest);
         }
-        let fresh = |place: &Arc<Mutex<Option<(Instant, Answer)>>>| {
-            // Somebody is at work there.
-            let Ok(answer) = place.try_lock() else { return true };
-            answer.as_ref().is_some_and(|(at, _)| at.elapsed() < HOLDS)
-        };
-        known.retain(|_, place| fresh(place));
-        if known.len() >= MOST {
-            known.clear();
-        }
-        Arc::clone(known.entry(question).or_default())
+        known.insert(question, (Instant::now(), answer));
     }
 
     fn found(&self, asked: &Asked) -> Result<Answer, StoreError> {
@@ -85,24 +85,26 @@ impl Findings for Ruled {
             Visible::All => None,
             Visible::User(user) => Some(user),
         };
-        let place = self.place((user, time, job.clone()));
-        let mut known = locked(&place);
-        if let Some((at, answer)) = &*known
-            && at.elapsed() < HOLDS
-        {
-            return answer.clone();
+        let question = (user, time, job.clone());
+        if let Some(answer) = self.remembered(&question) {
+            return answer;
         }
         let time = time.map_or(Time::Now(Nanos::now()), |(from, to)| Time::Whole(from, to));
-        let answer = self.found(&Asked { visible, time, job }).unwrap_or_else(|error| {
-            let mut gaps = Gaps::default();
-            // Where the store is, is the business of who runs it.
-            say(&format!("rules cannot be looked at: {error}"));
-            let detail = "rules cannot be looked at: the store does not answer".to_owned();
-            gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
-            (Vec::new(), gaps)
-        });
-        *known = Some((Instant::now(), answer.clone()));
-        answer
+        match self.found(&Asked { visible, time, job }) {
+            Ok(answer) => {
+                self.remember(question, answer.clone());
+                answer
+            }
+            // Not remembered: the next one asks again.
+            Err(error) => {
+                let mut gaps = Gaps::default();
+                // Where the store is, is the business of who runs it.
+                say(&format!("rules cannot be looked at: {error}"));
+                let detail = "rules cannot be looked at: the store does not answer".to_owned();
+                gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
+                (Vec::new(), gaps)
+            }
+        }
     }
 }
 
@@ -172,12 +174,21 @@ mod tests {
         for user in 10..200 {
             assert_eq!(jobs(Visible::User(user), None), [""; 0]);
         }
-        assert!(locked(&ruled.known).len() <= MOST);
+        {
+            // The oldest went, one by one.
+            let known = locked(&ruled.known);
+            let is_known = |user| known.contains_key(&(Some(user), None, None));
+            assert_eq!(known.len(), MOST);
+            assert!((200 - MOST as u32..200).all(is_known) && !is_known(10));
+        }
         drop(store);
         std::fs::rename(&path, folder.path().join("away")).unwrap();
         let (found, gaps) = ruled.findings(Visible::User(7), None, None);
         let said = format!("{gaps:?}");
         assert!(found.is_empty() && said.contains("does not answer"), "{said}");
         assert!(!said.contains("hidden"), "where the store is, is nobody's business: {said}");
+        // The store is there again: nothing of that is remembered.
+        std::fs::rename(folder.path().join("away"), &path).unwrap();
+        assert_eq!(jobs(Visible::User(7), None), [""; 0]);
     }
 }

@@ -9,68 +9,61 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use talea_run::directory::Destination;
+use talea_run::directory::{Destination, Name};
 use tempfile::NamedTempFile;
 
 /// A file that is not finished.
-pub(super) struct Draft {
-    to: To,
-    /// The name it takes, behind links.
-    path: PathBuf,
-}
-
-enum To {
-    New(BufWriter<NamedTempFile>),
+pub(super) enum Draft {
+    /// What takes the name at the end.
+    New(BufWriter<NamedTempFile>, Name),
+    /// What is there and stays.
     There(BufWriter<File>),
 }
 
 impl Draft {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         const BUFFER: usize = 1 << 20;
-        let (to, path) = match Destination::of(path)? {
-            Destination::There(file) => {
-                (To::There(BufWriter::with_capacity(BUFFER, file)), path.to_owned())
-            }
-            Destination::New(path) => {
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Ok(match Destination::of(path)? {
+            Destination::There(file) => Self::There(BufWriter::with_capacity(BUFFER, file)),
+            Destination::New(name) => {
+                let folder = name.path().parent().filter(|folder| !folder.as_os_str().is_empty());
                 let file = tempfile::Builder::new()
                     .prefix(".talea-")
                     // Less what the process may not give.
                     .permissions(fs::Permissions::from_mode(0o666))
                     .tempfile_in(folder.unwrap_or(Path::new(".")))?;
-                (To::New(BufWriter::with_capacity(BUFFER, file)), path)
+                Self::New(BufWriter::with_capacity(BUFFER, file), name)
             }
-        };
-        Ok(Self { to, path })
+        })
     }
 
     /// Gives the file its name, which is absent where no other file can stand beside it.
     pub(super) fn finish(self) -> io::Result<Option<PathBuf>> {
-        match self.to {
-            To::New(file) => {
+        match self {
+            Self::New(file, name) => {
                 let file = file.into_inner()?;
                 // Without this a crash of the machine can leave the new name with no bytes behind it.
                 file.as_file().sync_all()?;
-                file.persist(&self.path)?;
-                Ok(Some(self.path))
+                file.persist(name.path())?;
+                Ok(Some(name.taken()))
             }
-            To::There(mut file) => file.flush().map(|()| None),
+            Self::There(mut file) => file.flush().map(|()| None),
         }
     }
 }
 
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.to {
-            To::New(file) => file.write(bytes),
-            To::There(file) => file.write(bytes),
+        match self {
+            Self::New(file, _) => file.write(bytes),
+            Self::There(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.to {
-            To::New(file) => file.flush(),
-            To::There(file) => file.flush(),
+        match self {
+            Self::New(file, _) => file.flush(),
+            Self::There(file) => file.flush(),
         }
     }
 }
@@ -115,5 +108,9 @@ mod tests {
         drop(draft);
         assert_eq!(fs::read_to_string(&path).unwrap(), "before");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("later", &link).unwrap();
+        drop(Draft::create(&link).unwrap());
+        assert!(!link.exists() && fs::symlink_metadata(&link).is_ok());
     }
 }

@@ -31,6 +31,11 @@ impl Drop for Running {
 }
 
 impl Running {
+    /// Something that is killed when nobody needs it any more.
+    pub(super) fn of(child: Child) -> Self {
+        Self(child)
+    }
+
     /// An agent that samples until it is told to stop, once more than so many samples are in the store; none where this user may not sample cores.
     #[track_caller]
     pub(super) fn agent(bench: &Bench, store: &str, options: &[&str], than: u64) -> Option<Self> {
@@ -275,6 +280,12 @@ fn wrong_addresses_and_rates_are_refused() {
             "mqtt://HOST[:PORT]/TOPIC",
         ),
         (&["usage", "--store", "sqlite:absent.db"], "absent.db"),
+        (&["usage", "--store", "http://h:1"], "expected --token-file FILE"),
+        (&["agent", "--store", "http://h:1"], "expected --token-file FILE"),
+        (&["usage", "--store", "sqlite:t.db", "--token-file", "text"], "are for a server"),
+        (&["jobs", "--store", "prometheus:http://h:1", "--ca", "text"], "are for a server"),
+        (&["top", "--once", "--store", "sqlite:t.db", "--ca", "text"], "are for a server"),
+        (&["agent", "--store", "sqlite:t.db", "--token-file", "text"], "are for a server"),
         (&["usage", "--store", "sqlite:t.db", "--by", "color"], "possible values"),
         (&["usage", "--store", "sqlite:t.db", "--limit", "0"], "expected a number from 1"),
     ] {

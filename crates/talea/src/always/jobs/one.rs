@@ -3,12 +3,10 @@
 //! Owns the questions and the form of the answer. The spread over cores is as agents told it; without agents that
 //! count it is absent.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 use talea_model::Gaps;
 use talea_model::shares::Activity;
-use talea_rules::Names;
+use talea_rules::{Names, Sum, by_name};
 use talea_store::{
     Dimension, JobSeen, MOST_ROWS, Proportion, Question, Rates, SpreadSeen, Store, StoreError,
     Text, Value as Key, public,
@@ -95,23 +93,16 @@ fn of_dimension(
 ) -> Result<(Vec<Part>, Gaps), StoreError> {
     let by = vec![dimension, Dimension::Activity];
     let answer = store.usage(&Question { by, ..own.clone() })?;
-    let mut sums: BTreeMap<Option<String>, (u64, f64)> = BTreeMap::new();
     let busy =
         |key: Option<&Key>| matches!(key, Some(Key::Activity(Activity::User | Activity::Kernel)));
-    for row in answer.rows.iter().filter(|row| busy(row.key.get(1))) {
-        let name = match row.key.first() {
-            Some(Key::Text(text)) => Some(text.clone()),
-            Some(Key::Function { module, address }) => names.function(module.as_ref(), *address),
-            _ => None,
-        };
-        let sum = sums.entry(name).or_default();
-        *sum = (sum.0 + row.samples, sum.1 + row.core_seconds);
-    }
+    let rows = answer.rows.iter().filter(|row| busy(row.key.get(1)));
+    let rows = rows.map(|row| (&row.key[0], row.samples, row.core_seconds));
+    let mut sums = by_name(rows, names);
     // Programs without phases have none worth a table.
     if dimension == Dimension::Phase && sums.keys().all(Option::is_none) {
         sums.clear();
     }
-    let part = |(name, (samples, core_seconds))| Part {
+    let part = |(name, Sum { samples, core_seconds })| Part {
         name,
         samples,
         core_seconds,

@@ -16,6 +16,7 @@ use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_node::args::RUN_DIR;
 use talea_node::opened;
+use talea_store::address::is_server;
 use talea_store::{Answer, Question, Recent, Store, StoreError};
 
 use super::super::{AlwaysError, Place};
@@ -166,8 +167,7 @@ pub(super) struct Stored {
 
 impl Stored {
     pub(super) fn open(place: &Place, every: Nanos) -> Result<Self, AlwaysError> {
-        let is_server = place.store.starts_with("http://") || place.store.starts_with("https://");
-        let least = if is_server { OF_SERVER } else { Duration::ZERO };
+        let least = if is_server(&place.store) { OF_SERVER } else { Duration::ZERO };
         let every = Duration::from_nanos(every.0).max(least);
         Ok(Self { store: place.open()?, name: place.store.clone(), every, asked: None })
     }
