@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use talea_model::Nanos;
 use talea_model::shares::Activity;
 use talea_store::{Dimension, Question, StoreError, Text, Value, rank};
 
@@ -13,6 +14,9 @@ use crate::names::{Names, Sum, by_name};
 use crate::rule::{Most, Rule};
 use crate::subject::{narrow, shown, value_of};
 use crate::tables::{Part, Tables, Wanted, Window};
+
+const MINUTE: u64 = 60_000_000_000;
+const HOUR: u64 = 60 * MINUTE;
 
 /// What a rule is evaluated for, in one time.
 #[derive(Clone, Copy)]
@@ -79,6 +83,22 @@ impl Subject<'_> {
         }
     }
 
+    /// The part of its time that single cores and addresses are looked for in. They are kept in the finest slices only, of which a long time has millions: more than an
+    /// hour is looked at as far as it is six hours of one node, less of many nodes, at its end.
+    fn lately(&self, tables: &mut Tables<'_>) -> Result<Window, StoreError> {
+        let (from, to) = self.window;
+        if to - from <= Nanos(HOUR) {
+            return Ok(self.window);
+        }
+        let nodes = tables.parts(&self.wanted(&[Dimension::Node]), self.key)?.len() as u64;
+        let span = (6 * HOUR / nodes.max(1)).next_multiple_of(HOUR / 6).clamp(HOUR / 6, 6 * HOUR);
+        if to - from <= Nanos(span) {
+            return Ok(self.window);
+        }
+        tables.note_lately(span / MINUTE);
+        Ok((to - Nanos(span), to))
+    }
+
     /// Its samples by activity.
     pub(crate) fn activities(&self, tables: &mut Tables<'_>) -> Result<Activities, StoreError> {
         Ok(Activities::of(&tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?))
@@ -140,8 +160,9 @@ impl Subject<'_> {
                 Some(parts.len() as f64)
             }
             Metric::Cores => {
-                let parts =
-                    tables.parts(&self.wanted(&[Dimension::Node, Dimension::Core]), self.key)?;
+                let window = self.lately(tables)?;
+                let wanted = Wanted { window, ..self.wanted(&[Dimension::Node, Dimension::Core]) };
+                let parts = tables.parts(&wanted, self.key)?;
                 let known =
                     |part: &&Part| part.key.last().is_some_and(|core| *core != Value::Absent);
                 Some(parts.iter().filter(known).count() as f64).filter(|count| *count > 0.0)
@@ -164,7 +185,9 @@ impl Subject<'_> {
         if !looked {
             return Ok(None);
         }
-        let wanted = self.wanted(&[Dimension::Node, Dimension::Core, Dimension::Activity]);
+        let window = self.lately(tables)?;
+        let rest = [Dimension::Node, Dimension::Core, Dimension::Activity];
+        let wanted = Wanted { window, ..self.wanted(&rest) };
         let parts = tables.parts(&wanted, self.key)?;
         let mut cores: BTreeMap<&[Value], Activities> = BTreeMap::default();
         for part in parts.iter() {
@@ -236,10 +259,14 @@ impl Subject<'_> {
                 named.extend(shown(value).map(|name| (dimension, name)));
                 continue;
             }
+            if matches!(dimension, Dimension::Core | Dimension::Function) {
+                (inside.from, inside.to) = self.lately(tables)?;
+            }
             // The core with most of all nodes' is not always one of the node with most.
             let samples = !matches!(self.rule.most, Most::Counter(_));
             let both = samples && dimension == Dimension::Node && wanted.contains(&Dimension::Core);
             let found = if both {
+                (inside.from, inside.to) = self.lately(tables)?;
                 self.busiest_core(&inside, tables)?
             } else {
                 let name = self.most_of(dimension, &inside, tables, names)?;

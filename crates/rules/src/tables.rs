@@ -161,6 +161,12 @@ impl<'a> Tables<'a> {
         self.gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
     }
 
+    /// Says that cores and functions are those of the end of a long time.
+    pub(crate) fn note_lately(&mut self, minutes: u64) {
+        let detail = format!("single cores and functions are those of the last {minutes} min");
+        self.gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
+    }
+
     /// The nodes that may be seen.
     pub(crate) fn nodes(&mut self) -> Result<Rc<Vec<NodeSeen>>, StoreError> {
         if let Some(nodes) = &self.nodes {

@@ -87,6 +87,24 @@ fn imbalance() {
 }
 
 #[test]
+fn cores_of_long_times_are_those_of_their_end() {
+    let busiest = |core: usize, minutes: std::ops::Range<u64>| {
+        let mut all = vec![Core { user: 45, kernel: 0, waiting: 15 }; 10];
+        all[core] = Core { user: 60, kernel: 0, waiting: 0 };
+        Made { cores: all, minutes, ..Made::default() }
+    };
+    // Of all of the time it would be the third.
+    let (_folder, store) = store(&[busiest(3, 360..1200), busiest(7, 0..360)]);
+    let time = Time::Whole(NOW - Nanos(1200 * 60 * SECOND), NOW);
+    let asked = Asked { visible: Visible::All, time, job: None };
+    let found = evaluate_asked(&store, &rules(), &asked, &mut ()).unwrap();
+    let finding = found.findings.iter().find(|finding| finding.rule == "imbalance").unwrap();
+    assert_eq!(finding.names["core"], "7");
+    let detail = "single cores and functions are those of the last 360 min";
+    assert!(found.gaps.iter().any(|gap| gap.detail == detail), "{:?}", found.gaps);
+}
+
+#[test]
 fn page_faults() {
     let finding = just(
         "page-faults",
