@@ -22,6 +22,9 @@ const REST: Duration = Duration::from_millis(700);
 /// Shares from which on both are compared.
 const LEAST: f64 = 0.01;
 
+/// Samples below which an error is not one of a normal distribution.
+const FEW: f64 = 5.0;
+
 /// Samples by name, and of all.
 struct Seen {
     by: BTreeMap<String, f64>,
@@ -57,7 +60,7 @@ pub(crate) fn run() -> Result<(), String> {
     fs::write(&source, many_functions()).map_err(|e| e.to_string())?;
     heading("Shares of a minute, beside perf");
     println!(
-        "`talea agent` and `perf record -a -F {PERF}` at once, lammps on one core and a compiler now and then. Names with {:.0} % at least; σ is what two samples of these sizes differ by at random.\n",
+        "`talea agent` and `perf record -a -F {PERF}` at once, lammps on one core and a compiler now and then. Names with {:.0} % at least and {FEW:.0} samples expected of each; σ is what two samples of these sizes differ by at random.\n",
         LEAST * 100.0
     );
     println!("| agent | what | agent, % | perf, % | difference, σ |\n|---|---|---|---|---|");
@@ -207,11 +210,13 @@ fn rows(agent: &Seen, perf: &Seen) -> Vec<(String, f64, f64, f64)> {
     let mut rows = Vec::new();
     for name in names {
         let (own, other) = (agent.share(name), perf.share(name));
-        // Addresses stand for places without names.
-        if own.max(other) < LEAST || name.contains("0x") || name.contains('+') {
+        let both = (own * agent.all + other * perf.all) / (agent.all + perf.all);
+        let expected = both * agent.all.min(perf.all);
+        // What has no name is an address to one and none to the other.
+        let is_name = name == "(idle)" || !name.contains("0x") && !name.starts_with('(');
+        if own.max(other) < LEAST || expected < FEW || !is_name {
             continue;
         }
-        let both = (own * agent.all + other * perf.all) / (agent.all + perf.all);
         let error = (both * (1.0 - both) * (1.0 / agent.all + 1.0 / perf.all)).sqrt();
         rows.push((name.clone(), own, other, (own - other) / error));
     }
