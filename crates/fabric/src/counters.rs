@@ -98,10 +98,10 @@ pub enum Lost {
     #[error("ran backwards, as after a reset")]
     Backwards,
     /// It stands at its largest value, where it stops.
-    #[error("stopped at its largest value")]
+    #[error("stopped at the largest value")]
     Stopped,
     /// It is larger than its width allows.
-    #[error("is beyond its width")]
+    #[error("had a value beyond the width")]
     Beyond,
 }
 
