@@ -6,7 +6,9 @@
 mod coordinate;
 mod error;
 mod machine;
+pub mod route;
 pub mod shape;
+pub mod traffic;
 
 pub use coordinate::{Coordinate, MOST_AXES};
 pub use error::FabricError;
