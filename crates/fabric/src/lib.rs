@@ -5,7 +5,9 @@
 
 mod coordinate;
 mod error;
+pub mod fair;
 mod machine;
+pub mod place;
 pub mod route;
 pub mod shape;
 pub mod traffic;
