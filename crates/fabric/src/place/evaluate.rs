@@ -211,3 +211,136 @@ fn flows(pairs: &Pairs, question: &Question) -> Result<Option<Flows>, TrafficErr
     }
     Ok(Some(flows))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Draft, HostId, RouterId};
+    use crate::place::{blocks, order};
+    use crate::route::{Dimensions, UpDown};
+    use crate::shape::Torus;
+    use crate::shape::torus::Wires;
+    use crate::traffic::Message;
+    use crate::traffic::stencil::{Stencil, Weights};
+
+    const GRID: [u32; 3] = [64, 64, 32];
+
+    fn cielo() -> (Torus, Fabric) {
+        let torus = Torus::new(&[16, 12, 24]).unwrap();
+        let wires = Wires { kind: "cable".to_owned(), lane: Some(1.0), count: 8 };
+        let fabric = torus.fabric(&wires, 2).unwrap();
+        (torus, fabric)
+    }
+
+    fn faces() -> Messages {
+        let stencil = Stencil { grid: GRID, periodic: [false; 3], weights: Weights::faces(1) };
+        stencil.messages().unwrap()
+    }
+
+    /// The largest loads of both blocks for an order of routers.
+    fn compared(
+        (torus, fabric): &(Torus, Fabric),
+        routers: &[RouterId],
+        messages: &Messages,
+    ) -> [u64; 2] {
+        let routing = Dimensions::new(torus, fabric).unwrap();
+        let question =
+            Question { fabric, routing: &routing, protocol: Protocol::PUT, host_capacity: None };
+        let nodes = order::hosts(fabric, routers);
+        [([1, 1, 16], 0.681, 128.0), ([2, 2, 4], 0.404, 76.0)].map(|(block, share, per_router)| {
+            let placement = blocks(GRID, block, &nodes).unwrap();
+            let (found, loads) = Evaluation::new(messages, &placement, &question).unwrap();
+            assert_eq!((found.ranks, found.nodes, found.routers), (131_072, 8192, 4096));
+            assert!((found.off_node_share.unwrap() - share).abs() < 0.0005);
+            assert!((found.bytes_per_router - per_router).abs() < 1e-9);
+            assert!((found.bytes_per_node * 2.0 - per_router).abs() < 1e-9);
+            let busiest = &loads.links[found.max_link.unwrap().at()];
+            assert_eq!(busiest.bytes, found.max_link_load);
+            let of_dimensions = found.per_dimension.iter().map(|one| one.max_load).max();
+            assert_eq!(of_dimensions, Some(found.max_link_load));
+            let names: Vec<_> = found.per_dimension.iter().map(|one| &*one.name).collect();
+            assert_eq!(names, ["X", "Y", "Z"]);
+            found.max_link_load
+        })
+    }
+
+    /// Two routers in a row with two hosts each; the cable may have a capacity.
+    fn pair(capacity: Option<f64>) -> Fabric {
+        let mut draft = Draft::default();
+        let kind = draft.kind("cable", capacity).unwrap();
+        for router in 0..2 {
+            draft.router(router.to_string(), None).unwrap();
+            for host in 0..2 {
+                draft.host(format!("{router}.{host}"), RouterId(router)).unwrap();
+            }
+        }
+        draft.cable((RouterId(0), RouterId(1)), kind, 1).unwrap();
+        draft.finish().unwrap()
+    }
+
+    fn sent(all: &[(u32, u32, u64)]) -> Messages {
+        let mut messages = Messages::default();
+        for &(from, to, bytes) in all {
+            messages.add(Message { from, to, bytes, count: 1 }).unwrap();
+        }
+        messages
+    }
+
+    fn evaluated(capacity: Option<f64>, host_capacity: Option<f64>) -> Evaluation {
+        let fabric = pair(capacity);
+        let routing = UpDown::new(&fabric, UpDown::root(&fabric)).unwrap();
+        let protocol = Protocol::PUT;
+        let question = Question { fabric: &fabric, routing: &routing, protocol, host_capacity };
+        // Ranks 0 and 1 share a host, 2 is at the same router, 3 at the other one.
+        let placement = Placement::of([0, 0, 1, 2].map(HostId).to_vec());
+        let messages = sent(&[(0, 1, 100), (0, 3, 640), (2, 0, 60)]);
+        Evaluation::new(&messages, &placement, &question).unwrap().0
+    }
+
+    #[test]
+    fn figures_of_a_small_machine() {
+        let found = evaluated(Some(96.0), None);
+        assert_eq!((found.ranks, found.nodes, found.routers), (4, 3, 2));
+        assert_eq!(found.off_node_share, Some(700.0 / 800.0));
+        assert_eq!((found.bytes_per_router, found.max_bytes_per_router), (350.0, 700));
+        assert_eq!((found.max_link_load, found.mean_link_load), (640, 320.0));
+        assert_eq!(found.mean_hops, Some(1.0));
+        // Ten packets of 96 bytes over 96 bytes a second.
+        let near = |found: Option<f64>, seconds: f64| (found.unwrap() - seconds).abs() < 1e-5;
+        assert!(near(found.model_seconds, 10.0) && near(found.model_least_seconds, 10.0));
+        assert!(near(found.max_link_utilisation, 1.0));
+        assert_eq!(found.gaps, Gaps::default());
+        // The hosts of the first router send 960 + 90 bytes of requests and 9 of responses at 48 bytes a second.
+        let limited = evaluated(Some(96.0), Some(48.0));
+        assert!(limited.model_seconds.unwrap() > 20.0);
+        assert!(limited.max_link_utilisation.unwrap() < 0.5);
+    }
+
+    #[test]
+    fn a_link_without_a_capacity_is_a_gap() {
+        let found = evaluated(None, None);
+        assert_eq!((found.model_seconds, found.max_link_utilisation), (None, None));
+        assert_eq!(found.max_link_load, 640);
+        assert_eq!(found.gaps.iter().count(), 1);
+    }
+
+    #[test]
+    fn messages_of_ranks_without_a_place() {
+        let fabric = pair(None);
+        let routing = UpDown::new(&fabric, RouterId(0)).unwrap();
+        let protocol = Protocol::PUT;
+        let question =
+            Question { fabric: &fabric, routing: &routing, protocol, host_capacity: None };
+        let placement = Placement::of(vec![HostId(0)]);
+        let found = Evaluation::new(&sent(&[(0, 1, 5)]), &placement, &question);
+        assert!(matches!(
+            found,
+            Err(PlaceError::Traffic(TrafficError::Rank { rank: 1, ranks: 1 }))
+        ));
+        let (nothing, _) = Evaluation::new(&sent(&[]), &placement, &question).unwrap();
+        assert_eq!(
+            (nothing.off_node_share, nothing.max_link, nothing.mean_hops),
+            (None, None, None)
+        );
+    }
+}

@@ -130,8 +130,8 @@ pub fn partition(
     Ok(Placement::of(hosts))
 }
 
-/// A heap of ranks by gain, the lowest rank first among equals. Entries that are no longer true are passed over when they come up.
-type Heap = BinaryHeap<(i64, Reverse<u32>)>;
+/// A heap of ranks by gain; of equal ones that of the smaller number beside it comes first. Entries that are no longer true are passed over when they come up.
+type Heap = BinaryHeap<(i64, Reverse<u32>, u32)>;
 
 /// Ranks in an order whose pieces of `size` belong together.
 fn greedy(graph: &Graph, size: usize) -> Vec<u32> {
@@ -141,7 +141,7 @@ fn greedy(graph: &Graph, size: usize) -> Vec<u32> {
     // Bytes to all that are placed, and to those of the present node.
     let (mut to_placed, mut to_node) = (vec![0_i64; ranks], vec![0_i64; ranks]);
     let (mut near, mut inside) = (Heap::new(), Heap::new());
-    let mut unplaced = 0_u32;
+    let (mut unplaced, mut reached) = (0_u32, 0_u32);
     while order.len() < ranks {
         if order.len() % size == 0 {
             inside.clear();
@@ -163,16 +163,17 @@ fn greedy(graph: &Graph, size: usize) -> Vec<u32> {
             let to = edge.to as usize;
             to_placed[to] += edge.both();
             to_node[to] += edge.both();
-            near.push((to_placed[to], Reverse(edge.to)));
-            // Of ranks that the node needs as much, one that needs others less keeps the rest together.
-            inside.push((to_node[to], Reverse(edge.to)));
+            // Of ranks with equal gains the one that was reached first keeps a node round: by number it would become a line.
+            near.push((to_placed[to], Reverse(reached), edge.to));
+            inside.push((to_node[to], Reverse(reached), edge.to));
+            reached = reached.saturating_add(1);
         }
     }
     order
 }
 
 fn best(heap: &mut Heap, taken: &[bool], gains: &[i64]) -> Option<u32> {
-    while let Some((gain, Reverse(rank))) = heap.pop() {
+    while let Some((gain, _, rank)) = heap.pop() {
         if !taken[rank as usize] && gains[rank as usize] == gain {
             return Some(rank);
         }
@@ -263,12 +264,12 @@ impl<'a> Halves<'a> {
             let edges = self.graph.edges(rank).iter().filter(|edge| inside(edge.to));
             self.gain[rank as usize] = -edges.map(Edge::both).sum::<i64>();
         }
-        let mut heap = Heap::from([(self.gain[first as usize], Reverse(first))]);
+        let mut heap = Heap::from([(self.gain[first as usize], Reverse(first), first)]);
         let mut unplaced = ranks.iter();
         for _ in 0..left {
             let next = loop {
                 match heap.pop() {
-                    Some((gain, Reverse(rank))) => {
+                    Some((gain, _, rank)) => {
                         if self.side[rank as usize] == 1 && self.gain[rank as usize] == gain {
                             break Some(rank);
                         }
@@ -282,7 +283,7 @@ impl<'a> Halves<'a> {
                 let to = edge.to as usize;
                 if self.side[to] == 1 {
                     self.gain[to] += 2 * edge.both();
-                    heap.push((self.gain[to], Reverse(edge.to)));
+                    heap.push((self.gain[to], Reverse(edge.to), edge.to));
                 }
             }
         }
@@ -301,7 +302,7 @@ impl<'a> Halves<'a> {
                 });
             let gain: i64 = gain.sum();
             self.gain[rank as usize] = gain;
-            heaps[usize::from(side)].push((gain, Reverse(rank)));
+            heaps[usize::from(side)].push((gain, Reverse(rank), rank));
         }
         let mut moved: Vec<u32> = Vec::new();
         let (mut sum, mut most, mut kept) = (0_i64, 0_i64, 0_usize);
@@ -343,7 +344,7 @@ impl<'a> Halves<'a> {
                 continue;
             }
             self.gain[to] += if self.side[to] == side { -2 } else { 2 } * edge.both();
-            heaps[usize::from(self.side[to])].push((self.gain[to], Reverse(edge.to)));
+            heaps[usize::from(self.side[to])].push((self.gain[to], Reverse(edge.to), edge.to));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{Graph, PlaceError, Placement};
 use crate::machine::{Fabric, HostId, LinkId};
-use crate::route::{NoWay, Random, Routing};
+use crate::route::{Random, Routing};
 use crate::traffic::TrafficError;
 
 /// What changes places.
@@ -141,7 +141,7 @@ impl State<'_> {
     }
 
     /// Swaps pairs of ranks; what they send is taken from the old ways and put on the new ones.
-    fn swap(&mut self, moves: &[(u32, u32)]) -> Result<(), NoWay> {
+    fn swap(&mut self, moves: &[(u32, u32)]) -> Result<(), TrafficError> {
         let ranks = || moves.iter().flat_map(|&(one, other)| [one, other]);
         ranks().for_each(|rank| self.moving[rank as usize] = true);
         self.ranks(ranks(), -1)?;
@@ -156,7 +156,7 @@ impl State<'_> {
     }
 
     /// Adds or takes all that moving ranks send and receive; what two of them send each other once.
-    fn ranks(&mut self, ranks: impl Iterator<Item = u32>, sign: i8) -> Result<(), NoWay> {
+    fn ranks(&mut self, ranks: impl Iterator<Item = u32>, sign: i8) -> Result<(), TrafficError> {
         for rank in ranks {
             // Of two ranks that move the lower one has the edge.
             let moving = std::mem::take(&mut self.moving);
@@ -168,7 +168,12 @@ impl State<'_> {
     }
 
     /// Adds or takes what a rank sends to and hears of those ranks that `counts` says.
-    fn rank(&mut self, rank: u32, sign: i8, counts: impl Fn(u32) -> bool) -> Result<(), NoWay> {
+    fn rank(
+        &mut self,
+        rank: u32,
+        sign: i8,
+        counts: impl Fn(u32) -> bool,
+    ) -> Result<(), TrafficError> {
         let graph = self.graph;
         for edge in graph.edges(rank).iter().filter(|edge| counts(edge.to)) {
             let [here, there] = [rank, edge.to].map(|rank| self.hosts[rank as usize]);
@@ -178,7 +183,7 @@ impl State<'_> {
         Ok(())
     }
 
-    fn flow(&mut self, ends: (HostId, HostId), bytes: u64, sign: i8) -> Result<(), NoWay> {
+    fn flow(&mut self, ends: (HostId, HostId), bytes: u64, sign: i8) -> Result<(), TrafficError> {
         if ends.0 == ends.1 || bytes == 0 {
             return Ok(());
         }
@@ -198,7 +203,7 @@ impl State<'_> {
             self.change = self.change.wrapping_add(square(*load).wrapping_sub(square(before)));
         }
         self.way = way;
-        found
+        Ok(found?)
     }
 }
 
