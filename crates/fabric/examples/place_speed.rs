@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let nodes = order::hosts(&fabric, routers);
         for block in [[1, 1, 16], [2, 2, 4]] {
             let begin = Instant::now();
-            let placement = blocks(grid, block, &nodes)?;
+            let placement = blocks(grid, block, 16, &nodes)?;
             let pairs =
                 Pairs::new(&messages, placement.hosts(), &fabric, &routing, &question.protocol)?;
             let summed = begin.elapsed();

@@ -1,41 +1,50 @@
-//! Blocks of a grid of ranks, one on each node.
+//! Blocks of a grid of ranks, laid on nodes one after the other.
 //!
-//! Owns the numbers of blocks: as those of ranks, the last axis fastest, so that blocks of 1x1xn are ranks in their plain order, n on a node. It refuses grids that blocks do not fill.
+//! Owns how blocks are written: as on the slides of Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, the last number is along the axis on which ranks follow each other, so
+//! that 1x1x16 is sixteen successive ranks. Grids are written with that axis first ([`crate::traffic::stencil`]): on 64x64x32 ranks, 1x2x4 are 4 along the 64 that follow each other. This is
+//! the reading that gives the loads of links which are known for that machine. It refuses grids that blocks do not fill.
 
 use super::{PlaceError, Placement, room};
 use crate::machine::HostId;
+use crate::traffic::stencil::rank;
 
-/// Ranks of a grid in blocks of this shape, the first block on the first of these nodes, and so on; within a block the last axis is the fastest too.
+/// Ranks of a grid in blocks of this shape, `cores` on each of these nodes in turn: blocks follow each other as ranks do, and so do ranks within a block. A block may be part of a node, or
+/// lie on several.
 ///
 /// # Errors
-/// Blocks that do not divide the grid, that have more than 65,536 ranks, or more of them than nodes.
-pub fn blocks(grid: [u32; 3], block: [u32; 3], nodes: &[HostId]) -> Result<Placement, PlaceError> {
+/// Blocks that do not divide the grid, or more ranks than there is room for.
+pub fn blocks(
+    grid: [u32; 3],
+    block: [u32; 3],
+    cores: u16,
+    nodes: &[HostId],
+) -> Result<Placement, PlaceError> {
+    let sides = [block[2], block[1], block[0]];
     let mut counts = [0; 3];
     for axis in 0..3 {
-        let (block, grid) = (block[axis], grid[axis]);
+        let (block, grid) = (sides[axis], grid[axis]);
         if block == 0 || grid % block != 0 {
             return Err(PlaceError::Block { block, grid });
         }
-        counts[axis] = (grid / block) as usize;
+        counts[axis] = grid / block;
     }
-    let all = |sizes: &[u32; 3]| {
-        sizes.iter().fold(1_usize, |all, &next| all.saturating_mul(next as usize))
-    };
-    let (ranks, cores) = (all(&grid), u32::try_from(all(&block)).unwrap_or(u32::MAX));
-    room(ranks, nodes.len(), cores)?;
-    if cores > 1 << 16 || ranks > u32::MAX as usize {
-        return Err(PlaceError::Room { ranks, nodes: nodes.len(), cores });
+    let ranks = grid.iter().fold(1_usize, |all, &next| all.saturating_mul(next as usize));
+    room(ranks, nodes.len(), cores.into())?;
+    if u32::try_from(ranks).is_err() {
+        return Err(PlaceError::Room { ranks, nodes: nodes.len(), cores: cores.into() });
     }
+    let (size, cores) = (sides.iter().product::<u32>() as usize, usize::from(cores.max(1)));
     let mut hosts = Vec::with_capacity(ranks);
     let mut slots = Vec::with_capacity(ranks);
-    for x in 0..grid[0] {
+    for z in 0..grid[2] {
         for y in 0..grid[1] {
-            for z in 0..grid[2] {
+            for x in 0..grid[0] {
                 let at = [x, y, z];
-                let [i, j, k] = [0, 1, 2].map(|axis| (at[axis] / block[axis]) as usize);
-                hosts.push(nodes[(i * counts[1] + j) * counts[2] + k]);
-                let [i, j, k] = [0, 1, 2].map(|axis| at[axis] % block[axis]);
-                slots.push(((i * block[1] + j) * block[2] + k) as u16);
+                let block = rank(counts, [0, 1, 2].map(|axis| at[axis] / sides[axis]));
+                let within = rank(sides, [0, 1, 2].map(|axis| at[axis] % sides[axis]));
+                let place = block as usize * size + within as usize;
+                hosts.push(nodes[place / cores]);
+                slots.push((place % cores) as u16);
             }
         }
     }
@@ -53,8 +62,8 @@ mod tests {
 
     #[test]
     fn each_node_has_one_block() {
-        let placement = blocks([4, 2, 4], [2, 1, 2], &nodes(8)).unwrap();
-        // Rank of (x, y, z) is (x * 2 + y) * 4 + z; blocks are 2 x 2 x 2 of them.
+        let placement = blocks([4, 2, 4], [2, 1, 2], 4, &nodes(8)).unwrap();
+        // Two ranks along the first axis and two along the last one are on each node.
         let hosts: Vec<_> = placement.hosts().iter().map(|host| host.0).collect();
         assert_eq!(hosts[..8], [0, 0, 1, 1, 2, 2, 3, 3]);
         assert_eq!(hosts[8..16], hosts[..8]);
@@ -64,14 +73,15 @@ mod tests {
     }
 
     #[test]
-    fn plain_order_is_blocks_along_the_last_axis() {
+    fn plain_order_is_blocks_along_the_first_axis() {
         let nodes = nodes(16);
-        let filled = Placement::filled(4 * 4 * 8, 8, &nodes).unwrap();
-        assert_eq!(blocks([4, 4, 8], [1, 1, 8], &nodes).unwrap(), filled);
-        assert_eq!(
-            blocks([4, 4, 8], [1, 2, 8], &nodes).unwrap(),
-            Placement::filled(128, 16, &nodes).unwrap()
-        );
+        let blocks = |block, cores| blocks([8, 4, 4], block, cores, &nodes).unwrap();
+        let filled = |cores| Placement::filled(128, cores, &nodes).unwrap();
+        assert_eq!(blocks([1, 1, 8], 8), filled(8));
+        assert_eq!(blocks([1, 2, 8], 16), filled(16));
+        // Blocks that are smaller or larger than a node follow each other.
+        assert_eq!(blocks([1, 1, 4], 8), filled(8));
+        assert_eq!(blocks([2, 4, 8], 16), filled(16));
     }
 
     #[test]
@@ -79,10 +89,11 @@ mod tests {
         // Faces that leave a node, or the two nodes of a Gemini, inside a large grid.
         let faces = |block: [u32; 3]| {
             // A periodic grid has no edge, so that every block is an inner one.
-            let grid = block.map(|side| side * 3);
+            let grid = [2, 1, 0].map(|axis: usize| block[axis] * 3);
+            let cores = block.iter().product::<u32>() as u16;
             let periodic = [true; 3];
             let stencil = Stencil { grid, periodic, weights: Weights::faces(1) };
-            let placement = blocks(grid, block, &nodes(27)).unwrap();
+            let placement = blocks(grid, block, cores, &nodes(27)).unwrap();
             let messages = stencil.messages().unwrap();
             let host = |rank: u32| placement.hosts()[rank as usize];
             let out = messages
@@ -96,7 +107,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be() {
-        let said = |grid, block, count| blocks(grid, block, &nodes(count)).unwrap_err().to_string();
+        let said =
+            |grid, block, count| blocks(grid, block, 8, &nodes(count)).unwrap_err().to_string();
         assert_eq!(
             said([4, 4, 4], [1, 3, 1], 99),
             "blocks of 3 ranks on an axis of 4, expected a divisor of it"
@@ -109,7 +121,7 @@ mod tests {
             said([4, 4, 4], [2, 2, 2], 7),
             "64 ranks on 7 nodes of 8 each, expected up to 56"
         );
-        assert!(blocks([u32::MAX; 3], [1, 1, 1], &nodes(1)).is_err());
-        assert!(blocks([u32::MAX; 3], [u32::MAX; 3], &nodes(1)).is_err());
+        assert!(blocks([u32::MAX; 3], [1, 1, 1], 1, &nodes(1)).is_err());
+        assert!(blocks([u32::MAX; 3], [u32::MAX; 3], 1, &nodes(1)).is_err());
     }
 }

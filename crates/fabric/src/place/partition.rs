@@ -405,13 +405,13 @@ mod tests {
     #[test]
     fn a_grid_is_cut_better_than_by_ranks_in_order() {
         let stencil =
-            Stencil { grid: [8, 8, 16], periodic: [false; 3], weights: Weights::faces(1) };
+            Stencil { grid: [16, 8, 8], periodic: [false; 3], weights: Weights::faces(1) };
         let graph = Graph::new(&stencil.messages().unwrap(), 1024);
         let nodes = nodes(64);
         let plain = across(&graph, &Placement::filled(1024, 16, &nodes).unwrap());
         let [greedy, halves] = [Cut::Greedy, Cut::Bisection]
             .map(|cut| across(&graph, &partition(&graph, cut, 16, &nodes).unwrap()));
-        let best = super::super::blocks([8, 8, 16], [2, 2, 4], &nodes).unwrap();
+        let best = super::super::blocks([16, 8, 8], [2, 2, 4], 16, &nodes).unwrap();
         println!(
             "plain {plain}, greedy {greedy}, halves {halves}, 2x2x4 {}",
             across(&graph, &best)

@@ -108,7 +108,7 @@ mod tests {
     fn the_three_forms() {
         let fabric = fabric(&["nid0", "nid1", "nid2"]);
         let nodes = [2, 0].map(HostId);
-        let placement = blocks([1, 2, 4], [1, 2, 2], &nodes).unwrap();
+        let placement = blocks([4, 2, 1], [1, 2, 2], 4, &nodes).unwrap();
         let order = rank_order(&placement, &nodes).unwrap();
         insta::assert_snapshot!(hostfile(&placement, &fabric).unwrap().replace('\n', " "), @"nid2 nid2 nid0 nid0 nid2 nid2 nid0 nid0");
         insta::assert_snapshot!(rankfile(&placement, &fabric).unwrap(), @r"

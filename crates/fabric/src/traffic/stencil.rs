@@ -1,7 +1,7 @@
 //! Messages of a stencil: ranks in a grid of three axes that exchange with their neighbours.
 //!
-//! Owns the numbers of ranks, the last axis fastest as `MPI_Cart_create` has them, and who is a neighbour: across the six faces (7 points), and across edges and corners too
-//! (27 points), as MiniGhost does. It refuses what lies within a rank.
+//! Owns the numbers of ranks, which follow each other along the first axis as MiniGhost has them (`MPI_Cart_create` has the last axis first: its grids are written the other way round), and
+//! who is a neighbour: across the six faces (7 points), and across edges and corners too (27 points). It refuses what lies within a rank.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,9 +36,9 @@ pub struct Stencil {
     pub weights: Weights,
 }
 
-/// The rank at a place in a grid: the last axis is the fastest.
+/// The rank at a place in a grid: the first axis is the fastest.
 pub fn rank(grid: [u32; 3], at: [u32; 3]) -> u32 {
-    (at[0] * grid[1] + at[1]) * grid[2] + at[2]
+    at[0] + grid[0] * (at[1] + grid[1] * at[2])
 }
 
 impl Stencil {
@@ -62,8 +62,8 @@ impl Stencil {
         let mut messages = Messages::default();
         messages.reserve(most);
         for from in 0..ranks {
-            let rest = from / self.grid[2];
-            let at = [rest / self.grid[1], rest % self.grid[1], from % self.grid[2]];
+            let rest = from / self.grid[0];
+            let at = [from % self.grid[0], rest % self.grid[1], rest / self.grid[1]];
             for &(step, bytes) in &around {
                 if let Some(to) = self.neighbour(at, step) {
                     let to = rank(self.grid, to);
@@ -139,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_axis_is_the_fastest_and_sizes_are_bounded() {
-        assert_eq!(rank([4, 5, 6], [1, 2, 3]), 45);
+    fn the_first_axis_is_the_fastest_and_sizes_are_bounded() {
+        assert_eq!(rank([4, 5, 6], [1, 2, 3]), 69);
         let stencil = Stencil { grid: [2, 2, 2], periodic: [false; 3], weights: Weights::faces(9) };
         let first: Vec<_> = stencil.messages().unwrap().iter().take(3).collect();
         assert_eq!(
             first.iter().map(|message| (message.from, message.to)).collect::<Vec<_>>(),
-            [(0, 1), (0, 2), (0, 4)]
+            [(0, 4), (0, 2), (0, 1)]
         );
         for grid in [[u32::MAX, 2, 1], [1 << 15, 1 << 15, 1]] {
             assert!(Stencil { grid, ..stencil }.messages().is_err());
