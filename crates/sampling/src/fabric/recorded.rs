@@ -63,16 +63,19 @@ impl Recorded {
     /// # Errors
     /// The first line that is none of the form.
     pub fn new(text: String) -> Result<Self, RecordedError> {
-        let mut recorded = Self { name: String::new(), ports: Vec::new(), text, at: (0, 0) };
+        let mut at = (0, 0);
         let expect = |line: usize, expected| RecordedError { line: line + 1, expected };
-        let first = recorded.line().filter(|&(_, line)| words(line).eq(words(MAGIC)));
-        first.ok_or_else(|| expect(0, "`talea-fabric-counters 1`"))?;
+        let first = next_line(&text, &mut at);
+        let magic = first.is_some_and(|(_, line)| words(line).eq(words(MAGIC)));
+        if !magic {
+            return Err(expect(first.map_or(0, |(number, _)| number), "`talea-fabric-counters 1`"));
+        }
         let mut source = "somewhere".to_owned();
         let mut sets: Vec<Vec<Counter>> = Vec::new();
         let mut ports: Vec<(Port, usize)> = Vec::new();
         let mut all = 0;
-        let mut before = recorded.at;
-        while let Some((number, line)) = recorded.line() {
+        let mut before = at;
+        while let Some((number, line)) = next_line(&text, &mut at) {
             let mut rest = words(line);
             match rest.next() {
                 Some("source") => source = rest.collect::<Vec<_>>().join(" "),
@@ -96,39 +99,23 @@ impl Recorded {
                     ports.push(port);
                 }
                 Some("at") => {
-                    recorded.at = before;
+                    at = before;
                     break;
                 }
                 _ => return Err(expect(number, "`source`, `set`, `counter`, `port` or `at`")),
             }
-            before = recorded.at;
+            before = at;
         }
         let sets: Vec<Arc<[Counter]>> = sets.into_iter().map(Into::into).collect();
         let with = |(port, set): (Port, usize)| Port { counters: sets[set].clone(), ..port };
-        recorded.ports = ports.into_iter().map(with).collect();
-        recorded.name = format!("recorded {source}");
-        Ok(recorded)
-    }
-
-    /// The next line that says something, with its number.
-    fn line(&mut self) -> Option<(usize, &str)> {
-        while self.at.0 < self.text.len() {
-            let begin = self.at.0;
-            let length = self.text[begin..].find('\n');
-            self.at.0 = length.map_or(self.text.len(), |length| begin + length + 1);
-            let number = self.at.1;
-            self.at.1 += 1;
-            if words(&self.text[begin..self.at.0]).next().is_some() {
-                return Some((number, &self.text[begin..self.at.0]));
-            }
-        }
-        None
+        let ports = ports.into_iter().map(with).collect();
+        Ok(Self { name: format!("recorded {source}"), ports, text, at })
     }
 
     /// The next totals; none at the end.
     fn next(&mut self) -> Option<Result<Readings, RecordedError>> {
         let mut readings = Readings::of(&self.ports);
-        let (number, line) = self.line()?;
+        let (number, line) = next_line(&self.text, &mut self.at)?;
         let expect = |line: usize, expected| Some(Err(RecordedError { line: line + 1, expected }));
         let mut rest = words(line);
         let at = rest.next().filter(|&word| word == "at").and(rest.next());
@@ -136,14 +123,13 @@ impl Recorded {
             return expect(number, "`at NANOSECONDS`");
         };
         for port in 0..self.ports.len() {
-            // Those of a set are needed while the text is.
-            let counters = self.ports[port].counters.clone();
             let last = self.at.1;
-            let Some((number, line)) = self.line() else {
+            let Some((number, line)) = next_line(&self.text, &mut self.at) else {
                 return expect(last, "a line for each port");
             };
             let mut rest = words(line);
-            for (counter, reading) in counters.iter().zip(readings.port_mut(port)) {
+            for (counter, reading) in self.ports[port].counters.iter().zip(readings.port_mut(port))
+            {
                 let word = rest.next();
                 let Some(read) = word.and_then(|word| total(word, Nanos(at), counter)) else {
                     return expect(number, "a total within its width for each counter, or -");
@@ -178,6 +164,19 @@ impl CounterSource for Recorded {
             }
         }
     }
+}
+
+/// The next line that says something, with its number; `at` is the byte and the number of the line.
+fn next_line<'a>(text: &'a str, at: &mut (usize, usize)) -> Option<(usize, &'a str)> {
+    while let Some(rest) = text.get(at.0..).filter(|rest| !rest.is_empty()) {
+        let length = rest.find('\n').map_or(rest.len(), |length| length + 1);
+        let number = at.1;
+        *at = (at.0 + length, at.1 + 1);
+        if words(&rest[..length]).next().is_some() {
+            return Some((number, &rest[..length]));
+        }
+    }
+    None
 }
 
 fn words(line: &str) -> impl Iterator<Item = &str> {

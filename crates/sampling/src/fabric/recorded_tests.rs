@@ -63,7 +63,7 @@ fn a_cut_recording_says_where() {
     let (readings, gaps) = all(TEXT.strip_suffix("13@1900 8\n").unwrap());
     assert_eq!(readings.len(), 1);
     let said: Vec<_> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
-    assert_eq!(said, ["the recording ends early: line 14: expected a line for each port"]);
+    assert_eq!(said, ["the recording ends early: line 15: expected a line for each port"]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn lines_that_are_wrong() {
         assert_eq!(error.line, line, "{to}: {error}");
         assert!(error.expected.contains(expected), "{to}: {error}");
     };
-    check("counters 1", "counters 2", 1, "talea-fabric-counters 1");
+    check("counters 1", "counters 2", 2, "talea-fabric-counters 1");
     check("1B", "B", 5, "UNIT");
     check("64 wraps", "65 wraps", 5, "BITS");
     check("wraps", "stays", 5, "saturates");
