@@ -11,6 +11,7 @@ mod exercise;
 mod models;
 #[path = "../../crates/run/tests/hostile/mutate.rs"]
 mod mutate;
+mod networks;
 mod node;
 mod sampled;
 
@@ -35,7 +36,7 @@ const PROGRAMS: &str = "apps/bin";
 const OBJECTS: &str = "crates/topology/tests/samples";
 /// Files of metrics.
 const MODELS: &str = "crates/formats/tests/samples";
-const TARGETS: [&str; 23] = [
+const TARGETS: [&str; 24] = [
     "live",
     "structure",
     "container",
@@ -59,6 +60,7 @@ const TARGETS: [&str; 23] = [
     "processes",
     "records",
     "modules",
+    "networks",
 ];
 /// Cases of a batch.
 const BATCH: u64 = 5000;
@@ -120,6 +122,7 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
         "trace" => node::recordings(&folder, "node.trace")?,
         "monitors" => node::monitors(),
         "tables" => bursts::tables(),
+        "networks" => networks::texts()?,
         "bursts" => bursts::traces(),
         "samples" => sampled::files()?,
         "batches" => always::batches()?,
@@ -236,6 +239,10 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "tables" => {
             mutate(random, &mut bytes, other);
             bursts::table(&bytes)?;
+        }
+        "networks" => {
+            mutate(random, &mut bytes, other);
+            networks::network(&bytes)?;
         }
         "bursts" => {
             mutate(random, &mut bytes, other);

@@ -4,7 +4,9 @@
 //! Everything else asks it alone. This crate refuses to read files or counters, and to draw.
 
 mod coordinate;
+pub mod counters;
 mod error;
+pub mod gemini;
 mod machine;
 pub mod shape;
 

@@ -1,0 +1,264 @@
+//! Counters of tiles summed to links: what each link of a router moved, and how long it was stalled.
+//!
+//! Owns the sums by destination (tiles that lead to the same router are one link, whatever they are called: an axis of length two has one link of both directions) and what follows from
+//! them. Tiles count what comes in: a row of a link says what came from its destination, that of the host what the nodes sent. Sums that lack a counter are absent. It refuses to name
+//! jobs. Follows Pedretti et al. 2013.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
+
+use super::tiles::{
+    BITS, COUNTERS, Label, PHIT, READINGS, TICK, Tile, TileCounter, Use, Wire, register,
+};
+use super::{Chip, Machine};
+use crate::counters::{self, Lost, Width};
+use crate::error::FabricError;
+use crate::machine::{Fabric, RouterId};
+
+/// The largest value of a counter.
+const LARGEST: u64 = (1 << BITS) - 1;
+
+/// Two readings of the tiles of some routers.
+#[derive(Clone, Copy, Debug)]
+pub struct Readings<'a> {
+    /// Whose tiles they are.
+    pub routers: &'a [RouterId],
+    /// 288 values of each router, in the order of [`super::tiles::registers`]; beyond 48 bits where one could not be read.
+    pub before: &'a [u64],
+    /// As many, read later.
+    pub after: &'a [u64],
+    /// Time between both.
+    pub interval: Nanos,
+}
+
+/// What a link did in the interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The router whose tiles counted.
+    pub router: RouterId,
+    /// Where they lead; the router itself for its nodes.
+    pub to: RouterId,
+    /// What the way is called; where two ways lead there, the one that does not go round the end of the axis.
+    pub label: Label,
+    /// Tiles of the link.
+    pub tiles: u16,
+    /// Bytes a second of all of them, one way.
+    pub capacity: Option<f64>,
+    /// Sums over the tiles, in the order of [`TileCounter::ALL`].
+    pub sums: [Option<u64>; COUNTERS],
+}
+
+/// Links of routers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// Router after router as they were given; of each, by label, the host last.
+    pub rows: Vec<Row>,
+    /// Time that the sums are of.
+    pub interval: Nanos,
+    /// Counters that are absent.
+    pub gaps: Gaps,
+}
+
+impl Row {
+    /// A sum.
+    pub fn sum(&self, counter: TileCounter) -> Option<u64> {
+        self.sums[counter.at()]
+    }
+
+    /// Phits of both channels.
+    pub fn phits(&self) -> Option<u64> {
+        self.sum(TileCounter::Vc0Phits)?.checked_add(self.sum(TileCounter::Vc1Phits)?)
+    }
+
+    /// Packets of both channels.
+    pub fn packets(&self) -> Option<u64> {
+        self.sum(TileCounter::Vc0Packets)?.checked_add(self.sum(TileCounter::Vc1Packets)?)
+    }
+
+    /// Share of its capacity that was used, from 0 to about 1.
+    pub fn utilisation(&self, interval: Nanos) -> Option<f64> {
+        let could = self.capacity? * interval.0 as f64 / 1e9;
+        (could > 0.0).then_some((self.phits()? * PHIT) as f64 / could)
+    }
+
+    /// Share of the interval that a tile of it was stalled, on average, from 0 to about 1; none for counters that are no stalls.
+    pub fn stalled(&self, counter: TileCounter, interval: Nanos) -> Option<f64> {
+        if !matches!(counter, TileCounter::InqStalls | TileCounter::CreditStalls) {
+            return None;
+        }
+        let could = f64::from(self.tiles) * interval.0 as f64;
+        (could > 0.0).then_some(self.sum(counter)? as f64 * TICK / could)
+    }
+
+    /// Phits of an average packet; none where there were no packets.
+    pub fn phits_a_packet(&self) -> Option<f64> {
+        let packets = self.packets().filter(|&packets| packets > 0)?;
+        Some(self.phits()? as f64 / packets as f64)
+    }
+
+    /// Bytes of an average packet on the wire.
+    pub fn bytes_a_packet(&self) -> Option<f64> {
+        Some(self.phits_a_packet()? * PHIT as f64)
+    }
+}
+
+/// Sums differences of counters to links.
+///
+/// # Errors
+/// A router that the machine has not or that is given twice, or another number of values than 288 each.
+pub fn link_table(machine: &Machine, readings: &Readings<'_>) -> Result<Table, FabricError> {
+    let Readings { routers, before, after, interval } = *readings;
+    let mut given = vec![false; machine.tiles.len()];
+    for router in routers {
+        let name = || router.0.to_string();
+        let given = given
+            .get_mut(router.at())
+            .ok_or_else(|| FabricError::Unknown { what: "router", name: name() })?;
+        if std::mem::replace(given, true) {
+            return Err(FabricError::Twice { what: "router", name: name() });
+        }
+    }
+    for values in [before, after] {
+        if values.len() != routers.len() * READINGS {
+            let (what, expected) = ("the number of readings", "288 of each router");
+            return Err(FabricError::Size { what, found: values.len() as u64, expected });
+        }
+    }
+    let pairs = before.par_chunks_exact(READINGS).zip(after.par_chunks_exact(READINGS));
+    let parts: Vec<(Vec<Row>, Vec<Missing>)> = routers
+        .par_iter()
+        .zip(pairs)
+        .with_min_len(64)
+        .map(|(&router, (before, after))| of_router(machine, router, before, after))
+        .collect();
+    let mut table =
+        Table { rows: Vec::with_capacity(routers.len() * 7), interval, gaps: Gaps::default() };
+    let mut missing = Vec::new();
+    for (mut rows, mut lost) in parts {
+        table.rows.append(&mut rows);
+        missing.append(&mut lost);
+    }
+    tell(machine, &missing, &mut table.gaps);
+    let unknown = routers.iter().filter(|router| {
+        machine.tiles(**router).is_none_or(|map| map.iter().all(|used| *used == Use::Unused))
+    });
+    let count = unknown.count() as u64;
+    if count > 0 {
+        let detail = "routers whose tiles are not known: they have no rows".to_owned();
+        table.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
+    }
+    Ok(table)
+}
+
+/// A counter without a difference.
+struct Missing {
+    router: RouterId,
+    tile: Tile,
+    counter: TileCounter,
+    why: Lost,
+}
+
+/// One gap a reason, with the first counter as an example.
+fn tell(machine: &Machine, missing: &[Missing], gaps: &mut Gaps) {
+    for why in [Lost::Backwards, Lost::Stopped, Lost::Beyond] {
+        let mut these = missing.iter().filter(|missing| missing.why == why);
+        let Some(first) = these.next() else { continue };
+        let router = &machine.fabric.routers()[first.router.at()].name;
+        let name = register(first.tile, first.counter);
+        let detail = format!(
+            "counters of tiles {why}, first {name} of {router}: sums of their links are absent"
+        );
+        let count = 1 + these.count() as u64;
+        gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
+    }
+}
+
+/// A row that is being summed.
+struct Sum {
+    row: Row,
+    values: [u64; COUNTERS],
+    absent: u8,
+}
+
+fn of_router(
+    machine: &Machine,
+    router: RouterId,
+    before: &[u64],
+    after: &[u64],
+) -> (Vec<Row>, Vec<Missing>) {
+    let mut missing = Vec::new();
+    let Some(map) = machine.tiles(router) else { return (Vec::new(), missing) };
+    let mut sums: Vec<Sum> = Vec::with_capacity(7);
+    let readings = before.chunks_exact(COUNTERS).zip(after.chunks_exact(COUNTERS));
+    for ((tile, used), (before, after)) in Tile::all().zip(map).zip(readings) {
+        let Some((to, label, lane)) = end(machine, router, used) else { continue };
+        let host = label == Label::Host;
+        let known =
+            sums.iter().position(|sum| sum.row.to == to && (sum.row.label == Label::Host) == host);
+        let at = known.unwrap_or_else(|| {
+            let row =
+                Row { router, to, label, tiles: 0, capacity: Some(0.0), sums: [None; COUNTERS] };
+            sums.push(Sum { row, values: [0; COUNTERS], absent: 0 });
+            sums.len() - 1
+        });
+        let Sum { row, values, absent } = &mut sums[at];
+        row.tiles += 1;
+        row.capacity = row.capacity.zip(lane).map(|(all, lane)| all + lane);
+        if row.label != label && natural(&machine.fabric, router, to, label) {
+            row.label = label;
+        }
+        let mut odd = false;
+        for (value, (&before, &after)) in values.iter_mut().zip(before.iter().zip(after)) {
+            let steps = after.wrapping_sub(before) & LARGEST;
+            odd |= steps > LARGEST / 2 || (before | after) > LARGEST;
+            *value = value.wrapping_add(steps);
+        }
+        if odd {
+            for (counter, (&before, &after)) in
+                TileCounter::ALL.into_iter().zip(before.iter().zip(after))
+            {
+                if let Err(why) = counters::delta(before, after, Width::Wraps(BITS)) {
+                    missing.push(Missing { router, tile, counter, why });
+                    *absent |= 1 << counter.at();
+                }
+            }
+        }
+    }
+    sums.sort_by_key(|sum| (sum.row.label, sum.row.to));
+    let rows = sums.into_iter().map(|Sum { mut row, values, absent }| {
+        for (counter, value) in values.into_iter().enumerate() {
+            row.sums[counter] = (absent >> counter & 1 == 0).then_some(value);
+        }
+        row
+    });
+    (rows.collect(), missing)
+}
+
+/// Where a tile leads, how that is called, and its bytes a second.
+fn end(machine: &Machine, router: RouterId, used: &Use) -> Option<(RouterId, Label, Option<f64>)> {
+    match used {
+        Use::Unused => None,
+        Use::Host => {
+            let lane = (machine.chip == Chip::Gemini).then(|| Wire::Host.lane());
+            Some((router, Label::Host, lane))
+        }
+        Use::Network(peer) => Some((peer.to, peer.label, Some(peer.wire.lane()))),
+    }
+}
+
+/// Whether a label says how the numbers of the two coordinates go: it does not where the link goes round the end of its axis.
+fn natural(fabric: &Fabric, from: RouterId, to: RouterId, label: Label) -> bool {
+    let (axis, up) = match label {
+        Label::XPlus => (0, true),
+        Label::XMinus => (0, false),
+        Label::YPlus => (1, true),
+        Label::YMinus => (1, false),
+        Label::ZPlus => (2, true),
+        Label::ZMinus => (2, false),
+        _ => return false,
+    };
+    let value =
+        |router: RouterId| fabric.routers().get(router.at())?.at?.values().get(axis).copied();
+    value(from).zip(value(to)).is_some_and(|(from, to)| if up { to > from } else { to < from })
+}

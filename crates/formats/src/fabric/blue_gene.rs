@@ -1,0 +1,317 @@
+//! Tables of a Blue Gene's torus that PAVE's tools recorded: packets of each link by region of the code, places of nodes, and which rank ran where.
+//!
+//! Owns the form of such tables (a head in YAML that ends with `...` and names columns as `- [packets, int64]`, then a row of numbers a line) and what their columns mean: `linkid`, source
+//! `sx sy sz`, target `tx ty tz`, `code_region`, `packets`; `nodeid`, `x y z`; `mpirank`, `nodeid`. Rows of the same link and region are summed, since a region is left and entered again. Regions below 0 are
+//! what the data have beside those of the code. Links that a region does not tell of are a gap. It refuses columns that are no whole numbers. Follows Landge et al., "Visualizing Network Traffic", 2012.
+
+use std::collections::{BTreeMap, HashMap};
+
+use talea_fabric::shape::Torus;
+use talea_fabric::shape::torus::Wires;
+use talea_fabric::{Coordinate, Fabric, RouterId};
+use talea_model::Gaps;
+
+use super::{Error, missing, wrong};
+
+/// Most columns of a table, and regions of a code.
+const MOST_COLUMNS: usize = 64;
+const MOST_REGIONS: usize = 256;
+
+/// Bytes a second of a link of Blue Gene/P's torus, one way: 3.4 Gbit/s.
+pub const LINK: f64 = 425e6;
+
+/// Packets of links in one region of the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its number; those below 0 are none of the code's own.
+    pub number: i64,
+    /// By [`talea_fabric::LinkId`]; absent where the table has no row.
+    pub packets: Vec<Option<u64>>,
+}
+
+/// The torus that the description of a recording (`..._meta.yaml`) tells of.
+pub fn torus(bytes: &[u8]) -> Result<Torus, Error> {
+    let text = String::from_utf8_lossy(bytes);
+    for (line, number) in text.lines().zip(1..) {
+        let Some(value) = line.trim().strip_prefix("dim:") else { continue };
+        let expected = "`dim: {x: 8, y: 8, z: 8}`";
+        let other = || wrong(number, expected, line);
+        let inner = value.trim().trim_end_matches(',').strip_prefix('{').ok_or_else(other)?;
+        let inner = inner.strip_suffix('}').ok_or_else(other)?;
+        let mut lengths = Vec::new();
+        for (part, axis) in inner.split(',').zip(["x", "y", "z", ""]) {
+            let length = part.split_once(':').filter(|(name, _)| name.trim() == axis);
+            let length = length.and_then(|(_, length)| length.trim().parse::<u16>().ok());
+            lengths.push(length.ok_or_else(other)?);
+        }
+        if lengths.len() != 3 {
+            return Err(other());
+        }
+        return Torus::new(&lengths).map_err(super::at_line(number));
+    }
+    Err(Error::Nothing { expected: "lengths such as `dim: {x: 8, y: 8, z: 8}`" })
+}
+
+/// The network of such a torus, one node at each router.
+pub fn fabric(torus: &Torus) -> Result<Fabric, Error> {
+    let wires = Wires { kind: "torus".to_owned(), lane: Some(LINK), count: 1 };
+    Ok(torus.fabric(&wires, 1)?)
+}
+
+/// Packets of the links of a torus (`..._links.yaml`), by region in rising order.
+pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region>, Gaps), Error> {
+    let table = Numbers::read(bytes)?;
+    let ends = ["sx", "sy", "sz", "tx", "ty", "tz"].map(|name| table.column(name));
+    let [sx, sy, sz, tx, ty, tz] = ends;
+    let (from, to) = ([sx?, sy?, sz?], [tx?, ty?, tz?]);
+    let [link, region, packets] = ["linkid", "code_region", "packets"].map(|name| table.column(name));
+    let (link, region, packets) = (link?, region?, packets?);
+    let mut regions: BTreeMap<i64, Vec<Option<u64>>> = BTreeMap::new();
+    let mut known = HashMap::new();
+    for (line, row) in table.rows() {
+        let [from, to] = [from, to].map(|at| router(torus, at.map(|column| row[column])));
+        let id = from.zip(to).and_then(|(from, to)| fabric.link(from, to));
+        let id = id.ok_or_else(|| {
+            let expected = "a source and a target that are next to each other on the torus";
+            wrong(line, expected, &format!("{:?}", &row[..]))
+        })?;
+        if *known.entry(row[link]).or_insert(id) != id {
+            let expected = "the same ends of a link as before";
+            return Err(wrong(line, expected, &format!("link {}", row[link])));
+        }
+        let count = u64::try_from(row[packets])
+            .map_err(|_| wrong(line, "packets from 0 on", &row[packets].to_string()))?;
+        if regions.len() == MOST_REGIONS && !regions.contains_key(&row[region]) {
+            let expected = format!("at most {MOST_REGIONS} regions of the code");
+            return Err(wrong(line, expected, &row[region].to_string()));
+        }
+        let of_region =
+            regions.entry(row[region]).or_insert_with(|| vec![None; fabric.links().len()]);
+        let sum = &mut of_region[id.at()];
+        *sum = Some(sum.unwrap_or(0).saturating_add(count));
+    }
+    let mut gaps = Gaps::default();
+    let absent = regions.values().flatten().filter(|packets| packets.is_none()).count();
+    if absent > 0 {
+        let detail = "packets of links in regions that the table has no row for".to_owned();
+        gaps.note(missing(detail, absent as u64));
+    }
+    let regions = regions.into_iter().map(|(number, packets)| Region { number, packets });
+    Ok((regions.collect(), gaps))
+}
+
+/// Routers of nodes (`..._nodes.yaml`), by number of the node in rising order.
+pub fn nodes(bytes: &[u8], torus: &Torus) -> Result<(Vec<(u32, RouterId)>, Gaps), Error> {
+    let table = Numbers::read(bytes)?;
+    let [node, x, y, z] = ["nodeid", "x", "y", "z"].map(|name| table.column(name));
+    let (node, at) = (node?, [x?, y?, z?]);
+    let mut nodes: BTreeMap<u32, RouterId> = BTreeMap::new();
+    for (line, row) in table.rows() {
+        let router = router(torus, at.map(|column| row[column])).ok_or_else(|| {
+            let expected = format!("a place on a torus of {:?}", torus.lengths());
+            wrong(line, expected, &format!("{:?}", at.map(|column| row[column])))
+        })?;
+        let number = unsigned(line, row[node])?;
+        if *nodes.entry(number).or_insert(router) != router {
+            let expected = "the same place of a node as before";
+            return Err(wrong(line, expected, &format!("node {number}")));
+        }
+    }
+    let mut gaps = Gaps::default();
+    let absent = torus.routers().saturating_sub(nodes.len());
+    if absent > 0 {
+        gaps.note(missing("nodes of the torus that the table has not".to_owned(), absent as u64));
+    }
+    Ok((nodes.into_iter().collect(), gaps))
+}
+
+/// Nodes of ranks (`..._map.yaml`), by rank in rising order.
+pub fn ranks(bytes: &[u8]) -> Result<Vec<(u32, u32)>, Error> {
+    let table = Numbers::read(bytes)?;
+    let (rank, node) = (table.column("mpirank")?, table.column("nodeid")?);
+    let mut ranks = BTreeMap::new();
+    for (line, row) in table.rows() {
+        let number = unsigned(line, row[rank])?;
+        if ranks.insert(number, unsigned(line, row[node])?).is_some() {
+            return Err(wrong(line, "each rank once", &format!("rank {number}")));
+        }
+    }
+    Ok(ranks.into_iter().collect())
+}
+
+fn unsigned(line: u64, value: i64) -> Result<u32, Error> {
+    u32::try_from(value).map_err(|_| wrong(line, "a number from 0 to 2^32 - 1", &value.to_string()))
+}
+
+fn router(torus: &Torus, at: [i64; 3]) -> Option<RouterId> {
+    let [x, y, z] = at.map(|value| u16::try_from(value).ok());
+    torus.router(Coordinate::of(&[x?, y?, z?])?)
+}
+
+/// A table of whole numbers.
+struct Numbers {
+    names: Vec<String>,
+    /// Row after row.
+    values: Vec<i64>,
+    lines: Vec<u64>,
+}
+
+impl Numbers {
+    fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let text = String::from_utf8_lossy(bytes);
+        let mut numbers = Self { names: Vec::new(), values: Vec::new(), lines: Vec::new() };
+        let mut head = true;
+        for (line, number) in text.lines().zip(1_u64..) {
+            let line = line.trim();
+            if !head {
+                numbers.row(line, number)?;
+            } else if line == "..." {
+                head = false;
+                if numbers.names.is_empty() {
+                    return Err(wrong(number, "columns such as `- [packets, int64]`", line));
+                }
+            } else if let Some(column) = line.strip_prefix("- ") {
+                numbers.name(column.trim(), number)?;
+            }
+        }
+        if numbers.lines.is_empty() {
+            return Err(Error::Nothing { expected: "rows behind a head that ends with `...`" });
+        }
+        Ok(numbers)
+    }
+
+    fn name(&mut self, column: &str, line: u64) -> Result<(), Error> {
+        let inner = column.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let parts = inner.and_then(|inner| inner.split_once(','));
+        let name = parts.filter(|(_, kind)| matches!(kind.trim(), "int32" | "int64"));
+        let expected = "a column such as `- [packets, int64]`";
+        let (name, _) = name.ok_or_else(|| wrong(line, expected, column))?;
+        if self.names.len() == MOST_COLUMNS {
+            return Err(wrong(line, format!("at most {MOST_COLUMNS} columns"), column));
+        }
+        self.names.push(name.trim().to_owned());
+        Ok(())
+    }
+
+    fn row(&mut self, text: &str, line: u64) -> Result<(), Error> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let before = self.values.len();
+        for word in text.split_whitespace() {
+            let value = word.parse().map_err(|_| wrong(line, "a whole number", word))?;
+            self.values.push(value);
+        }
+        if self.values.len() - before != self.names.len() {
+            return Err(wrong(line, format!("{} numbers", self.names.len()), text));
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn column(&self, name: &str) -> Result<usize, Error> {
+        let found = self.names.iter().position(|one| one == name);
+        found.ok_or_else(|| wrong(1, format!("a head with the column {name}"), &self.names.join(" ")))
+    }
+
+    /// Rows with their lines.
+    fn rows(&self) -> impl Iterator<Item = (u64, &[i64])> {
+        self.lines.iter().copied().zip(self.values.chunks_exact(self.names.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const META: &str = "---\nhardware: {\n network: torus,\n dim: {x: 1, y: 1, z: 3},\n}\n";
+    const LINKS: &str = "\
+---
+key: SAMPLE
+---
+- [linkid, int32]
+- [sx, int32]
+- [sy, int32]
+- [sz, int32]
+- [tx, int32]
+- [ty, int32]
+- [tz, int32]
+- [code_region, int32]
+- [packets, int64]
+...
+0 0 0 0 0 0 1 -2 9
+1 0 0 0 0 0 2 -2 8
+0 0 0 0 0 0 1 7 3
+0 0 0 0 0 0 1 7 4
+";
+    const NODES: &str = "---\n- [nodeid, int32]\n- [x, int32]\n- [y, int32]\n- [z, int32]\n- [muls, int64]\n...\n5 0 0 2 17\n5 0 0 2 18\n4 0 0 1 3\n";
+    const RANKS: &str = "- [mpirank, int32]\n- [nodeid, int32]\n...\n1 5\n0 4\n";
+
+    #[test]
+    fn packets_of_links() {
+        let torus = torus(META.as_bytes()).unwrap();
+        assert_eq!(torus.lengths(), [1, 1, 3]);
+        let fabric = fabric(&torus).unwrap();
+        let (regions, gaps) = links(LINKS.as_bytes(), &torus, &fabric).unwrap();
+        let none = [None; 4];
+        let expected = [
+            Region { number: -2, packets: [&[Some(9), Some(8)][..], &none].concat() },
+            Region { number: 7, packets: [&[Some(7), None][..], &none].concat() },
+        ];
+        assert_eq!(regions, expected);
+        assert_eq!(gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [9]);
+        let (nodes, gaps) = nodes(NODES.as_bytes(), &torus).unwrap();
+        assert_eq!(nodes, [(4, RouterId(1)), (5, RouterId(2))]);
+        assert_eq!(gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);
+        assert_eq!(ranks(RANKS.as_bytes()).unwrap(), [(0, 4), (1, 5)]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_tables() {
+        let torus = super::torus(META.as_bytes()).unwrap();
+        let fabric = fabric(&torus).unwrap();
+        let of_links = |text: String| links(text.as_bytes(), &torus, &fabric).unwrap_err();
+        let told = [
+            super::torus(b"---\n").unwrap_err(),
+            super::torus(b"dim: {x: 8, y: 8}\n").unwrap_err(),
+            super::torus(b"dim: {x: 8, y: 8, z: 0}\n").unwrap_err(),
+            of_links(LINKS[..60].to_owned()),
+            of_links(LINKS[..LINKS.len() - 4].to_owned()),
+            of_links(LINKS.replace("0 0 1 7 3", "0 0 3 7 3")),
+            of_links(LINKS.replace("0 0 1 7 3", "0 0 2 7 3")),
+            of_links(LINKS.replace("1 7 3", "1 7 -3")),
+            of_links(LINKS.replace("1 7 3", "1 7 x")),
+            of_links(LINKS.replace("packets", "bytes")),
+            of_links(LINKS.replace("int64", "text")),
+            nodes(NODES.replace("5 0 0 2 18", "5 0 0 1 18").as_bytes(), &torus).unwrap_err(),
+            nodes(NODES.replace("5 0 0 2 18", "5 0 9 1 18").as_bytes(), &torus).unwrap_err(),
+            ranks(RANKS.replace("0 4", "1 4").as_bytes()).unwrap_err(),
+        ]
+        .map(|error| error.to_string());
+        insta::assert_snapshot!(told.join("\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_do_harm(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        ) {
+            let torus = Torus::new(&[1, 1, 3]).unwrap();
+            let fabric = fabric(&torus).unwrap();
+            let changed = |text: &str| {
+                let mut bytes = text.as_bytes().to_vec();
+                for (at, byte) in &changes {
+                    let at = at.index(bytes.len());
+                    bytes[at] = *byte;
+                }
+                bytes
+            };
+            let _ = links(&changed(LINKS), &torus, &fabric);
+            let _ = nodes(&changed(NODES), &torus);
+            let _ = ranks(&changed(RANKS));
+            let _ = super::torus(&changed(META));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What `ibnetdiscover` finds of an InfiniBand network.
+//!
+//! Owns both forms, blocks of switches and adapters with lines of their ports, and one line a port (`-p`), and names: descriptions where they are unique (without the adapter's name
+//! behind a host's), else the identifiers. Every port may be listed once, and in blocks all that is reached must be described. Cables that one end tells alone (a network that was cut out
+//! of a larger one) are believed, with a gap. Routers of InfiniBand count as switches. It refuses adapters without a switch: they are a gap.
+
+mod blocks;
+mod lines;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use talea_fabric::{Draft, Fabric, HostId, RouterId};
+use talea_model::Gaps;
+
+use super::ports::Speed;
+use super::{Error, at_line, missing, wrong};
+
+/// What a port belongs to, or is connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// A switch.
+    Router(RouterId),
+    /// A host's adapter.
+    Host(HostId),
+}
+
+/// A port that is connected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Whose it is.
+    pub of: End,
+    /// Globally unique identifier of the switch or adapter.
+    pub guid: u64,
+    /// Local identifier, by which `perfquery` calls it; absent if it is not told.
+    pub lid: Option<u32>,
+    /// Number.
+    pub number: u32,
+    /// What it is connected to.
+    pub to: End,
+    /// Width and speed, such as `4xEDR`.
+    pub kind: String,
+    /// Bytes a second of data, one way.
+    pub rate: Option<f64>,
+}
+
+/// A network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InfiniBand {
+    /// Switches, cables between them, and hosts.
+    pub fabric: Fabric,
+    /// Ports by owner and number.
+    pub ports: Vec<Port>,
+    /// What is not told.
+    pub gaps: Gaps,
+}
+
+/// A switch or adapter.
+#[derive(Clone, Debug)]
+struct Device {
+    switch: bool,
+    /// As the file identifies it.
+    id: String,
+    guid: u64,
+    lid: Option<u32>,
+    description: String,
+    line: u64,
+}
+
+/// One side of a cable: devices by their places.
+#[derive(Clone, Debug)]
+struct Side {
+    line: u64,
+    from: (usize, u32),
+    to: (usize, u32),
+    lid: Option<u32>,
+    speed: Speed,
+}
+
+/// What either form says.
+#[derive(Debug, Default)]
+struct Found {
+    devices: Vec<Device>,
+    sides: Vec<Side>,
+}
+
+/// Reads what was found, in either form.
+pub fn read(bytes: &[u8]) -> Result<InfiniBand, Error> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut content = text.lines().map(str::trim_start);
+    let first = content.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let first = first.ok_or(Error::Nothing { expected: "switches and adapters" })?;
+    let is_line = ["CA", "SW", "RT"].contains(&first.split_whitespace().next().unwrap_or(""));
+    let found = if is_line { lines::read(&text)? } else { blocks::read(&text)? };
+    assemble(found)
+}
+
+fn assemble(found: Found) -> Result<InfiniBand, Error> {
+    let Found { devices, mut sides } = found;
+    let mut gaps = Gaps::default();
+    let mut listed = HashSet::new();
+    for side in &sides {
+        if !listed.insert(side.from) {
+            let found = format!("port {} of {}", side.from.1, devices[side.from.0].id);
+            return Err(wrong(side.line, "a port that was not listed before", &found));
+        }
+    }
+    complete(&mut sides, &mut gaps)?;
+    let names = names(&devices);
+    let mut draft = Draft::default();
+    let mut ends: Vec<Option<End>> = vec![None; devices.len()];
+    for (at, device) in devices.iter().enumerate().filter(|(_, device)| device.switch) {
+        let id = draft.router(names[at].clone(), None).map_err(at_line(device.line))?;
+        ends[at] = Some(End::Router(id));
+    }
+    let routers = ends.clone();
+    let mut further = 0;
+    for side in sides.iter().filter(|side| !devices[side.from.0].switch) {
+        let Some(End::Router(router)) = routers[side.to.0] else { continue };
+        if ends[side.from.0].is_some() {
+            further += 1;
+            continue;
+        }
+        let host = draft.host(names[side.from.0].clone(), router).map_err(at_line(side.line))?;
+        ends[side.from.0] = Some(End::Host(host));
+    }
+    if further > 0 {
+        let detail = "further ports of adapters: their hosts are at the switch of the first";
+        gaps.note(missing(detail.to_owned(), further));
+    }
+    let alone = ends.iter().filter(|end| end.is_none()).count() as u64;
+    if alone > 0 {
+        gaps.note(missing("adapters without a cable to a switch".to_owned(), alone));
+    }
+    for side in &sides {
+        if let (Some(End::Router(from)), Some(End::Router(to))) =
+            (routers[side.from.0], routers[side.to.0])
+        {
+            let kind = draft.kind(&side.speed.name, side.speed.rate)?;
+            draft.lane(from, to, kind).map_err(at_line(side.line))?;
+        }
+    }
+    let port = |side: Side| {
+        let device = &devices[side.from.0];
+        Some(Port {
+            of: ends[side.from.0]?,
+            guid: device.guid,
+            lid: side.lid.or(device.lid),
+            number: side.from.1,
+            to: ends[side.to.0]?,
+            kind: side.speed.name,
+            rate: side.speed.rate,
+        })
+    };
+    let mut ports: Vec<Port> = sides.into_iter().filter_map(port).collect();
+    ports.sort_by_key(|port| (port.of, port.number));
+    Ok(InfiniBand { fabric: draft.finish()?, ports, gaps })
+}
+
+/// Checks that both sides of cables say the same, and adds those that one side tells alone.
+fn complete(sides: &mut Vec<Side>, gaps: &mut Gaps) -> Result<(), Error> {
+    let by_port: HashMap<(usize, u32), usize> =
+        sides.iter().enumerate().map(|(at, side)| (side.from, at)).collect();
+    let mut others = Vec::new();
+    let mut reached = HashSet::new();
+    for side in sides.iter() {
+        let other = by_port.get(&side.to).map(|&at| &sides[at]);
+        match other {
+            Some(other) if other.to == side.from && other.speed.name == side.speed.name => {}
+            Some(other) => {
+                let expected =
+                    format!("the same cable as line {} tells from its other end", other.line);
+                let found = format!("port {} of {}", side.from.1, side.speed.name);
+                return Err(wrong(side.line, expected, &found));
+            }
+            None if reached.insert(side.to) => {
+                let Side { line, from, to, .. } = *side;
+                let speed = side.speed.clone();
+                others.push(Side { line, from: to, to: from, lid: None, speed });
+            }
+            None => {
+                let found = format!("port {}", side.to.1);
+                return Err(wrong(side.line, "a port that no other cable reaches", &found));
+            }
+        }
+    }
+    if !others.is_empty() {
+        let detail = "cables that one end tells alone: the other way is taken to be alike";
+        gaps.note(missing(detail.to_owned(), others.len() as u64));
+    }
+    sides.append(&mut others);
+    Ok(())
+}
+
+/// Names of devices, each of its own.
+fn names(devices: &[Device]) -> Vec<String> {
+    let mut counts: BTreeMap<(bool, &str), u32> = BTreeMap::new();
+    for device in devices {
+        let description = device.description.as_str();
+        let host = host(description).filter(|_| !device.switch);
+        for name in [Some(description), host].into_iter().flatten() {
+            *counts.entry((device.switch, name)).or_default() += 1;
+        }
+    }
+    let alone = |device: &Device, name: &str| {
+        !name.is_empty() && counts.get(&(device.switch, name)) == Some(&1)
+    };
+    let name = |device: &Device| {
+        let description = device.description.as_str();
+        let host = host(description).filter(|name| !device.switch && alone(device, name));
+        let own = Some(description).filter(|name| alone(device, name));
+        host.or(own).unwrap_or(&device.id).to_owned()
+    };
+    devices.iter().map(name).collect()
+}
+
+/// The host of an adapter's description, such as `o0001` of `o0001 HCA-1`.
+fn host(description: &str) -> Option<&str> {
+    let (host, adapter) = description.rsplit_once(' ')?;
+    let adapters = ["HCA-", "mlx4_", "mlx5_", "mthca", "qib", "hfi1_"];
+    let known = adapters.iter().any(|begin| adapter.starts_with(begin));
+    (known && !host.trim().is_empty()).then(|| host.trim())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! Both forms of a small network, and what may be wrong with them.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const BLOCKS: &str = "\
+#
+# Topology file: generated on some day
+#
+vendid=0x8f1
+devid=0x5a5a
+sysimgguid=0x2
+switchguid=0x2(2)
+Switch	36 \"S-0000000000000002\"		# \"leaf one\" enhanced port 0 lid 9 lmc 0
+[1]	\"S-0000000000000003\"[15]		# \"top # 1\" lid 16 4xQDR
+[2]	\"S-0000000000000003\"[14]		# \"top # 1\" lid 16 4xDDR
+[4]	\"H-000000000000000a\"[1](b) 		# \"n1 HCA-1\" lid 72 4xDDR
+[5](ext 5)	\"H-000000000000000c\"[1](d) 		# \"MT25408\" lid 73 4xQDR
+
+Switch	36 \"S-0000000000000003\"		# \"top # 1\" base port 0 lid 16 lmc 0
+[15]	\"S-0000000000000002\"[1]		# \"leaf one\" lid 9 4xQDR
+[14]	\"S-0000000000000002\"[2]		# \"leaf one\" lid 9 4xDDR
+[7]	\"H-000000000000000e\"[1](f) 		# \"MT25408\" lid 74 4xQDR
+
+caguid=0xa
+Ca	1 \"H-000000000000000a\"		# \"n1 HCA-1\"
+[1](b) 	\"S-0000000000000002\"[4]		# lid 72 lmc 0 \"leaf one\" lid 9 4xDDR
+
+Ca	1 \"H-000000000000000c\"		# \"MT25408\"
+[1](d) 	\"S-0000000000000002\"[5]		# lid 73 lmc 0 \"leaf one\" lid 9 4xQDR
+
+Ca	1 \"H-000000000000000e\"		# \"MT25408\"
+[1](f) 	\"S-0000000000000003\"[7]		# lid 74 lmc 0 \"top # 1\" lid 16 4xQDR
+";
+
+const LINES: &str = "\
+CA    72  1 0x000000000000000a 4x DDR - SW     9  4 0x0000000000000002 ( 'n1 HCA-1' - 'leaf one' )
+CA    73  1 0x000000000000000c 4x QDR - SW     9  5 0x0000000000000002 ( 'MT25408' - 'leaf one' )
+CA    74  1 0x000000000000000e 4x QDR - SW    16  7 0x0000000000000003 ( 'MT25408' - 'top # 1' )
+SW     9  1 0x0000000000000002 4x QDR - SW    16 15 0x0000000000000003 ( 'leaf one' - 'top # 1' )
+SW     9  2 0x0000000000000002 4x DDR - SW    16 14 0x0000000000000003 ( 'leaf one' - 'top # 1' )
+SW     9  4 0x0000000000000002 4x DDR - CA    72  1 0x000000000000000a ( 'leaf one' - 'n1 HCA-1' )
+SW     9  5 0x0000000000000002 4x QDR - CA    73  1 0x000000000000000c ( 'leaf one' - 'MT25408' )
+SW     9  6 0x0000000000000002 4x ???                                    'leaf one'
+SW    16  7 0x0000000000000003 4x QDR - CA    74  1 0x000000000000000e ( 'top # 1' - 'MT25408' )
+SW    16 14 0x0000000000000003 4x DDR - SW     9  2 0x0000000000000002 ( 'top # 1' - 'leaf one' )
+SW    16 15 0x0000000000000003 4x QDR - SW     9  1 0x0000000000000002 ( 'top # 1' - 'leaf one' )
+";
+
+#[test]
+fn both_forms_say_the_same() {
+    let blocks = read(BLOCKS.as_bytes()).unwrap();
+    let lines = read(LINES.as_bytes()).unwrap();
+    assert!(blocks.gaps.is_empty() && lines.gaps.is_empty());
+    let fabric = &blocks.fabric;
+    let hosts = |fabric: &Fabric| -> Vec<String> {
+        let name = |router: RouterId| fabric.routers()[router.at()].name.clone();
+        fabric.hosts().iter().map(|host| format!("{}@{}", host.name, name(host.router))).collect()
+    };
+    assert_eq!(
+        hosts(fabric),
+        ["n1@leaf one", "H-000000000000000c@leaf one", "H-000000000000000e@top # 1"]
+    );
+    assert_eq!(hosts(&lines.fabric), hosts(fabric));
+    // Two cables of different speeds are one link.
+    let link = &fabric.links()[0];
+    assert_eq!((link.lanes.len(), link.capacity), (2, Some(6e9)));
+    assert_eq!(fabric.links().len(), 2);
+    assert_eq!(lines.fabric.links()[1].capacity, Some(6e9));
+    let told = |found: &InfiniBand| {
+        let one =
+            |port: &Port| (port.of, port.guid, port.lid, port.number, port.to, port.kind.clone());
+        found.ports.iter().map(one).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&blocks), told(&lines));
+    assert_eq!(blocks.ports.len(), 10);
+    assert_eq!(blocks.ports[0].lid, Some(9));
+    assert_eq!(blocks.ports[7].lid, Some(72));
+}
+
+#[test]
+fn cables_that_one_end_tells_alone() {
+    let lines: Vec<&str> = LINES.lines().collect();
+    let found = read(lines[..5].join("\n").as_bytes()).unwrap();
+    assert_eq!(found.fabric, read(LINES.as_bytes()).unwrap().fabric);
+    let told: Vec<String> = found.gaps.iter().map(talea_model::Gap::told).collect();
+    insta::assert_snapshot!(told.join("\n"), @"cables that one end tells alone: the other way is taken to be alike (5)");
+}
+
+#[test]
+fn what_is_wrong_with_what_was_found() {
+    let told = [
+        String::new(),
+        "# nothing\n".to_owned(),
+        BLOCKS[..BLOCKS.len() - 80].to_owned(),
+        BLOCKS.replacen("4xQDR", "4xZDR", 1),
+        BLOCKS.replacen("[2]\t", "[1]\t", 1),
+        BLOCKS.replacen("4xQDR", "4xEDR", 1),
+        BLOCKS.replacen("Switch\t36", "Switch", 1),
+        BLOCKS[BLOCKS.find("[1]").unwrap()..].to_owned(),
+        BLOCKS[..BLOCKS.find("caguid").unwrap()].to_owned(),
+        BLOCKS.replace("S-0000000000000003\"\t", "S-0000000000000002\"\t"),
+        LINES.replacen("4x DDR", "4x ADR", 1),
+        LINES.replacen("0x000000000000000a", "000000000000000a", 1),
+        LINES.replacen("16 15", "16 14", 1),
+        LINES[..LINES.len() - 5].to_owned(),
+        LINES.replacen("- SW     9  4", "- CA     9  4", 1),
+    ]
+    .map(|text| read(text.as_bytes()).unwrap_err().to_string());
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_do_harm(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        blocks: bool,
+    ) {
+        let mut bytes = if blocks { BLOCKS } else { LINES }.as_bytes().to_vec();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let _ = read(&bytes);
+    }
+}

@@ -1,0 +1,160 @@
+//! Counters of InfiniBand ports as `perfquery` prints them.
+//!
+//! Owns heads (`# Port extended counters: Lid 1719 port 2 (CapMask: ...)`), lines (`PortXmitData:....................26006570014026`), and what is known of each name: data count units of four
+//! bytes, extended counters have 64 bits, others stop at the largest value of the widths that the InfiniBand specification (16.1.3.5) gives them. A file without a port is an empty
+//! list: a query that failed prints nothing.
+
+use talea_fabric::counters::{Counter, Unit, Width};
+
+use super::{Error, wrong};
+
+/// Counters of a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Local identifier of the switch or adapter.
+    pub lid: u32,
+    /// Number of the port; 255 stands for all of them together.
+    pub number: u32,
+    /// In the order of the file.
+    pub values: Vec<(Counter, u64)>,
+}
+
+impl Port {
+    /// The value of a counter, as `PortXmitWait`.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        self.values.iter().find(|(counter, _)| counter.name == name).map(|(_, value)| *value)
+    }
+}
+
+/// Most counters of a port.
+const MOST: usize = 256;
+
+/// Reads what one or more queries printed.
+pub fn read(bytes: &[u8]) -> Result<Vec<Port>, Error> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut ports: Vec<Port> = Vec::new();
+    let mut extended = false;
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(head) = line.strip_prefix('#') {
+            // Other heads, such as that of link speeds, have no counters of their own form behind them.
+            if head.contains("counters:") {
+                extended = head.contains("extended");
+                ports.push(
+                    of_head(head)
+                        .ok_or_else(|| wrong(number, "`# Port counters: Lid N port N`", line))?,
+                );
+            }
+            continue;
+        }
+        let expected = "a counter such as `PortXmitData:......17`";
+        let (name, value) = line.split_once(':').ok_or_else(|| wrong(number, expected, line))?;
+        let value = value.trim_start_matches('.');
+        let value = match value.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => value.parse().ok(),
+        };
+        let value = value.ok_or_else(|| wrong(number, expected, line))?;
+        let port = ports.last_mut().ok_or_else(|| {
+            wrong(number, "`# Port counters: Lid N port N` before counters", line)
+        })?;
+        if matches!(name, "PortSelect" | "CounterSelect" | "CounterSelect2") {
+            continue;
+        }
+        if port.values.len() == MOST || port.value(name).is_some() {
+            return Err(wrong(number, "each counter of the port once", name));
+        }
+        port.values.push((counter(name, extended), value));
+    }
+    Ok(ports)
+}
+
+fn of_head(head: &str) -> Option<Port> {
+    let (_, behind) = head.split_once("Lid ")?;
+    let mut words = behind.split_whitespace();
+    let lid = words.next()?.parse().ok()?;
+    let number = match (words.next()?, words.next()?) {
+        ("port", number) => number.parse().ok()?,
+        _ => return None,
+    };
+    Some(Port { lid, number, values: Vec::new() })
+}
+
+/// What is known of a counter by its name.
+pub fn counter(name: &str, extended: bool) -> Counter {
+    let (unit, bits) = match name {
+        "PortXmitData" | "PortRcvData" => (Unit::FourBytes, 32),
+        "PortXmitPkts" | "PortRcvPkts" => (Unit::Packets, 32),
+        "PortXmitWait" => (Unit::Ticks, 32),
+        "LinkErrorRecoveryCounter"
+        | "LinkDownedCounter"
+        | "PortXmitConstraintErrors"
+        | "PortRcvConstraintErrors" => (Unit::Events, 8),
+        "LocalLinkIntegrityErrors" | "ExcessiveBufferOverrunErrors" => (Unit::Events, 4),
+        _ if name.ends_with("Pkts") => (Unit::Packets, 64),
+        _ => (Unit::Events, 16),
+    };
+    let width = if extended || bits == 64 { Width::FULL } else { Width::Stops(bits) };
+    Counter { name: name.to_owned(), unit, width }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SAMPLE: &str = "\
+# Port counters: Lid 6 port 1 (CapMask: 0x1000)
+PortSelect:......................1
+CounterSelect:...................0x0000
+PortXmitData:....................4294967295
+PortRcvPkts:.....................12
+# Port extended counters: Lid 6 port 2 (CapMask: 0x5300)
+PortSelect:......................2
+PortXmitData:....................178791657177235
+";
+
+    #[test]
+    fn counters_and_their_widths() {
+        let ports = read(SAMPLE.as_bytes()).unwrap();
+        let found = ports.iter().map(|port| (port.lid, port.number, port.values.len()));
+        assert_eq!(found.collect::<Vec<_>>(), [(6, 1, 2), (6, 2, 1)]);
+        assert_eq!(ports[0].values[0].0.width, Width::Stops(32));
+        assert_eq!(ports[1].values[0].0.width, Width::FULL);
+        assert_eq!(ports[1].values[0].0.unit, Unit::FourBytes);
+        assert_eq!(ports[1].value("PortXmitData"), Some(178_791_657_177_235));
+        assert_eq!(ports[1].value("PortRcvData"), None);
+        assert_eq!(read(b""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_wrong_with_prints() {
+        let told = [
+            SAMPLE[SAMPLE.find("PortSelect").unwrap()..].to_owned(),
+            SAMPLE.replacen("Lid 6", "Lid x", 1),
+            SAMPLE.replacen("....12", "....1.2", 1),
+            SAMPLE.replacen("PortRcvPkts", "PortXmitData", 1),
+            SAMPLE[..130].to_owned(),
+        ]
+        .map(|text| read(text.as_bytes()).unwrap_err().to_string());
+        insta::assert_snapshot!(told.join("\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_do_harm(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        ) {
+            let mut bytes = SAMPLE.as_bytes().to_vec();
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            let _ = read(&bytes);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Descriptions of real networks and readings of their counters: what is in them, counted in another way where that is simple.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::path::PathBuf;
+
+use talea_fabric::{Coordinate, Fabric};
+use talea_formats::fabric::{blue_gene, ibnetdiscover, nodemap, perfquery, topology_conf};
+use talea_model::{Gap, Gaps};
+
+/// Bytes of the file; absent where the data are not there, which continuous integration does not allow.
+fn data(name: &str) -> Option<Vec<u8>> {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("TALEA_DATA").map_or_else(beside, PathBuf::from);
+    let path = folder.join("fabric").join(name);
+    let Ok(bytes) = std::fs::read(&path) else {
+        assert!(std::env::var_os("CI").is_none(), "expected {}", path.display());
+        println!("skipped: {} is not there", path.display());
+        return None;
+    };
+    Some(bytes)
+}
+
+fn told(gaps: &Gaps) -> Vec<String> {
+    gaps.iter().map(Gap::told).collect()
+}
+
+#[test]
+fn nodes_of_a_gemini_machine() {
+    let Some(bytes) = data("hopper_nodemap.txt") else { return };
+    let map = nodemap::read(&bytes).unwrap();
+    assert_eq!(map.torus.lengths(), [17, 8, 24]);
+    assert_eq!((map.nodes.len(), map.gaps.is_empty()), (6528, true));
+    let machine = map.gemini().unwrap();
+    assert_eq!(machine.fabric.routers().len(), 3264);
+    let host = machine.fabric.hosts().iter().find(|host| host.name == "nid06521").unwrap();
+    let at = machine.fabric.routers()[host.router.at()].at;
+    assert_eq!(at, Coordinate::of(&[1, 7, 3]));
+    // A map that was cut tells what is not there.
+    let cut = String::from_utf8(bytes).unwrap();
+    let cut: Vec<&str> = cut.lines().take(6000).collect();
+    let cut = nodemap::read(cut.join("\n").as_bytes()).unwrap();
+    assert_eq!(cut.gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [529, 529]);
+}
+
+#[test]
+fn switches_and_adapters() {
+    let Some(bytes) = data("infiniband/X5.topofile") else { return };
+    let found = ibnetdiscover::read(&bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let begin = |word: &str| text.lines().filter(|line| line.starts_with(word)).count();
+    let fabric = &found.fabric;
+    assert_eq!((fabric.routers().len(), fabric.hosts().len()), (begin("Switch"), begin("Ca")));
+    assert_eq!(found.ports.len(), begin("["));
+    let kinds: Vec<(&str, Option<f64>)> =
+        fabric.kinds().iter().map(|kind| (kind.name.as_str(), kind.lane)).collect();
+    assert_eq!(kinds, [("4xQDR", Some(4e9))]);
+    let slow = found.ports.iter().filter(|port| port.kind == "4xDDR").count();
+    assert_eq!(slow, text.lines().filter(|line| line.ends_with("4xDDR")).count());
+    // Three cables between the first switch and another one.
+    let lanes = |fabric: &Fabric, name: &str, to: &str| {
+        let find = |name: &str| fabric.routers().iter().position(|router| router.name == name);
+        let (from, to) = (find(name).unwrap() as u32, find(to).unwrap() as u32);
+        let link = fabric.link(talea_fabric::RouterId(from), talea_fabric::RouterId(to)).unwrap();
+        fabric.links()[link.at()].capacity
+    };
+    let (one, two) = ("S-0008f10500200b50", "Voltaire 4036 # 4036-8C5C");
+    assert_eq!(lanes(fabric, one, two), Some(12e9));
+    assert!(fabric.hosts().iter().any(|host| host.name == "sl390lin22"));
+    assert_eq!(told(&found.gaps), Vec::<String>::new());
+}
+
+#[test]
+fn lines_of_ports() {
+    let files = ["test.out", "test2.out", "test3.out"];
+    let mut all = Vec::new();
+    for name in files {
+        let Some(bytes) = data(&format!("infiniband/ibnetdiscover/{name}")) else { return };
+        let found = ibnetdiscover::read(&bytes).unwrap();
+        let fabric = &found.fabric;
+        let names: Vec<&str> = fabric
+            .routers()
+            .iter()
+            .map(|router| router.name.as_str())
+            .chain(fabric.hosts().iter().map(|host| host.name.as_str()))
+            .collect();
+        let kinds: Vec<&str> = found.ports.iter().map(|port| port.kind.as_str()).collect();
+        all.push(format!("{name}: {names:?} {kinds:?} {:?}", told(&found.gaps)));
+    }
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn switches_and_nodes_of_a_scheduler() {
+    let Some(bytes) = data("infiniband/X5.topology.conf") else { return };
+    let fabric = topology_conf::read(&bytes).unwrap();
+    assert_eq!((fabric.routers().len(), fabric.hosts().len()), (11, 89));
+    assert!(fabric.hosts().iter().any(|host| host.name == "r422node104"));
+}
+
+#[test]
+fn counters_of_ports() {
+    let names = [
+        ("0x506b4b03005c2740", 1),
+        ("0x506b4b0300cc02a6", 0),
+        ("0x7cfe9003003b4b96", 1),
+        ("0x7cfe9003003b4bde", 1),
+        ("0x7cfe9003009ce5b0", 2),
+    ];
+    for (name, count) in names {
+        let Some(bytes) = data(&format!("infiniband/perfquery/{name}.out")) else { return };
+        let ports = perfquery::read(&bytes).unwrap();
+        assert_eq!(ports.len(), count, "{name}");
+        for port in ports {
+            let (counter, value) = &port.values[0];
+            assert_eq!((counter.name.as_str(), port.values.len()), ("PortXmitData", 23));
+            assert!(counter.unit.bytes(*value).unwrap() > 1_000_000_000);
+        }
+    }
+}
+
+#[test]
+fn packets_of_a_blue_gene() {
+    let Some(meta) = data("bgpc_meta.yaml") else { return };
+    let torus = blue_gene::torus(&meta).unwrap();
+    assert_eq!(torus.lengths(), [8, 8, 8]);
+    let fabric = blue_gene::fabric(&torus).unwrap();
+    assert_eq!((fabric.links().len(), fabric.hosts().len()), (512 * 6, 512));
+    let bytes = data("bgpc_links.yaml").unwrap();
+    let (regions, gaps) = blue_gene::links(&bytes, &torus, &fabric).unwrap();
+    assert!(gaps.is_empty());
+    let sums: Vec<(i64, u64)> =
+        regions.iter().map(|one| (one.number, one.packets.iter().flatten().sum())).collect();
+    let expected = [
+        (-2, 30_908_106),
+        (0, 0),
+        (1, 495_736),
+        (2, 229_906),
+        (3, 187_515),
+        (4, 104_007),
+        (5, 163_099),
+        (6, 207_993),
+        (7, 20_506),
+        (8, 4718),
+    ];
+    assert_eq!(sums, expected);
+    let (nodes, gaps) = blue_gene::nodes(&data("bgpc_nodes.yaml").unwrap(), &torus).unwrap();
+    assert_eq!((nodes.len(), gaps.is_empty()), (512, true));
+    let ranks = blue_gene::ranks(&data("bgpc_map.yaml").unwrap()).unwrap();
+    assert_eq!(ranks.len(), 512);
+    assert!(ranks.iter().all(|(_, node)| nodes.iter().any(|(known, _)| known == node)));
+}
