@@ -1,7 +1,7 @@
 //! The only measuring system calls of Talea: counters of the kernel, of devices and of users' plug-ins.
 //!
 //! Owns [`CounterSource`] and what stands behind it - perf events ([`perf`]), texts of `/proc` and `/sys` ([`proc`]), plug-ins over
-//! a pipe ([`plugin`]), a simulated machine ([`simulated`]) -, the samples of threads ([`threads`]) and of whole machines ([`system`]), and what the machine is and who runs where ([`discover`],
+//! a pipe ([`plugin`]), a simulated machine ([`simulated`]) -, counters of a network's ports ([`fabric`]), the samples of threads ([`threads`]) and of whole machines ([`system`]), and what the machine is and who runs where ([`discover`],
 //! [`placement`]). It refuses to decide what a value means, starts no threads, and draws nothing.
 //!
 //! ```no_run
@@ -25,6 +25,7 @@
 pub mod cpus;
 mod descriptors;
 pub mod discover;
+pub mod fabric;
 pub mod family;
 pub mod growth;
 pub mod perf;

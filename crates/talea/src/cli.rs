@@ -10,6 +10,7 @@
 mod always;
 mod cluster;
 mod convert;
+mod fabric;
 mod fold;
 mod metrics;
 mod serve;
@@ -56,6 +57,7 @@ Examples:
   talea metrics talea-app                 efficiency, and metrics from counters
   talea cluster trace.prv                 which stretches of computation are alike, in a run or a trace
   talea topo                              this node's caches and cores with live values on them
+  talea fabric counters                   what the ports of this node's network carry
   talea agent --store sqlite:t.db         sample every core of this node, all the time
   talea usage --store sqlite:t.db         what its cores were used for
   talea serve --store sqlite:t.db         the same for many nodes, on pages
@@ -84,6 +86,7 @@ enum Command {
     Metrics(metrics::MetricsArgs),
     Fold(Box<fold::FoldArgs>),
     Topo(Box<topo::TopoArgs>),
+    Fabric(fabric::FabricArgs),
     Agent(Box<talea_node::args::AgentArgs>),
     Usage(always::UsageArgs),
     Serve(Box<serve::ServeArgs>),

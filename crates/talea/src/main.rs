@@ -12,6 +12,7 @@ mod convert;
 mod doctor;
 mod events;
 mod exit;
+mod fabric;
 mod folding;
 mod input;
 mod load;
@@ -62,6 +63,7 @@ fn perform(task: Task) -> ExitCode {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),
         },
+        Task::Fabric(options) => code(fabric::fabric(&options)),
         Task::Agent(options) => code(talea_node::perform(&options, &terminal::say)),
         Task::Usage(options) => code(always::usage(&options)),
         Task::Serve(cli::Serve::Serve(options)) => code(always::serve(&options)),

@@ -16,6 +16,7 @@ mod cli {
     mod cgroups;
     mod cluster;
     mod convert;
+    mod fabric_sonar;
     mod fold;
     mod full;
     mod hostile;

@@ -7,8 +7,8 @@ use talea_flow::times::Bound;
 use super::show::{ShowArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, Unwind};
 use crate::{
-    always, clusters, completions, convert, events, folding, metrics, recorder, report, show, topo,
-    tracks,
+    always, clusters, completions, convert, events, fabric, folding, metrics, recorder, report,
+    show, topo, tracks,
 };
 
 /// What to do, with its options.
@@ -34,6 +34,8 @@ pub(crate) enum Task {
     Fold(Box<folding::Options>),
     /// `talea topo`
     Topo(Box<topo::Options>),
+    /// `talea fabric`
+    Fabric(fabric::Options),
     /// `talea agent`
     Agent(Box<talea_node::Task>),
     /// `talea usage`
@@ -82,6 +84,7 @@ impl From<Command> for Task {
             Command::Track(args) => Self::Track(Box::new((*args).into())),
             Command::Fold(args) => Self::Fold(Box::new((*args).into())),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
+            Command::Fabric(args) => Self::Fabric(args.into()),
             Command::Agent(args) => Self::Agent(Box::new((*args).into())),
             Command::Usage(args) => Self::Usage(args.into()),
             Command::Serve(args) => Self::Serve((*args).into()),

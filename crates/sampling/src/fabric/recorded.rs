@@ -1,0 +1,302 @@
+//! Counters that were read at another time, or elsewhere, from a text.
+//!
+//! Owns the form: words between blanks, one statement a line, `#` begins a comment. What was recorded of a simulated source still says so.
+//!
+//! ```text
+//! talea-fabric-counters 1
+//! source sysfs
+//! set                                        counters that ports have; the first set is 0
+//! counter tx_bytes sent 1B 64 wraps          name, role, unit, bits, what it does at its end
+//! counter tx_waited sent-stalled 0Hz 32 saturates
+//! port eth0 ethernet 0 1.25e8 up             name, kind, set, bytes a second, state; - where nobody knows
+//! at 1700000000000000000                     a time in nanoseconds; then a line for each port, in their order:
+//! 4711 -                                     a total for each counter; - is absent, 12@5 has a time of its own
+//! ```
+//!
+//! Roles are `sent`, `received`, `sent-stalled`, `received-stalled`, `fault`; units `1B` (so many bytes), `packets`, `800000000Hz` (ticks; 0 where the length is not known), `events`.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use talea_model::{GapKind, Gaps, Nanos};
+
+use super::{Counter, CounterSource, Full, Port, PortKind, Reading, Readings, Role, Unit};
+use crate::source::gap;
+
+const MAGIC: &str = "talea-fabric-counters 1";
+/// Most sets, counters of a set, ports, and counters of all ports.
+const MOST_OF_SET: usize = 1 << 12;
+const MOST_PORTS: usize = 1 << 20;
+const MOST_COUNTERS: usize = 1 << 24;
+
+const ROLES: [(&str, Role); 5] = [
+    ("sent", Role::Sent),
+    ("received", Role::Received),
+    ("sent-stalled", Role::SentStalled),
+    ("received-stalled", Role::ReceivedStalled),
+    ("fault", Role::Fault),
+];
+
+/// What is wrong with a recording.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: expected {expected}")]
+pub struct RecordedError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What would have been right.
+    pub expected: &'static str,
+}
+
+/// A recording, from its begin.
+#[derive(Debug)]
+pub struct Recorded {
+    name: String,
+    ports: Vec<Port>,
+    text: String,
+    /// How far it was read: the byte and the line, counted from 0.
+    at: (usize, usize),
+}
+
+impl Recorded {
+    /// Reads what a recording says of ports; totals are read one after the other later.
+    ///
+    /// # Errors
+    /// The first line that is none of the form.
+    pub fn new(text: String) -> Result<Self, RecordedError> {
+        let mut at = (0, 0);
+        let expect = |line: usize, expected| RecordedError { line: line + 1, expected };
+        let first = next_line(&text, &mut at);
+        let magic = first.is_some_and(|(_, line)| words(line).eq(words(MAGIC)));
+        if !magic {
+            return Err(expect(first.map_or(0, |(number, _)| number), "`talea-fabric-counters 1`"));
+        }
+        let mut source = "somewhere".to_owned();
+        let mut sets: Vec<Vec<Counter>> = Vec::new();
+        let mut ports: Vec<(Port, usize)> = Vec::new();
+        let mut all = 0;
+        let mut before = at;
+        while let Some((number, line)) = next_line(&text, &mut at) {
+            let mut rest = words(line);
+            match rest.next() {
+                Some("source") => source = rest.collect::<Vec<_>>().join(" "),
+                Some("set") if sets.len() < MOST_OF_SET => sets.push(Vec::new()),
+                Some("counter") => {
+                    let known = sets.last_mut().filter(|set| set.len() < MOST_OF_SET);
+                    let counter = counter(&mut rest).filter(|_| rest.next().is_none());
+                    let (set, counter) = known.zip(counter).ok_or_else(|| {
+                        expect(number, "`counter NAME ROLE UNIT BITS wraps|saturates` in a set")
+                    })?;
+                    set.push(counter);
+                }
+                Some("port") if ports.len() < MOST_PORTS => {
+                    let port = port(&mut rest, &sets).filter(|_| rest.next().is_none());
+                    let port =
+                        port.ok_or_else(|| expect(number, "`port NAME KIND SET SPEED|- STATE|-`"))?;
+                    all += sets[port.1].len();
+                    if all > MOST_COUNTERS {
+                        return Err(expect(number, "at most 16,777,216 counters"));
+                    }
+                    ports.push(port);
+                }
+                Some("at") => {
+                    at = before;
+                    break;
+                }
+                _ => return Err(expect(number, "`source`, `set`, `counter`, `port` or `at`")),
+            }
+            before = at;
+        }
+        let sets: Vec<Arc<[Counter]>> = sets.into_iter().map(Into::into).collect();
+        let with = |(port, set): (Port, usize)| Port { counters: sets[set].clone(), ..port };
+        let ports = ports.into_iter().map(with).collect();
+        Ok(Self { name: format!("recorded {source}"), ports, text, at })
+    }
+
+    /// The next totals; none at the end.
+    fn next(&mut self) -> Option<Result<Readings, RecordedError>> {
+        let mut readings = Readings::of(&self.ports);
+        let (number, line) = next_line(&self.text, &mut self.at)?;
+        let expect = |line: usize, expected| Some(Err(RecordedError { line: line + 1, expected }));
+        let mut rest = words(line);
+        let at = rest.next().filter(|&word| word == "at").and(rest.next());
+        let Some(at) = at.and_then(|at| at.parse().ok()).filter(|_| rest.next().is_none()) else {
+            return expect(number, "`at NANOSECONDS`");
+        };
+        for port in 0..self.ports.len() {
+            let last = self.at.1;
+            let Some((number, line)) = next_line(&self.text, &mut self.at) else {
+                return expect(last, "a line for each port");
+            };
+            let mut rest = words(line);
+            for (counter, reading) in self.ports[port].counters.iter().zip(readings.port_mut(port))
+            {
+                let word = rest.next();
+                let Some(read) = word.and_then(|word| total(word, Nanos(at), counter)) else {
+                    return expect(number, "a total within its width for each counter, or -");
+                };
+                *reading = read;
+            }
+            if rest.next().is_some() {
+                return expect(number, "a total for each counter and no more");
+            }
+        }
+        Some(Ok(readings))
+    }
+}
+
+impl CounterSource for Recorded {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// Times are those of the recording.
+    fn read(&mut self, _: Nanos, gaps: &mut Gaps) -> Option<Readings> {
+        match self.next()? {
+            Ok(readings) => Some(readings),
+            Err(error) => {
+                gaps.note(gap(GapKind::Damaged, format!("the recording ends early: {error}")));
+                self.at.0 = self.text.len();
+                None
+            }
+        }
+    }
+}
+
+/// The next line that says something, with its number; `at` is the byte and the number of the line.
+fn next_line<'a>(text: &'a str, at: &mut (usize, usize)) -> Option<(usize, &'a str)> {
+    while let Some(rest) = text.get(at.0..).filter(|rest| !rest.is_empty()) {
+        let length = rest.find('\n').map_or(rest.len(), |length| length + 1);
+        let number = at.1;
+        *at = (at.0 + length, at.1 + 1);
+        if words(&rest[..length]).next().is_some() {
+            return Some((number, &rest[..length]));
+        }
+    }
+    None
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split('#').next().unwrap_or("").split_whitespace()
+}
+
+fn counter<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Counter> {
+    let (name, role, unit) = (words.next()?, words.next()?, words.next()?);
+    let bits = words.next()?.parse().ok().filter(|bits| (1..=64).contains(bits))?;
+    let full = match words.next()? {
+        "wraps" => Full::Wraps,
+        "saturates" => Full::Saturates,
+        _ => return None,
+    };
+    let role = ROLES.iter().find(|(word, _)| *word == role)?.1;
+    Some(Counter { name: name.to_owned(), role, unit: unit_of(unit)?, bits, full })
+}
+
+fn unit_of(word: &str) -> Option<Unit> {
+    match word {
+        "packets" => Some(Unit::Packets),
+        "events" => Some(Unit::Events),
+        _ => match word.strip_suffix("Hz") {
+            Some(hertz) => Some(Unit::Ticks(hertz.parse().ok()?)),
+            None => Some(Unit::Bytes(word.strip_suffix('B')?.parse().ok()?)),
+        },
+    }
+}
+
+/// A port without counters yet, and its set.
+fn port<'a>(
+    words: &mut impl Iterator<Item = &'a str>,
+    sets: &[Vec<Counter>],
+) -> Option<(Port, usize)> {
+    let (name, kind) = (words.next()?.to_owned(), words.next()?);
+    let kind = PortKind::ALL.into_iter().find(|known| known.word() == kind)?;
+    let set = words.next()?.parse().ok().filter(|&set| set < sets.len())?;
+    let speed = match words.next()? {
+        "-" => None,
+        speed => Some(speed.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0)?),
+    };
+    let state = Some(words.next()?).filter(|&state| state != "-").map(str::to_owned);
+    Some((Port { name, kind, speed, state, counters: Arc::new([]) }, set))
+}
+
+/// A total, which may be absent; none if it is none.
+fn total(word: &str, at: Nanos, counter: &Counter) -> Option<Option<Reading>> {
+    if word == "-" {
+        return Some(None);
+    }
+    let (value, at) = match word.split_once('@') {
+        Some((value, at)) => (value, Nanos(at.parse().ok()?)),
+        None => (word, at),
+    };
+    let value = value.parse().ok().filter(|&value| value <= counter.most())?;
+    Some(Some(Reading { at, value }))
+}
+
+/// The head of a recording of this source.
+pub fn head(source: &dyn CounterSource) -> String {
+    let mut text = format!("{MAGIC}\nsource {}\n", source.name().replace(['\n', '#'], " "));
+    let mut sets: Vec<&[Counter]> = Vec::new();
+    let mut ports = String::new();
+    for port in source.ports() {
+        let known = sets.iter().rposition(|set| **set == *port.counters);
+        let set = known.unwrap_or(sets.len());
+        if known.is_none() {
+            sets.push(&port.counters);
+            text.push_str("set\n");
+            port.counters.iter().for_each(|counter| write_counter(&mut text, counter));
+        }
+        let speed = port.speed.map_or_else(|| "-".to_owned(), |speed| format!("{speed:e}"));
+        let (name, state) = (word(&port.name), word(port.state.as_deref().unwrap_or("-")));
+        // Writing into a string does not fail.
+        let _ = writeln!(ports, "port {name} {} {set} {speed} {state}", port.kind.word());
+    }
+    text + &ports
+}
+
+fn write_counter(text: &mut String, counter: &Counter) {
+    let role =
+        ROLES.iter().find(|(_, role)| *role == counter.role).map_or("fault", |(word, _)| word);
+    let unit = match counter.unit {
+        Unit::Bytes(each) => format!("{each}B"),
+        Unit::Packets => "packets".to_owned(),
+        Unit::Ticks(hertz) => format!("{hertz}Hz"),
+        Unit::Events => "events".to_owned(),
+    };
+    let full = match counter.full {
+        Full::Wraps => "wraps",
+        Full::Saturates => "saturates",
+    };
+    let (name, bits) = (word(&counter.name), counter.bits);
+    let _ = writeln!(text, "counter {name} {role} {unit} {bits} {full}");
+}
+
+/// One word, whatever a device is called.
+fn word(text: &str) -> String {
+    let bad = |c: char| c.is_whitespace() || c.is_control() || c == '#';
+    let text: String = text.chars().map(|c| if bad(c) { '_' } else { c }).collect();
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+/// Totals at a time, to be put behind the head.
+pub fn totals(ports: &[Port], at: Nanos, readings: &Readings) -> String {
+    let mut text = format!("at {}\n", at.0);
+    for port in 0..ports.len() {
+        for (place, reading) in readings.port(port).iter().enumerate() {
+            text.push_str(if place == 0 { "" } else { " " });
+            let _ = match reading {
+                None => write!(text, "-"),
+                Some(own) if own.at != at => write!(text, "{}@{}", own.value, own.at.0),
+                Some(own) => write!(text, "{}", own.value),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "recorded_tests.rs"]
+mod tests;

@@ -1,0 +1,157 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A source of what is given.
+struct Given(Vec<Port>);
+
+impl CounterSource for Given {
+    fn name(&self) -> &'static str {
+        "given ones"
+    }
+    fn ports(&self) -> &[Port] {
+        &self.0
+    }
+    fn read(&mut self, _: Nanos, _: &mut Gaps) -> Option<Readings> {
+        None
+    }
+}
+
+const TEXT: &str = "\
+# From a machine.
+talea-fabric-counters 1
+source sysfs of n17   # a name
+set
+counter tx_bytes sent 1B 64 wraps
+counter tx_waited sent-stalled 0Hz 32 saturates
+port eth0 ethernet 0 1.25e8 up
+port eth1 ethernet 0 - -
+
+at 1000
+4711 -
+12@900 7
+at 2000
+4712 4294967295
+13@1900 8
+";
+
+fn all(text: &str) -> (Vec<Readings>, Gaps) {
+    let mut recorded = Recorded::new(text.to_owned()).unwrap();
+    let mut gaps = Gaps::default();
+    let readings = std::iter::from_fn(|| recorded.read(Nanos(5), &mut gaps)).collect();
+    (readings, gaps)
+}
+
+#[test]
+fn what_was_recorded_comes_back() {
+    let recorded = Recorded::new(TEXT.to_owned()).unwrap();
+    assert_eq!(recorded.name(), "recorded sysfs of n17");
+    let ports = recorded.ports();
+    assert_eq!((ports[0].speed, ports[1].speed), (Some(1.25e8), None));
+    assert_eq!((ports[0].state.as_deref(), ports[1].state.as_deref()), (Some("up"), None));
+    assert_eq!(ports[0].counters[1].most(), u64::from(u32::MAX));
+    let (readings, gaps) = all(TEXT);
+    assert!(gaps.is_empty() && readings.len() == 2, "{gaps:?}");
+    let reading = |at, value| Some(Reading { at: Nanos(at), value });
+    assert_eq!(readings[0].port(0), [reading(1000, 4711), None]);
+    assert_eq!(readings[1].port(1), [reading(1900, 13), reading(2000, 8)]);
+    assert_eq!(readings[1].port(2), []);
+}
+
+#[test]
+fn a_cut_recording_says_where() {
+    let (readings, gaps) = all(TEXT.strip_suffix("13@1900 8\n").unwrap());
+    assert_eq!(readings.len(), 1);
+    let said: Vec<_> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    assert_eq!(said, ["the recording ends early: line 15: expected a line for each port"]);
+}
+
+#[test]
+fn lines_that_are_wrong() {
+    let check = |from: &str, to: &str, line, expected: &str| {
+        let error = Recorded::new(TEXT.replace(from, to)).unwrap_err();
+        assert_eq!(error.line, line, "{to}: {error}");
+        assert!(error.expected.contains(expected), "{to}: {error}");
+    };
+    check("counters 1", "counters 2", 2, "talea-fabric-counters 1");
+    check("1B", "B", 5, "UNIT");
+    check("64 wraps", "65 wraps", 5, "BITS");
+    check("wraps", "stays", 5, "saturates");
+    check("set\n", "", 4, "in a set");
+    check("ethernet 0 -", "ethernet 1 -", 8, "SET");
+    check("1.25e8", "-1", 7, "SPEED");
+    check("port eth1", "door eth1", 8, "`port`");
+    let cut = |from: &str, to: &str| all(&TEXT.replace(from, to)).0.len();
+    assert_eq!(cut("4711 -", "4711"), 0);
+    assert_eq!(cut("4711 -", "4711 - 3"), 0);
+    assert_eq!(cut("at 2000", "at noon"), 1);
+    assert_eq!(cut("4294967295", "4294967296"), 1);
+}
+
+fn any_counter() -> impl Strategy<Value = Counter> {
+    let unit = prop_oneof![
+        (1_u8..9).prop_map(Unit::Bytes),
+        Just(Unit::Packets),
+        any::<u32>().prop_map(Unit::Ticks),
+        Just(Unit::Events)
+    ];
+    let full = prop::sample::select(vec![Full::Wraps, Full::Saturates]);
+    let role = prop::sample::select(ROLES.map(|(_, role)| role).to_vec());
+    ("[a-z_0-9]{1,9}", role, unit, 1_u8..=64, full)
+        .prop_map(|(name, role, unit, bits, full)| Counter { name, role, unit, bits, full })
+}
+
+prop_compose! {
+    fn any_ports()(
+        ports in prop::collection::vec(
+            (prop::collection::vec(any_counter(), 1..4), any::<prop::sample::Index>(), prop::option::of(1e-3..1e12)),
+            1..5,
+        ),
+    ) -> Vec<Port> {
+        let port = |(at, (counters, kind, speed)): (usize, (Vec<Counter>, prop::sample::Index, Option<f64>))| Port {
+            name: format!("p{at}/1"),
+            kind: PortKind::ALL[kind.index(PortKind::ALL.len())],
+            speed,
+            state: speed.map(|_| "up".to_owned()),
+            counters: counters.into(),
+        };
+        ports.into_iter().enumerate().map(port).collect()
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(
+        ports in any_ports(),
+        values in prop::collection::vec(prop::option::of((any::<u64>(), 0_u64..3)), 12),
+    ) {
+        let mut readings = Readings::of(&ports);
+        let mut values = values.into_iter();
+        for (at, port) in ports.iter().enumerate() {
+            for (reading, counter) in readings.port_mut(at).iter_mut().zip(&*port.counters) {
+                let value = values.next().flatten();
+                *reading = value.map(|(value, at)| Reading { at: Nanos(at), value: value & counter.most() });
+            }
+        }
+        let given = Given(ports);
+        let text = head(&given) + &totals(&given.0, Nanos(1), &readings);
+        let mut recorded = Recorded::new(text).unwrap();
+        prop_assert_eq!(recorded.name(), "recorded given ones");
+        prop_assert_eq!(recorded.ports(), &*given.0);
+        let mut gaps = Gaps::default();
+        prop_assert_eq!(recorded.read(Nanos(0), &mut gaps), Some(readings));
+        prop_assert_eq!(recorded.read(Nanos(0), &mut gaps), None);
+        prop_assert!(gaps.is_empty());
+    }
+
+    #[test]
+    fn no_text_does_harm(lines in prop::collection::vec("(set|counter a sent 1B 64 wraps|port a ethernet 0 - -|at 1|1|-|.{0,12})", 0..12)) {
+        let text = format!("{MAGIC}\n{}", lines.join("\n"));
+        if let Ok(mut recorded) = Recorded::new(text) {
+            let mut gaps = Gaps::default();
+            for _ in 0..12 {
+                recorded.read(Nanos(0), &mut gaps);
+            }
+        }
+    }
+}

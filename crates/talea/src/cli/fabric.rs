@@ -1,0 +1,150 @@
+//! The arguments of `talea fabric` and of what it does.
+//!
+//! Owns their definitions and help texts, in which the public keys of each JSON are listed.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+use talea_model::Nanos;
+
+use super::values;
+use crate::fabric::{self, counters, sonar};
+
+/// Show what the network between nodes carries, and check its counters
+#[derive(Debug, Args)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    subcommand_value_name = "WHAT"
+)]
+#[command(after_long_help = "\
+Examples:
+  talea fabric counters --interval 1s                   rates of all ports of this node
+  talea fabric sonar --ethernet eth0 --listen 0.0.0.0:5733            on one node, then on another:
+  talea fabric sonar --ethernet eth0 --to 10.0.0.1:5733 --messages 1000 --bytes 8000")]
+pub(super) struct FabricArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Counters(CountersArgs),
+    Sonar(SonarArgs),
+}
+
+/// Rates of all ports of this node, with their share of the link's speed, stalls and faults
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Rates of all ports of this node, with their share of the link's speed, stalls and faults.
+
+Ports are those of InfiniBand and RoCE, Omni-Path and Slingshot adapters and of Ethernet interfaces, as far as the kernel gives their \
+counters to users. Counters are only read, never reset. What is not counted is absent, and said.")]
+#[command(after_long_help = "\
+Examples:
+  talea fabric counters --interval 5s --count 12
+  talea fabric counters --out before.txt --count 10       keep the totals; --replay shows them
+  talea fabric counters --replay before.txt --json
+
+`stalled` is the share of time in which a port had something to send and could not (of Slingshot the
+traffic class that waited most); where nobody says how long a tick is, as with port_xmit_wait of
+InfiniBand, it is ticks a second. Speeds are those of data, without coding.
+
+JSON: {source, frames: [{at_ns, seconds, ports: [{port, network, state, bytes_per_second, sent,
+received, faults, counters: [{name, unit, bits, total, grown}]}]}], findings, gaps}; sent and
+received are {bytes_per_second, utilisation, packets_per_second, stalled, stall_ticks_per_second};
+what is absent is null.")]
+struct CountersArgs {
+    /// Time between two readings: 100ms, 1s
+    #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "1s", conflicts_with = "replay")]
+    interval: Nanos,
+    /// How many intervals are shown [default: 1, of a recording all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Keep the totals in this file, as text
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "replay")]
+    out: Option<PathBuf>,
+    /// Show totals that were kept
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    replay: Option<PathBuf>,
+    /// Print JSON, see below
+    #[arg(long)]
+    json: bool,
+}
+
+/// Send known messages to another node and check what the counters of a port show
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Send known messages to another node and check what the counters of a port show.
+
+The other node runs the same command with --listen and answers each message. Both print how many bytes and packets their port should have \
+counted, each way, and how many it did.")]
+#[command(after_long_help = "\
+Examples:
+  talea fabric sonar --ethernet eth0 --listen 0.0.0.0:5733
+  talea fabric sonar --ethernet eth0 --to 10.0.0.1:5733 --messages 1000 --bytes 8000
+
+Messages are UDP's and go one after the other, each after the answer to the one before. Expected are
+frames with their headers of Ethernet, IP and UDP, in fragments where a message is longer than the
+interface's MTU allows, and answers of 32 bytes. What else uses the interface meanwhile is counted too.
+
+Exit code 3 if nobody answers, or nobody sends.
+
+JSON: {interface, mtu, messages, bytes, answered, rows: [{counter, way: sent|received, unit:
+bytes|packets, expected, seen, deviation_percent}], findings, gaps}; seen is null where it is absent.")]
+#[command(group(clap::ArgGroup::new("end").args(["to", "listen"]).required(true)))]
+struct SonarArgs {
+    /// The interface whose counters are checked
+    #[arg(long, value_name = "IFACE")]
+    ethernet: String,
+    /// Send to a node that listens
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    to: Option<SocketAddr>,
+    /// Answer what another node sends, once
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["messages", "bytes"])]
+    listen: Option<SocketAddr>,
+    /// How many messages
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    messages: u32,
+    /// Bytes of each, without headers
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(32..=65_000))]
+    bytes: u32,
+    /// How long the other side may be silent before anything is sent
+    #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "30s")]
+    wait: Nanos,
+    /// Print JSON, see below
+    #[arg(long)]
+    json: bool,
+}
+
+impl From<FabricArgs> for fabric::Options {
+    fn from(args: FabricArgs) -> Self {
+        match args.what {
+            What::Counters(args) => Self::Counters(counters::Options {
+                interval: args.interval,
+                count: args.count,
+                out: args.out,
+                replay: args.replay,
+                json: args.json,
+            }),
+            What::Sonar(args) => Self::Sonar(sonar::Options {
+                interface: args.ethernet,
+                end: match (args.to, args.listen) {
+                    (Some(to), _) => sonar::End::Sends {
+                        to,
+                        pings: sonar::Pings { messages: args.messages, bytes: args.bytes },
+                    },
+                    (None, Some(at)) => sonar::End::Listens { at },
+                    // One of them is required.
+                    (None, None) => sonar::End::Listens { at: SocketAddr::from(([0; 4], 0)) },
+                },
+                wait: args.wait,
+                json: args.json,
+            }),
+        }
+    }
+}
