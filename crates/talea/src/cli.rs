@@ -13,6 +13,7 @@ mod convert;
 mod fabric;
 mod fold;
 mod metrics;
+mod place;
 mod serve;
 mod show;
 mod task;

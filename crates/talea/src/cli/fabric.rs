@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use talea_model::Nanos;
 
+use super::place::{GenerateArgs, PlaceArgs};
 use super::values;
 use crate::fabric::{self, counters, sonar};
 
@@ -24,6 +25,7 @@ use crate::fabric::{self, counters, sonar};
 #[command(after_long_help = "\
 Examples:
   talea fabric counters --interval 1s                   rates of all ports of this node
+  talea fabric place --torus 16x12x24 --ranks 64x64x32 --stencil 7 --compare 1x1x16,2x2x4
   talea fabric sonar --ethernet eth0 --listen 0.0.0.0:5733            on one node, then on another:
   talea fabric sonar --ethernet eth0 --to 10.0.0.1:5733 --messages 1000 --bytes 8000")]
 pub(super) struct FabricArgs {
@@ -34,6 +36,8 @@ pub(super) struct FabricArgs {
 #[derive(Debug, Subcommand)]
 enum What {
     Counters(CountersArgs),
+    Generate(GenerateArgs),
+    Place(PlaceArgs),
     Sonar(SonarArgs),
 }
 
@@ -131,6 +135,8 @@ impl From<FabricArgs> for fabric::Options {
                 replay: args.replay,
                 json: args.json,
             }),
+            What::Generate(args) => args.into(),
+            What::Place(args) => args.into(),
             What::Sonar(args) => Self::Sonar(sonar::Options {
                 interface: args.ethernet,
                 end: match (args.to, args.listen) {

@@ -3,6 +3,10 @@
 //! Owns the choice of what is done, and why it cannot be. What counters mean is `talea-sampling`'s, routers and links are `talea-fabric`'s.
 
 pub(crate) mod counters;
+pub(crate) mod generate;
+pub(crate) mod messages;
+pub(crate) mod network;
+pub(crate) mod place;
 mod rates;
 pub(crate) mod sonar;
 mod wire;
@@ -20,6 +24,10 @@ use crate::exit::{Exit, Expected};
 pub(crate) enum Options {
     /// Rates of ports.
     Counters(counters::Options),
+    /// A machine that does not exist.
+    Generate(generate::Options),
+    /// Placements of ranks.
+    Place(place::Options),
     /// Known messages.
     Sonar(sonar::Options),
 }
@@ -34,6 +42,63 @@ pub(crate) enum FabricError {
         source: RecordedError,
         /// The file.
         path: PathBuf,
+    },
+    /// A description of a network that is none.
+    #[error("{source}: `{}`", path.display())]
+    Described {
+        /// Where, and what was expected.
+        source: talea_formats::fabric::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A network that cannot be.
+    #[error(transparent)]
+    Fabric(#[from] talea_fabric::FabricError),
+    /// A placement that cannot be.
+    #[error(transparent)]
+    Place(#[from] talea_fabric::place::PlaceError),
+    /// Messages that cannot be.
+    #[error(transparent)]
+    Traffic(#[from] talea_fabric::traffic::TrafficError),
+    /// A run that cannot be looked at.
+    #[error(transparent)]
+    Load(#[from] crate::load::LoadError),
+    /// A table of messages that is none.
+    #[error("{source}: `{}`", path.display())]
+    Table {
+        /// Where, and what was expected.
+        source: talea_formats::table::TableError,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A row of such a table.
+    #[error("row {row}: expected whole numbers of ranks and bytes: `{}`", path.display())]
+    Row {
+        /// From 1, without the names of the columns.
+        row: u64,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Blocks without a grid.
+    #[error(
+        "blocks are of a grid of ranks, which a matrix has not: expected `filled`, `greedy` or `bisection` in --compare, or --stencil with --ranks"
+    )]
+    NoGrid,
+    /// An order without coordinates.
+    #[error(
+        "the order `{order}` is of a torus, which this network is not: expected `plain` in --order"
+    )]
+    NoTorus {
+        /// As it was asked for.
+        order: &'static str,
+    },
+    /// More names than nodes.
+    #[error("{names} names of nodes, expected up to {hosts}, as the network has")]
+    Names {
+        /// Names that were given.
+        names: usize,
+        /// Nodes of the network.
+        hosts: usize,
     },
     /// A file cannot be read.
     #[error("cannot read: {source}: `{}`", path.display())]
@@ -83,7 +148,19 @@ pub(crate) enum FabricError {
 impl Expected for FabricError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Recorded { .. } | Self::Read { .. } | Self::NoInterface { .. } => Exit::Input,
+            Self::Recorded { .. }
+            | Self::Described { .. }
+            | Self::Fabric(_)
+            | Self::Place(_)
+            | Self::Traffic(_)
+            | Self::Table { .. }
+            | Self::Row { .. }
+            | Self::NoGrid
+            | Self::NoTorus { .. }
+            | Self::Names { .. }
+            | Self::Read { .. }
+            | Self::NoInterface { .. } => Exit::Input,
+            Self::Load(error) => error.exit(),
             Self::Write { .. } | Self::NoPorts | Self::Socket { .. } | Self::Silent(_) => {
                 Exit::Lacking
             }
@@ -96,6 +173,8 @@ impl Expected for FabricError {
 pub(crate) fn fabric(options: &Options) -> Result<(), FabricError> {
     match options {
         Options::Counters(options) => counters::counters(options),
+        Options::Generate(options) => generate::generate(options),
+        Options::Place(options) => place::place(options),
         Options::Sonar(options) => sonar::sonar(options),
     }
 }

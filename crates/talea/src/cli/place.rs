@@ -1,0 +1,210 @@
+//! The arguments of `talea fabric place` and `talea fabric generate`.
+//!
+//! Owns their definitions and help texts, in which the public keys of the JSON are listed.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::fabric::messages::Sent;
+use crate::fabric::network::Given;
+use crate::fabric::place::{self, Order, Way};
+use crate::fabric::{self, generate};
+
+/// What the network is
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct NetworkArgs {
+    /// A torus: of three axes a Gemini machine, two nodes at each router
+    #[arg(long, value_name = "AxBxC", value_parser = lengths)]
+    torus: Option<Lengths>,
+    /// What rtr --interconnect printed on a Cray
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    interconnect: Option<PathBuf>,
+    /// Nodes with their coordinates on a Gemini machine: NODE N X Y Z
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    nodemap: Option<PathBuf>,
+    /// What ibnetdiscover printed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    ibnetdiscover: Option<PathBuf>,
+    /// Slurm's topology.conf
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    topology_conf: Option<PathBuf>,
+}
+
+impl From<NetworkArgs> for Given {
+    fn from(args: NetworkArgs) -> Self {
+        let NetworkArgs { torus, interconnect, nodemap, ibnetdiscover, topology_conf } = args;
+        let torus = torus.map(|lengths| Self::Torus(lengths.0));
+        let found = torus
+            .or(interconnect.map(Self::Interconnect))
+            .or(nodemap.map(Self::NodeMap))
+            .or(ibnetdiscover.map(Self::InfiniBand))
+            .or(topology_conf.map(Self::Slurm));
+        // One of them is required.
+        found.unwrap_or(Self::Torus(Vec::new()))
+    }
+}
+
+/// Compare placements of ranks on a network, and write the best one for a launcher
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Compare placements of ranks on a network, and write the best one for a launcher.
+
+Loads are bytes over links on the ways that messages take: all of the first axis, then the next, on a torus, up and down on \
+switches. Times are a model's: flows share links by max-min fair rates, with headers, requests and responses of Gemini's packets.")]
+#[command(after_long_help = "\
+Examples:
+  talea fabric place --torus 16x12x24 --ranks 64x64x32 --stencil 7 --compare 1x1x16,2x2x4,4x2x4
+  talea fabric place --torus 4x2x8 --matrix RUN --compare filled,greedy,bisection --rankfile ranks.txt
+  talea fabric place --topology-conf topology.conf --matrix bytes.csv --cores 8 --hostfile hosts.txt
+
+Blocks are ranks of a node, or of several, on each axis of the grid, the axis of successive ranks
+last; a grid has that axis first. `filled` gives ranks to nodes in their order. --matrix takes a
+run's folder, or a table with the columns from, to and bytes. With 1 byte, the default, loads of a
+stencil are numbers of faces.
+
+JSON: {routers, links, placements: [{placement, order, ranks, nodes, routers, off_node_share,
+bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router, max_link_load,
+max_link, mean_link_load, mean_hops, max_link_utilisation, per_dimension: [{name, links, bytes,
+max_load, mean_load}], model_seconds, model_least_seconds, gaps}], recommended: {placement, order},
+gaps}; what is absent is null.")]
+#[command(group(clap::ArgGroup::new("sent").args(["stencil", "matrix"]).required(true)))]
+pub(super) struct PlaceArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Ranks on each axis of a grid, those that follow each other first
+    #[arg(long, value_name = "AxBxC", value_parser = grid, requires = "stencil")]
+    ranks: Option<Grid>,
+    /// Each rank sends to those around it: 7 across faces, 27 across edges and corners too
+    #[arg(long, value_name = "POINTS", value_parser = clap::builder::PossibleValuesParser::new(["7", "27"]), requires = "ranks")]
+    stencil: Option<String>,
+    /// The first and the last rank of an axis are neighbours
+    #[arg(long, requires = "stencil")]
+    periodic: bool,
+    /// Bytes across a face
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    bytes: u64,
+    /// A run, or a table of who sends how many bytes to whom
+    #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
+    matrix: Option<PathBuf>,
+    /// Blocks such as 1x1x16, filled, greedy or bisection
+    #[arg(long, value_name = "WAY,...", value_parser = way, value_delimiter = ',', default_value = "filled")]
+    compare: Vec<Way>,
+    /// In which order nodes are filled
+    #[arg(long, value_name = "ORDER,...", value_delimiter = ',')]
+    order: Vec<Order>,
+    /// Ranks on a node
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    cores: u16,
+    /// Swaps of ranks that are tried on each placement, of which those that help are kept
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    swaps: u32,
+    /// Names of the nodes, in place of those of the network
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// Write the best one as Slurm's file for srun --distribution=arbitrary
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    hostfile: Option<PathBuf>,
+    /// Write the best one as Open MPI's rankfile
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    rankfile: Option<PathBuf>,
+    /// Write the best one as MPICH_RANK_ORDER of Cray's MPICH
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    rank_order: Option<PathBuf>,
+    /// Print JSON, see below
+    #[arg(long)]
+    json: bool,
+}
+
+impl From<PlaceArgs> for fabric::Options {
+    fn from(args: PlaceArgs) -> Self {
+        let sent = match (args.matrix, args.ranks) {
+            (Some(path), _) => Sent::Matrix(path),
+            (None, grid) => Sent::Stencil {
+                grid: grid.map_or([1; 3], |grid| grid.0),
+                points: if args.stencil.as_deref() == Some("27") { 27 } else { 7 },
+                periodic: args.periodic,
+                bytes: args.bytes,
+            },
+        };
+        let network = Given::from(args.network);
+        let orders = match (&args.order[..], &network) {
+            ([], Given::Torus(_) | Given::Interconnect(_) | Given::NodeMap(_)) => {
+                vec![Order::Serpentine]
+            }
+            ([], _) => vec![Order::Plain],
+            (orders, _) => orders.to_vec(),
+        };
+        Self::Place(place::Options {
+            network,
+            hosts: args.hosts,
+            sent,
+            ways: args.compare,
+            orders,
+            cores: args.cores,
+            swaps: args.swaps,
+            hostfile: args.hostfile,
+            rankfile: args.rankfile,
+            rank_order: args.rank_order,
+            json: args.json,
+        })
+    }
+}
+
+/// Write the list of tiles of a Gemini machine of any size, as rtr --interconnect prints it
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  talea fabric generate --torus 16x12x24 > interconnect.txt
+  talea fabric place --interconnect interconnect.txt --ranks 64x64x32 --stencil 7")]
+pub(super) struct GenerateArgs {
+    /// Lengths of the three axes
+    #[arg(long, value_name = "AxBxC", value_parser = grid)]
+    torus: Grid,
+    /// Where the list goes [default: standard output]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out: Option<PathBuf>,
+}
+
+impl From<GenerateArgs> for fabric::Options {
+    fn from(args: GenerateArgs) -> Self {
+        // Lengths beyond are refused there.
+        let lengths = args.torus.0.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
+        Self::Generate(generate::Options { lengths, out: args.out })
+    }
+}
+
+/// Lengths of the axes of a torus.
+#[derive(Clone, Debug)]
+struct Lengths(Vec<u16>);
+
+/// Three numbers.
+#[derive(Clone, Copy, Debug)]
+struct Grid([u32; 3]);
+
+fn lengths(text: &str) -> Result<Lengths, String> {
+    let all: Result<Vec<u16>, _> = text.split('x').map(str::parse).collect();
+    all.map(Lengths).map_err(|_| "expected lengths of axes such as 16x12x24".to_owned())
+}
+
+fn grid(text: &str) -> Result<Grid, String> {
+    let all: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
+    let three = all.ok().and_then(|all| <[u32; 3]>::try_from(all).ok());
+    let three = three.filter(|three| three.iter().all(|&one| one > 0));
+    three.map(Grid).ok_or_else(|| "expected three numbers from 1 such as 64x64x32".to_owned())
+}
+
+fn way(text: &str) -> Result<Way, String> {
+    match text {
+        "filled" => Ok(Way::Filled),
+        "greedy" => Ok(Way::Greedy),
+        "bisection" => Ok(Way::Bisection),
+        _ => grid(text).map(|grid| Way::Blocks(grid.0)).map_err(|_| {
+            "expected blocks such as 2x2x4, `filled`, `greedy` or `bisection`".to_owned()
+        }),
+    }
+}

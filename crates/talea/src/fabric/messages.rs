@@ -1,0 +1,89 @@
+//! Who sends how much to whom: a stencil, a table, or a run.
+//!
+//! Owns where the messages of a placement come from.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use talea_fabric::traffic::stencil::{Stencil, Weights};
+use talea_fabric::traffic::{Message, Messages};
+use talea_formats::table;
+use talea_model::Gaps;
+
+use super::FabricError;
+use crate::analysis::Analysis;
+use crate::load;
+use crate::terminal::Progress;
+
+/// What is sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Sent {
+    /// By the neighbours of a grid.
+    Stencil {
+        /// Ranks on each axis, those that follow each other first.
+        grid: [u32; 3],
+        /// 7 or 27.
+        points: u8,
+        /// True where the first and the last rank of an axis are neighbours.
+        periodic: bool,
+        /// Across a face.
+        bytes: u64,
+    },
+    /// A run, or a table of `from`, `to` and `bytes`.
+    Matrix(PathBuf),
+}
+
+impl Sent {
+    /// The messages, how many ranks there are, and what of them is not known.
+    pub(crate) fn messages(&self) -> Result<(Messages, usize, Gaps), FabricError> {
+        match self {
+            Self::Stencil { grid, points, periodic, bytes } => {
+                // Edges and corners of a cube of so many bytes a face, with eight bytes a value.
+                let edge = ((*bytes as f64 / 8.0).sqrt() * 8.0) as u64;
+                let weights = match points {
+                    7 => Weights::faces(*bytes),
+                    _ => Weights { face: *bytes, edge: edge.max(1), corner: (*bytes).min(8) },
+                };
+                let stencil = Stencil { grid: *grid, periodic: [*periodic; 3], weights };
+                let messages = stencil.messages()?;
+                let ranks = stencil.ranks().unwrap_or(0) as usize;
+                Ok((messages, ranks, Gaps::default()))
+            }
+            Self::Matrix(path) if path.is_dir() => of_run(path),
+            Self::Matrix(path) => of_table(path),
+        }
+    }
+}
+
+fn of_run(path: &Path) -> Result<(Messages, usize, Gaps), FabricError> {
+    let run = load::load(path)?;
+    let analysis = Analysis::new(&run, &mut Progress::new());
+    let mut messages = Messages::default();
+    for (from, to, cell) in analysis.matrix.cells() {
+        let (bytes, count) = (cell.bytes.0, cell.messages);
+        messages.add(Message { from: from.0, to: to.0, bytes, count })?;
+    }
+    let ranks = messages.ranks().max(crate::report::matrix(&analysis).ranks as usize);
+    Ok((messages, ranks, run.recording.gaps.clone()))
+}
+
+fn of_table(path: &Path) -> Result<(Messages, usize, Gaps), FabricError> {
+    let file =
+        File::open(path).map_err(|source| FabricError::Read { source, path: path.to_owned() })?;
+    let damaged = |source| FabricError::Table { source, path: path.to_owned() };
+    let wanted = ["from", "to", "bytes"].map(str::to_owned);
+    let table = table::read(BufReader::new(file), Some(&wanted)).map_err(damaged)?;
+    let mut messages = Messages::default();
+    for (at, row) in table.values.chunks_exact(wanted.len()).enumerate() {
+        let whole = |value: f64, most: f64| value >= 0.0 && value <= most && value.fract() == 0.0;
+        let ranks = f64::from(u32::MAX - 1);
+        if !whole(row[0], ranks) || !whole(row[1], ranks) || !whole(row[2], 2_f64.powi(53)) {
+            return Err(FabricError::Row { row: at as u64 + 1, path: path.to_owned() });
+        }
+        let [from, to] = [row[0] as u32, row[1] as u32];
+        messages.add(Message { from, to, bytes: row[2] as u64, count: 1 })?;
+    }
+    let ranks = messages.ranks();
+    Ok((messages, ranks, Gaps::default()))
+}

@@ -1,0 +1,310 @@
+//! `talea fabric place`: placements of ranks beside each other, and the best of them as a file that launchers read.
+//!
+//! Owns which placements are compared, which of them is recommended (the least time of the model, then the least load of a link), and both forms of the answer.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use talea_fabric::place::{
+    Cut, Evaluation, Graph, Placement, Question, Search, Swap, blocks, improve, order, partition,
+    text,
+};
+use talea_fabric::route::Routing;
+use talea_fabric::traffic::{Messages, Protocol};
+use talea_fabric::{HostId, LinkId};
+use talea_topology::svg::amount;
+
+use super::messages::Sent;
+use super::network::{Given, Network};
+use super::{FabricError, print_json};
+use crate::load::say_gaps;
+use crate::table::{Column, Table};
+use crate::terminal::Progress;
+
+/// In which order nodes are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Order {
+    /// As the description of the network has them
+    Plain,
+    /// Along the last axis and back
+    Serpentine,
+    /// Cabinet by cabinet, as they stand
+    Cabinets,
+    /// At random, the same each time
+    Random,
+    /// Along Morton's curve
+    Morton,
+    /// Along Hilbert's curve
+    Hilbert,
+}
+
+/// How ranks are given to nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Blocks of a grid of ranks, the axis of successive ranks last.
+    Blocks([u32; 3]),
+    /// In the order of ranks.
+    Filled,
+    /// Node by node, each with who talks most to those it has.
+    Greedy,
+    /// By halves between which least is sent.
+    Bisection,
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) network: Given,
+    /// Names of the nodes, in place of those of the network.
+    pub(crate) hosts: Vec<String>,
+    pub(crate) sent: Sent,
+    pub(crate) ways: Vec<Way>,
+    pub(crate) orders: Vec<Order>,
+    /// Ranks on a node.
+    pub(crate) cores: u16,
+    /// Swaps that are tried on each placement.
+    pub(crate) swaps: u32,
+    pub(crate) hostfile: Option<PathBuf>,
+    pub(crate) rankfile: Option<PathBuf>,
+    pub(crate) rank_order: Option<PathBuf>,
+    pub(crate) json: bool,
+}
+
+/// One that is compared.
+struct Compared {
+    name: String,
+    order: &'static str,
+    placement: Placement,
+    found: Evaluation,
+}
+
+/// Prints the comparison and writes the files of the best one.
+pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
+    let network = Network::new(&options.network, &options.hosts)?;
+    let routing = network.routing()?;
+    let (messages, ranks, mut gaps) = options.sent.messages()?;
+    gaps.merge(network.gaps.clone());
+    let mut compared = Vec::new();
+    let mut progress = Progress::new();
+    let graph = options.swaps > 0
+        || options.ways.iter().any(|way| matches!(way, Way::Greedy | Way::Bisection));
+    let graph = graph.then(|| Graph::new(&messages, ranks));
+    for &order in &options.orders {
+        let nodes = nodes(&network, order)?;
+        for &way in &options.ways {
+            let name = name_of(way);
+            progress.step(&format!("placing {name}, {}", word(order)));
+            let placement = self::placement(options, way, ranks, &nodes, graph.as_ref())?;
+            let placement = match &graph {
+                Some(graph) if options.swaps > 0 => {
+                    let search = Search { swap: Swap::Ranks, tries: options.swaps, seed: 1 };
+                    improve(graph, &placement, (&network.fabric, &*routing), &search)?.0
+                }
+                _ => placement,
+            };
+            let found = judged(&network, &*routing, &messages, &placement)?;
+            compared.push(Compared { name, order: word(order), placement, found });
+        }
+    }
+    drop(progress);
+    let best = (0..compared.len()).min_by(|&a, &b| {
+        let key = |at: usize| {
+            let found: &Evaluation = &compared[at].found;
+            (found.model_seconds.unwrap_or(f64::INFINITY), found.max_link_load as f64)
+        };
+        let (a, b) = (key(a), key(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    for one in &compared {
+        gaps.merge(one.found.gaps.clone());
+    }
+    let Some(best) = best else { return Ok(()) };
+    write_files(options, &network, &compared[best].placement)?;
+    if options.json {
+        let placements: Vec<Value> = compared.iter().map(|one| shown(&network, one)).collect();
+        let recommended = json!({"placement": compared[best].name, "order": compared[best].order});
+        return print_json(&json!({
+            "routers": network.fabric.routers().len(),
+            "links": network.fabric.links().len(),
+            "placements": placements,
+            "recommended": recommended,
+            "gaps": gaps,
+        }));
+    }
+    print(&network, &compared, best)?;
+    say_gaps(&gaps, None);
+    Ok(())
+}
+
+fn judged(
+    network: &Network,
+    routing: &dyn Routing,
+    messages: &Messages,
+    placement: &Placement,
+) -> Result<Evaluation, FabricError> {
+    let question = Question {
+        fabric: &network.fabric,
+        routing,
+        protocol: Protocol::MPI,
+        host_capacity: network.host_capacity,
+    };
+    Ok(Evaluation::new(messages, placement, &question)?.0)
+}
+
+fn placement(
+    options: &Options,
+    way: Way,
+    ranks: usize,
+    nodes: &[HostId],
+    graph: Option<&Graph>,
+) -> Result<Placement, FabricError> {
+    match (way, graph) {
+        (Way::Blocks(block), _) => match options.sent {
+            Sent::Stencil { grid, .. } => Ok(blocks(grid, block, options.cores, nodes)?),
+            Sent::Matrix(_) => Err(FabricError::NoGrid),
+        },
+        (Way::Greedy, Some(graph)) => Ok(partition(graph, Cut::Greedy, options.cores, nodes)?),
+        (Way::Bisection, Some(graph)) => {
+            Ok(partition(graph, Cut::Bisection, options.cores, nodes)?)
+        }
+        _ => Ok(Placement::filled(ranks, options.cores, nodes)?),
+    }
+}
+
+fn nodes(network: &Network, order: Order) -> Result<Vec<HostId>, FabricError> {
+    let fabric = &network.fabric;
+    let all = || (0..fabric.hosts().len() as u32).map(HostId).collect();
+    let torus = match (&network.torus, order) {
+        (_, Order::Plain) => return Ok(all()),
+        (Some(torus), _) => torus,
+        (None, _) => return Err(FabricError::NoTorus { order: word(order) }),
+    };
+    let routers = match order {
+        Order::Plain => return Ok(all()),
+        Order::Serpentine => order::serpentine(torus),
+        Order::Cabinets => order::cabinets(torus)?,
+        Order::Random => order::random(torus, 1),
+        Order::Morton => order::morton(torus),
+        Order::Hilbert => order::hilbert(torus),
+    };
+    // Orders are of a whole torus; where routers are missing theirs are found by coordinate.
+    let ids: std::collections::HashMap<_, _> =
+        (0..).zip(fabric.routers()).filter_map(|(id, router)| Some((router.at?, id))).collect();
+    let routers: Vec<_> = routers
+        .into_iter()
+        .filter_map(|router| ids.get(&torus.coordinate(router)))
+        .map(|&id| talea_fabric::RouterId(id))
+        .collect();
+    Ok(order::hosts(fabric, &routers))
+}
+
+fn word(order: Order) -> &'static str {
+    match order {
+        Order::Plain => "plain",
+        Order::Serpentine => "serpentine",
+        Order::Cabinets => "cabinets",
+        Order::Random => "random",
+        Order::Morton => "morton",
+        Order::Hilbert => "hilbert",
+    }
+}
+
+fn name_of(way: Way) -> String {
+    match way {
+        Way::Blocks([x, y, z]) => format!("{x}x{y}x{z}"),
+        Way::Filled => "filled".to_owned(),
+        Way::Greedy => "greedy".to_owned(),
+        Way::Bisection => "bisection".to_owned(),
+    }
+}
+
+fn write_files(
+    options: &Options,
+    network: &Network,
+    placement: &Placement,
+) -> Result<(), FabricError> {
+    let fabric = &network.fabric;
+    let write = |path: &PathBuf, text: String| {
+        std::fs::write(path, text)
+            .map_err(|source| FabricError::Write { source, path: path.clone() })
+    };
+    if let Some(path) = &options.hostfile {
+        write(path, text::hostfile(placement, fabric)?)?;
+    }
+    if let Some(path) = &options.rankfile {
+        write(path, text::rankfile(placement, fabric)?)?;
+    }
+    if let Some(path) = &options.rank_order {
+        // Nodes in the order in which schedulers list them: by name of the description.
+        let nodes: Vec<HostId> = (0..fabric.hosts().len() as u32).map(HostId).collect();
+        write(path, text::rank_order(placement, &nodes)?)?;
+    }
+    Ok(())
+}
+
+/// `(0,1,2) to (0,1,3)`.
+fn link_name(network: &Network, link: LinkId) -> String {
+    let fabric = &network.fabric;
+    let link = &fabric.links()[link.at()];
+    let end = |router: talea_fabric::RouterId| {
+        let router = &fabric.routers()[router.at()];
+        router.at.map_or_else(|| router.name.clone(), |at| at.to_string())
+    };
+    format!("{} to {}", end(link.from), end(link.to))
+}
+
+fn shown(network: &Network, one: &Compared) -> Value {
+    let mut value = json!(one.found);
+    if let Value::Object(object) = &mut value {
+        object.insert("placement".to_owned(), json!(one.name));
+        object.insert("order".to_owned(), json!(one.order));
+        let link = one.found.max_link.map(|link| link_name(network, link));
+        object.insert("max_link".to_owned(), json!(link));
+    }
+    value
+}
+
+fn print(network: &Network, compared: &[Compared], best: usize) -> Result<(), FabricError> {
+    let mut table = Table::new(&[
+        ("", Column::Left),
+        ("placement", Column::Left),
+        ("order", Column::Left),
+        ("off node", Column::Right),
+        ("out of router", Column::Right),
+        ("max of a link", Column::Right),
+        ("mean", Column::Right),
+        ("hops", Column::Right),
+        ("model", Column::Right),
+    ]);
+    let or = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    for (at, one) in compared.iter().enumerate() {
+        let found = &one.found;
+        table.row([
+            if at == best { "*".to_owned() } else { String::new() },
+            one.name.clone(),
+            one.order.to_owned(),
+            or(found.off_node_share.map(|share| format!("{:.1} %", share * 100.0))),
+            amount(found.bytes_per_router, "B"),
+            amount(found.max_link_load as f64, "B"),
+            amount(found.mean_link_load, "B"),
+            or(found.mean_hops.map(|hops| format!("{hops:.2}"))),
+            or(found.model_seconds.map(|seconds| amount(seconds, "s"))),
+        ]);
+    }
+    let mut out = io::stdout().lock();
+    for line in table.lines() {
+        writeln!(out, "{line}")?;
+    }
+    let most = &compared[best];
+    if let Some(link) = most.found.max_link {
+        writeln!(
+            out,
+            "\n* {} {}: the model's last flow is done first; its busiest link is {}",
+            most.name,
+            most.order,
+            link_name(network, link)
+        )?;
+    }
+    Ok(())
+}
