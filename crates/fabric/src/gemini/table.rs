@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use super::tiles::{
-    BITS, COUNTERS, Label, PHIT, READINGS, TICK, Tile, TileCounter, Use, Wire, register,
+    BITS, COUNTERS, Label, PHIT, READINGS, TICK, TILES, Tile, TileCounter, TileMap, Use, Wire,
+    register,
 };
 use super::{Chip, Machine};
 use crate::counters::{self, Lost, Width};
@@ -174,11 +175,40 @@ fn tell(machine: &Machine, missing: &[Missing], gaps: &mut Gaps) {
     }
 }
 
-/// A row that is being summed.
-struct Sum {
-    row: Row,
-    values: [u64; COUNTERS],
-    absent: u8,
+/// The row of a tile that none is for.
+const NO_ROW: u8 = u8::MAX;
+
+/// Rows of a router without their sums, in order, and the row of each tile.
+fn rows_of(machine: &Machine, router: RouterId, map: &TileMap) -> (Vec<Row>, [u8; TILES]) {
+    let mut rows: Vec<(Row, u8)> = Vec::with_capacity(7);
+    let mut of_tile = [NO_ROW; TILES];
+    for (of_tile, used) in of_tile.iter_mut().zip(map) {
+        let Some((to, label, lane)) = end(machine, router, *used) else { continue };
+        let host = label == Label::Host;
+        let known =
+            rows.iter().position(|(row, _)| row.to == to && (row.label == Label::Host) == host);
+        let at = known.unwrap_or(rows.len());
+        if known.is_none() {
+            let (capacity, sums) = (Some(0.0), [None; COUNTERS]);
+            rows.push((Row { router, to, label, tiles: 0, capacity, sums }, at as u8));
+        }
+        let (row, _) = &mut rows[at];
+        row.tiles += 1;
+        row.capacity = row.capacity.zip(lane).map(|(all, lane)| all + lane);
+        if row.label != label && natural(&machine.fabric, router, to, label) {
+            row.label = label;
+        }
+        *of_tile = at as u8;
+    }
+    rows.sort_by_key(|(row, _)| (row.label, row.to));
+    let mut places = [NO_ROW; TILES];
+    for (place, (_, was)) in rows.iter().enumerate() {
+        places[usize::from(*was)] = place as u8;
+    }
+    for at in of_tile.iter_mut().filter(|at| **at != NO_ROW) {
+        *at = places[usize::from(*at)];
+    }
+    (rows.into_iter().map(|(row, _)| row).collect(), of_tile)
 }
 
 fn of_router(
@@ -189,54 +219,44 @@ fn of_router(
 ) -> (Vec<Row>, Vec<Missing>) {
     let mut missing = Vec::new();
     let Some(map) = machine.tiles(router) else { return (Vec::new(), missing) };
-    let mut sums: Vec<Sum> = Vec::with_capacity(7);
-    let readings = before.chunks_exact(COUNTERS).zip(after.chunks_exact(COUNTERS));
-    for ((tile, used), (before, after)) in Tile::all().zip(map).zip(readings) {
-        let Some((to, label, lane)) = end(machine, router, used) else { continue };
-        let host = label == Label::Host;
-        let known =
-            sums.iter().position(|sum| sum.row.to == to && (sum.row.label == Label::Host) == host);
-        let at = known.unwrap_or_else(|| {
-            let row =
-                Row { router, to, label, tiles: 0, capacity: Some(0.0), sums: [None; COUNTERS] };
-            sums.push(Sum { row, values: [0; COUNTERS], absent: 0 });
-            sums.len() - 1
-        });
-        let Sum { row, values, absent } = &mut sums[at];
-        row.tiles += 1;
-        row.capacity = row.capacity.zip(lane).map(|(all, lane)| all + lane);
-        if row.label != label && natural(&machine.fabric, router, to, label) {
-            row.label = label;
+    let (mut rows, of_tile) = rows_of(machine, router, map);
+    let mut sums = [[0_u64; COUNTERS]; TILES];
+    let mut absent = [0_u8; TILES];
+    let readings = before.as_chunks::<COUNTERS>().0.iter().zip(after.as_chunks::<COUNTERS>().0);
+    for ((tile, row), (before, after)) in Tile::all().zip(of_tile).zip(readings) {
+        if row == NO_ROW {
+            continue;
         }
-        let mut odd = false;
-        for (value, (&before, &after)) in values.iter_mut().zip(before.iter().zip(after)) {
-            let steps = after.wrapping_sub(before) & LARGEST;
-            odd |= steps > LARGEST / 2 || (before | after) > LARGEST;
-            *value = value.wrapping_add(steps);
+        // Bits that no difference and no value may have, so that the common case has no branches.
+        let mut odd = 0;
+        for (sum, (before, after)) in
+            sums[usize::from(row)].iter_mut().zip(before.iter().zip(after))
+        {
+            let steps = after.wrapping_sub(*before) & LARGEST;
+            odd |= (steps >> (BITS - 1)) | ((before | after) >> BITS);
+            *sum = sum.wrapping_add(steps);
         }
-        if odd {
-            for (counter, (&before, &after)) in
-                TileCounter::ALL.into_iter().zip(before.iter().zip(after))
-            {
-                if let Err(why) = counters::delta(before, after, Width::Wraps(BITS)) {
-                    missing.push(Missing { router, tile, counter, why });
-                    *absent |= 1 << counter.at();
-                }
+        if odd == 0 {
+            continue;
+        }
+        for (counter, (before, after)) in TileCounter::ALL.into_iter().zip(before.iter().zip(after))
+        {
+            if let Err(why) = counters::delta(*before, *after, Width::Wraps(BITS)) {
+                missing.push(Missing { router, tile, counter, why });
+                absent[usize::from(row)] |= 1 << counter.at();
             }
         }
     }
-    sums.sort_by_key(|sum| (sum.row.label, sum.row.to));
-    let rows = sums.into_iter().map(|Sum { mut row, values, absent }| {
-        for (counter, value) in values.into_iter().enumerate() {
-            row.sums[counter] = (absent >> counter & 1 == 0).then_some(value);
+    for ((row, sums), absent) in rows.iter_mut().zip(sums).zip(absent) {
+        for (counter, (sum, value)) in row.sums.iter_mut().zip(sums).enumerate() {
+            *sum = (absent >> counter & 1 == 0).then_some(value);
         }
-        row
-    });
-    (rows.collect(), missing)
+    }
+    (rows, missing)
 }
 
 /// Where a tile leads, how that is called, and its bytes a second.
-fn end(machine: &Machine, router: RouterId, used: &Use) -> Option<(RouterId, Label, Option<f64>)> {
+fn end(machine: &Machine, router: RouterId, used: Use) -> Option<(RouterId, Label, Option<f64>)> {
     match used {
         Use::Unused => None,
         Use::Host => {

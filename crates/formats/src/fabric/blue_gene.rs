@@ -74,7 +74,7 @@ pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region
         let id = from.zip(to).and_then(|(from, to)| fabric.link(from, to));
         let id = id.ok_or_else(|| {
             let expected = "a source and a target that are next to each other on the torus";
-            wrong(line, expected, &format!("{:?}", &row[..]))
+            wrong(line, expected, &format!("{row:?}"))
         })?;
         if *known.entry(row[link]).or_insert(id) != id {
             let expected = "the same ends of a link as before";
