@@ -1,4 +1,4 @@
-//! How long placements of a large machine take: 131,072 ranks of a 27-point stencil on 16x12x24 routers.
+//! How long placements on a large machine take: 131,072 ranks of a 27-point stencil on 16x12x24 routers.
 //!
 //! Prints a line for each placement. Run it in release: `cargo run --release -p talea-fabric --example place_speed`.
 
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let busiest = loads.links.iter().map(|load| load.bytes).max();
             let (found, _) = Evaluation::new(&messages, &placement, &question)?;
             println!(
-                "{name:<11}{block:?}: {} pairs in {summed:.0?}, loads at {loaded:.0?} (max {busiest:?}), with times once more at {:.0?}: {:.3?} s, at least {:.3?} s",
+                "{name:<11}{block:?}: {} pairs in {summed:.0?}, loads at {loaded:.0?} (max {busiest:?}), with times once more at {:.0?}: {:.6?} s, at least {:.6?} s",
                 pairs.pairs.len(),
                 begin.elapsed(),
                 found.model_seconds,
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             );
         }
     }
-    println!("ten placements, sums and loads twice, in {:.2?}", all.elapsed());
+    println!("ten placements, sums and loads of each twice, in {:.2?}", all.elapsed());
 
     // Ranks themselves in a random order: nearly every message has its own pair of routers.
     let begin = Instant::now();
@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let took = begin.elapsed();
         let (found, _) = Evaluation::new(&messages, &placement, &question)?;
         println!(
-            "{cut:?} in {took:.2?}: off node {:.3?}, max link {}, {:.3?} s",
+            "{cut:?} in {took:.2?}: off node {:.3?}, max link {}, {:.6?} s",
             found.off_node_share, found.max_link_load, found.model_seconds
         );
         let begin = Instant::now();
@@ -94,7 +94,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let took = begin.elapsed();
         let (found, _) = Evaluation::new(&messages, &better, &question)?;
         println!(
-            "  {kept} of {} swaps kept in {took:.2?}: off node {:.3?}, max link {}, {:.3?} s",
+            "  {kept} of {} swaps kept in {took:.2?}: off node {:.3?}, max link {}, {:.6?} s",
             search.tries, found.off_node_share, found.max_link_load, found.model_seconds
         );
     }

@@ -143,7 +143,7 @@ fn greedy(graph: &Graph, size: usize) -> Vec<u32> {
     let (mut near, mut inside) = (Heap::new(), Heap::new());
     let (mut unplaced, mut reached) = (0_u32, 0_u32);
     while order.len() < ranks {
-        if order.len() % size == 0 {
+        if order.len().is_multiple_of(size) {
             inside.clear();
             for &rank in &order[order.len().saturating_sub(size)..] {
                 graph.edges(rank).iter().for_each(|edge| to_node[edge.to as usize] = 0);
@@ -185,16 +185,16 @@ fn best(heap: &mut Heap, taken: &[bool], gains: &[i64]) -> Option<u32> {
 fn bisected(graph: &Graph, size: usize) -> Vec<u32> {
     let mut order: Vec<u32> = (0..graph.ranks() as u32).collect();
     let mut halves = Halves::new(graph);
-    let mut todo = vec![0..order.len()];
-    while let Some(range) = todo.pop() {
+    let mut todo = vec![(0, order.len())];
+    while let Some((begin, end)) = todo.pop() {
+        let range = begin..end;
         let nodes = range.len().div_ceil(size);
         if nodes < 2 {
             continue;
         }
         let left = (nodes / 2) * size;
         halves.split(&mut order[range.clone()], left);
-        todo.push(range.start..range.start + left);
-        todo.push(range.start + left..range.end);
+        todo.extend([(begin, begin + left), (begin + left, end)]);
     }
     order
 }
@@ -250,7 +250,9 @@ impl<'a> Halves<'a> {
                 }
             }
         }
-        seen.iter().for_each(|&rank| self.locked[rank as usize] = false);
+        for &rank in &seen {
+            self.locked[rank as usize] = false;
+        }
         seen.last().copied().unwrap_or(from)
     }
 
@@ -330,7 +332,9 @@ impl<'a> Halves<'a> {
         for &rank in &moved[kept..] {
             self.side[rank as usize] ^= 1;
         }
-        moved.iter().for_each(|&rank| self.locked[rank as usize] = false);
+        for &rank in &moved {
+            self.locked[rank as usize] = false;
+        }
         kept > 0
     }
 

@@ -1,6 +1,6 @@
 //! Placements as the files that launchers read.
 //!
-//! Owns three forms: Slurm's host file for `--distribution=arbitrary`, the rank order of Cray's MPICH (`MPICH_RANK_REORDER_METHOD=3`, intro_mpi(3)) and Open MPI's rankfile (mpirun(1)). It refuses
+//! Owns three forms: Slurm's host file for `--distribution=arbitrary`, the rank order of Cray's MPICH (`MPICH_RANK_REORDER_METHOD=3`, `intro_mpi(3)`) and Open MPI's rankfile (`mpirun(1)`). It refuses
 //! host names that would be read as something else, and placements that a form cannot say.
 
 use std::fmt::Write;

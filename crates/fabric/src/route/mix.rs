@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same each time: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+//! Numbers that look random and are the same each time: `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 //!
 //! Owns what ways and placements need of chance. It refuses secrets: whoever knows the seed knows the numbers.
 

@@ -103,9 +103,12 @@ fn table(
     only_down[to] = 0;
     for &router in sorted.iter().rev().filter(|router| router.at() != to) {
         let links = fabric.from(router).1;
-        let hops = links.iter().map(|link| match is_up(router, link.to) {
-            true => u32::MAX,
-            false => only_down[link.to.at()].saturating_add(1),
+        let hops = links.iter().map(|link| {
+            if is_up(router, link.to) {
+                u32::MAX
+            } else {
+                only_down[link.to.at()].saturating_add(1)
+            }
         });
         (only_down[router.at()], down[router.at()]) = nearest(hops, to);
     }
@@ -113,9 +116,8 @@ fn table(
     let mut hops = only_down.clone();
     for &router in sorted {
         let links = fabric.from(router).1;
-        let by_up = links.iter().map(|link| match is_up(router, link.to) {
-            true => hops[link.to.at()].saturating_add(1),
-            false => u32::MAX,
+        let by_up = links.iter().map(|link| {
+            if is_up(router, link.to) { hops[link.to.at()].saturating_add(1) } else { u32::MAX }
         });
         let (by_up, next) = nearest(by_up, to);
         if by_up < only_down[router.at()] {

@@ -208,12 +208,12 @@ mod tests {
             let fabric = tree.fabric(&wires()).unwrap();
             let switches: usize = (0..tree.levels()).map(|level| tree.switches(level)).sum();
             prop_assert_eq!(fabric.routers().len(), switches);
-            for level in 0..tree.levels() {
+            for (level, &children) in children.iter().enumerate() {
                 for at in 0..tree.switches(level) {
                     let id = RouterId((tree.first(level) + at) as u32);
                     let links = fabric.from(id).1;
                     let down = links.iter().filter(|link| link.to < id).count();
-                    let expected = if level == 0 { 0 } else { usize::from(children[level]) };
+                    let expected = if level == 0 { 0 } else { usize::from(children) };
                     prop_assert_eq!(down, expected);
                     let up = parents.get(level + 1).map_or(0, |&parents| usize::from(parents));
                     prop_assert_eq!(links.len() - down, up);

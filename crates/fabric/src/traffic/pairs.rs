@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::{Cost, Load, Message, Messages, Protocol, TrafficError};
+use super::{Cost, Load, Messages, Protocol, TrafficError};
 use crate::machine::{Fabric, HostId, RouterId};
 use crate::route::Routing;
 
@@ -59,9 +59,17 @@ impl Pairs {
         if let Some(host) = hosts.iter().find(|host| host.at() >= fabric.hosts().len()) {
             return Err(TrafficError::Host { host: host.0, hosts: fabric.hosts().len() });
         }
-        let router = |rank: u32| fabric.hosts()[hosts[rank as usize].at()].router;
-        let first = |from: u32| router(from).at();
-        // Messages by router of the sender, by counting: places of a message stay in order within each.
+        // By rank, as hosts have names and lie far apart in memory.
+        let places: Vec<Place> = hosts
+            .iter()
+            .map(|&host| Place {
+                host,
+                router: fabric.hosts()[host.at()].router,
+                choice: routing.choice(host),
+            })
+            .collect();
+        // Messages by router of the sender, by counting: messages stay in order within each.
+        let first = |from: u32| places[from as usize].router.at();
         let mut ends = vec![0_u32; fabric.routers().len() + 1];
         for &from in &messages.from {
             ends[first(from) + 1] += 1;
@@ -76,11 +84,10 @@ impl Pairs {
             sorted[*next as usize] = place;
             *next += 1;
         }
-        let of_router = |at: usize| &sorted[ends[at] as usize..ends[at + 1] as usize];
         let sum = |at: usize| {
             let mut sums = Sums::default();
-            for message in of_router(at).iter().filter_map(|&place| messages.get(place as usize)) {
-                sums.add(&message, hosts, fabric, routing, protocol);
+            for some in sorted[ends[at] as usize..ends[at + 1] as usize].chunks(PIECE) {
+                sums.add(some, messages, &places, protocol);
             }
             sums.finish(RouterId(at as u32))
         };
@@ -102,39 +109,60 @@ impl Pairs {
     }
 }
 
+/// Where a rank is.
+#[derive(Clone, Copy)]
+struct Place {
+    host: HostId,
+    router: RouterId,
+    choice: u32,
+}
+
+/// Messages that are sorted at once: bounds the memory of a router that sends all of them.
+const PIECE: usize = 1 << 16;
+
 /// Sums of one router's messages.
 #[derive(Default)]
 struct Sums {
-    /// By key, to be sorted.
+    /// Messages of a piece between hosts.
+    piece: Vec<(Key, u32)>,
+    /// By key; once more for each piece that has it until they are settled.
     found: Vec<(Key, u64, Cost)>,
-    /// How many of them are sorted, each key once.
-    sorted: usize,
+    /// How many of them are settled.
+    settled: usize,
     within: u64,
     between: u64,
 }
 
 impl Sums {
-    /// Entries beyond those that are sums, at which they are summed: bounds memory.
-    const FEW: usize = 4096;
-
-    fn add(
-        &mut self,
-        message: &Message,
-        hosts: &[HostId],
-        fabric: &Fabric,
-        routing: &dyn Routing,
-        protocol: &Protocol,
-    ) {
-        let [from, to] = [message.from, message.to].map(|rank| hosts[rank as usize]);
-        if from == to {
-            self.within = self.within.saturating_add(message.bytes);
-            return;
+    fn add(&mut self, some: &[u32], messages: &Messages, places: &[Place], protocol: &Protocol) {
+        self.piece.clear();
+        for &at in some {
+            let message = at as usize;
+            let ends = [messages.from[message], messages.to[message]];
+            let [from, to] = ends.map(|rank| places[rank as usize]);
+            let bytes = messages.bytes[message];
+            if from.host == to.host {
+                self.within = self.within.saturating_add(bytes);
+            } else {
+                self.between = self.between.saturating_add(bytes);
+                self.piece.push(((to.router, to.choice, from.choice), at));
+            }
         }
-        self.between = self.between.saturating_add(message.bytes);
-        let router = fabric.hosts()[to.at()].router;
-        let key = (router, routing.choice(to), routing.choice(from));
-        self.found.push((key, 1, protocol.cost(message)));
-        if self.found.len() >= self.sorted * 2 + Self::FEW {
+        self.piece.sort_unstable();
+        let begin = self.found.len();
+        for &(key, at) in &self.piece {
+            let Some(message) = messages.get(at as usize) else { continue };
+            if self.found.len() == begin || self.found.last().is_none_or(|last| last.0 != key) {
+                self.found.push((key, 0, Cost::default()));
+            }
+            if let Some((_, flows, sum)) = self.found.last_mut() {
+                let cost = protocol.cost(&message);
+                *flows += 1;
+                sum.there.sum(&cost.there);
+                sum.back.sum(&cost.back);
+            }
+        }
+        if self.found.len() >= self.settled * 2 + PIECE {
             self.settle();
         }
     }
@@ -150,7 +178,7 @@ impl Sums {
             }
             same
         });
-        self.sorted = self.found.len();
+        self.settled = self.found.len();
     }
 
     fn finish(mut self, from: RouterId) -> Pairs {

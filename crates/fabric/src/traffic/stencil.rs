@@ -1,6 +1,6 @@
 //! Messages of a stencil: ranks in a grid of three axes that exchange with their neighbours.
 //!
-//! Owns the numbers of ranks, which follow each other along the first axis as MiniGhost has them (`MPI_Cart_create` has the last axis first: its grids are written the other way round), and
+//! Owns the numbers of ranks, which follow each other along the first axis as `MiniGhost` has them (`MPI_Cart_create` has the last axis first: its grids are written the other way round), and
 //! who is a neighbour: across the six faces (7 points), and across edges and corners too (27 points). It refuses what lies within a rank.
 
 use serde::{Deserialize, Serialize};
