@@ -67,7 +67,7 @@ impl Unit {
 
     /// Nanoseconds of so many steps; absent where they are no times, or of an unknown clock.
     pub fn nanoseconds(self, steps: u64) -> Option<f64> {
-        (self == Self::GeminiTicks).then(|| steps as f64 * 1.25)
+        (self == Self::GeminiTicks).then_some(steps as f64 * 1.25)
     }
 }
 

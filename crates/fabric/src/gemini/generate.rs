@@ -49,7 +49,7 @@ const WAYS: [(Label, usize, Direction, Label); 6] = [
 pub fn machine(lengths: [u16; 3]) -> Result<Machine, FabricError> {
     let geometry = Geometry::new(lengths)?;
     let torus = Torus::new(&lengths)?;
-    let names = names(&geometry, &torus)?;
+    let names = names(geometry, &torus)?;
     let mut hosts = Vec::new();
     for (router, name) in names.iter().enumerate() {
         let at = torus.coordinate(RouterId(router as u32));
@@ -68,7 +68,7 @@ pub fn machine_of(
 ) -> Result<Machine, FabricError> {
     let geometry = Geometry::new(lengths)?;
     let torus = Torus::new(&lengths)?;
-    let names = names(&geometry, &torus)?;
+    let names = names(geometry, &torus)?;
     let tiles: Vec<TileMap> = (0..torus.routers() as u32)
         .map(|router| tile_map(&geometry, &torus, RouterId(router)))
         .collect();
@@ -109,7 +109,7 @@ pub fn fabric(mut draft: Draft, tiles: &[TileMap], wires: &[Wire]) -> Result<Fab
     draft.finish()
 }
 
-fn names(geometry: &Geometry, torus: &Torus) -> Result<Vec<String>, FabricError> {
+fn names(geometry: Geometry, torus: &Torus) -> Result<Vec<String>, FabricError> {
     if torus.routers() > MOST {
         return Err(FabricError::TooMany { what: "Geminis", most: MOST });
     }
@@ -159,7 +159,7 @@ fn tiles_of(label: Label, place: Place) -> &'static [usize] {
 fn wire(axis: usize, low: u16, length: u16) -> Wire {
     let last = low + 1 == length;
     match axis {
-        1 if low % 2 == 0 && !last => Wire::Mezzanine,
+        1 if low.is_multiple_of(2) && !last => Wire::Mezzanine,
         2 if low % SLOTS != SLOTS - 1 && !last => Wire::Backplane,
         _ => Wire::Cable,
     }
@@ -179,7 +179,7 @@ pub fn rtr(machine: &Machine) -> String {
             let Use::Network(peer) = used else { continue };
             let ends = end(RouterId(router as u32), tile).zip(end(peer.to, peer.tile));
             let Some(((from, tile, at), (to, other, there))) = ends else { continue };
-            let kind = link_type(geometry, peer, at, there);
+            let kind = link_type(geometry, *peer, at, there);
             // Writing to a text cannot fail.
             let _ = writeln!(
                 text,
@@ -193,7 +193,7 @@ pub fn rtr(machine: &Machine) -> String {
 
 fn link_type(
     geometry: Option<Geometry>,
-    peer: &Peer,
+    peer: Peer,
     from: Coordinate,
     to: Coordinate,
 ) -> &'static str {

@@ -71,7 +71,7 @@ impl Geometry {
     }
 
     /// Rows of cabinets.
-    fn rows(&self) -> u16 {
+    fn rows(self) -> u16 {
         self.lengths[1].div_ceil(GEMINIS)
     }
 

@@ -192,7 +192,7 @@ fn of_router(
     let mut sums: Vec<Sum> = Vec::with_capacity(7);
     let readings = before.chunks_exact(COUNTERS).zip(after.chunks_exact(COUNTERS));
     for ((tile, used), (before, after)) in Tile::all().zip(map).zip(readings) {
-        let Some((to, label, lane)) = end(machine, router, used) else { continue };
+        let Some((to, label, lane)) = end(machine, router, *used) else { continue };
         let host = label == Label::Host;
         let known =
             sums.iter().position(|sum| sum.row.to == to && (sum.row.label == Label::Host) == host);
@@ -236,7 +236,7 @@ fn of_router(
 }
 
 /// Where a tile leads, how that is called, and its bytes a second.
-fn end(machine: &Machine, router: RouterId, used: &Use) -> Option<(RouterId, Label, Option<f64>)> {
+fn end(machine: &Machine, router: RouterId, used: Use) -> Option<(RouterId, Label, Option<f64>)> {
     match used {
         Use::Unused => None,
         Use::Host => {

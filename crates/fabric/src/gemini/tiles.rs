@@ -73,15 +73,11 @@ impl FromStr for Tile {
     type Err = FabricError;
 
     fn from_str(text: &str) -> Result<Self, FabricError> {
-        match text.as_bytes() {
-            [b'l', row @ b'0'..=b'5', column @ b'0'..=b'7'] => {
-                Ok(Self((row - b'0') * COLUMNS as u8 + column - b'0'))
-            }
-            _ => {
-                let name = text.chars().take(40).collect();
-                Err(FabricError::Unknown { what: "tile (l00 to l57)", name })
-            }
+        if let [b'l', row @ b'0'..=b'5', column @ b'0'..=b'7'] = text.as_bytes() {
+            return Ok(Self((row - b'0') * COLUMNS as u8 + column - b'0'));
         }
+        let name = text.chars().take(40).collect();
+        Err(FabricError::Unknown { what: "tile (l00 to l57)", name })
     }
 }
 

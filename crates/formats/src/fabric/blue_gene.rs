@@ -64,7 +64,8 @@ pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region
     let ends = ["sx", "sy", "sz", "tx", "ty", "tz"].map(|name| table.column(name));
     let [sx, sy, sz, tx, ty, tz] = ends;
     let (from, to) = ([sx?, sy?, sz?], [tx?, ty?, tz?]);
-    let [link, region, packets] = ["linkid", "code_region", "packets"].map(|name| table.column(name));
+    let [link, region, packets] =
+        ["linkid", "code_region", "packets"].map(|name| table.column(name));
     let (link, region, packets) = (link?, region?, packets?);
     let mut regions: BTreeMap<i64, Vec<Option<u64>>> = BTreeMap::new();
     let mut known = HashMap::new();
@@ -73,7 +74,7 @@ pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region
         let id = from.zip(to).and_then(|(from, to)| fabric.link(from, to));
         let id = id.ok_or_else(|| {
             let expected = "a source and a target that are next to each other on the torus";
-            wrong(line, expected, &format!("{:?}", &row[..]))
+            wrong(line, expected, &format!("{row:?}"))
         })?;
         if *known.entry(row[link]).or_insert(id) != id {
             let expected = "the same ends of a link as before";
@@ -211,7 +212,9 @@ impl Numbers {
 
     fn column(&self, name: &str) -> Result<usize, Error> {
         let found = self.names.iter().position(|one| one == name);
-        found.ok_or_else(|| wrong(1, format!("a head with the column {name}"), &self.names.join(" ")))
+        found.ok_or_else(|| {
+            wrong(1, format!("a head with the column {name}"), &self.names.join(" "))
+        })
     }
 
     /// Rows with their lines.

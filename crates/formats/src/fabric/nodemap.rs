@@ -95,11 +95,11 @@ fn gaps(torus: &Torus, nodes: &[Node], told: Option<u64>) -> Gaps {
         here[router.at()] += 1;
     }
     let most = here.iter().copied().max().unwrap_or(0);
-    let absent = here.iter().map(|count| most - count).sum();
+    let absent: u64 = here.iter().map(|count| most - count).sum();
     if absent > 0 {
         let lengths: Vec<String> = torus.lengths().iter().map(ToString::to_string).collect();
         let detail = format!(
-            "nodes of a torus of {} with {most} at each router that the map has not",
+            "the map has not {absent} nodes of a torus of {} with {most} at each router",
             lengths.join("x")
         );
         gaps.note(missing(detail, absent));
@@ -171,7 +171,7 @@ nid00005 1 0 1 1
         assert_eq!(map.torus.lengths(), [2, 1, 2]);
         let told: Vec<String> = map.gaps.iter().map(talea_model::Gap::told).collect();
         let expected = [
-            "nodes of a torus of 2x1x2 with 2 at each router that the map has not (2)",
+            "the map has not 2 nodes of a torus of 2x1x2 with 2 at each router",
             "the map tells of 7 nodes and has 6 (1)",
         ];
         assert_eq!(told, expected);

@@ -207,7 +207,8 @@ fn torus(routers: &[Named<'_>], gaps: &mut Gaps) -> Result<Torus, Error> {
     let absent = torus.routers().saturating_sub(routers.len());
     if absent > 0 {
         let lengths: Vec<String> = torus.lengths().iter().map(ToString::to_string).collect();
-        let detail = format!("Geminis of the torus of {} that the list has not", lengths.join("x"));
+        let detail =
+            format!("the list has not {absent} Geminis of the torus of {}", lengths.join("x"));
         gaps.note(missing(detail, absent as u64));
     }
     Ok(torus)
@@ -352,7 +353,7 @@ c2-0c0s6a0l33(1:0:6) blue -> c0-0c0s6a0l33(0:0:6)
         let machine = read(text.as_bytes()).unwrap();
         assert_eq!(machine.fabric.routers().len(), 11);
         let told: Vec<String> = machine.gaps.iter().map(talea_model::Gap::told).collect();
-        assert_eq!(told, ["Geminis of the torus of 2x2x3 that the list has not (1)"]);
+        assert_eq!(told, ["the list has not 1 Geminis of the torus of 2x2x3"]);
     }
 
     proptest! {

@@ -11,13 +11,13 @@ use super::{Device, Error, Found, Side};
 
 const EXPECTED: &str = "a device such as `Switch 36 \"S-0008f10500200b50\" # ...`, a port such as `[1] \"S-0008f10500108c5c\"[15] # ... 4xQDR`, or an identifier";
 
-/// A port's line, with what it reaches by identifier.
+/// A port's line, with what it reaches by identifier and number of the port.
 struct Port<'a> {
     line: u64,
     device: usize,
     number: u32,
     to: &'a str,
-    to_port: u32,
+    reached: u32,
     lid: Option<u32>,
     speed: Speed,
 }
@@ -50,11 +50,11 @@ pub(super) fn read(text: &str) -> Result<Found, Error> {
             return Err(wrong(number, EXPECTED, content));
         }
     }
-    for Port { line, device, number, to, to_port, lid, speed } in ports {
+    for Port { line, device, number, to, reached, lid, speed } in ports {
         let there = known.get(to).copied().filter(|&there| there != device);
         let there =
             there.ok_or_else(|| wrong(line, "another device that the file describes", to))?;
-        found.sides.push(Side { line, from: (device, number), to: (there, to_port), lid, speed });
+        found.sides.push(Side { line, from: (device, number), to: (there, reached), lid, speed });
     }
     Ok(found)
 }
@@ -83,7 +83,7 @@ fn port(line: &str, number: u64, device: usize, switch: bool) -> Result<Port<'_>
     };
     let rest = rest.trim_start().strip_prefix('"').ok_or_else(other)?;
     let (to, rest) = rest.split_once('"').ok_or_else(other)?;
-    let (to_port, rest) = bracketed(rest).ok_or_else(other)?;
+    let (reached, rest) = bracketed(rest).ok_or_else(other)?;
     let (_, comment) = rest.split_once('#').ok_or_else(other)?;
     let word = comment.split_whitespace().next_back().unwrap_or("");
     let parsed = word.find('x').and_then(|x| speed(word.get(..=x)?, word.get(x + 1..)?));
@@ -92,7 +92,7 @@ fn port(line: &str, number: u64, device: usize, switch: bool) -> Result<Port<'_>
     // Adapters' own identifiers stand before the description, those of what is reached behind it.
     let before = comment.split('"').next().unwrap_or("");
     let lid = if switch { None } else { number_behind(before, "lid") };
-    Ok(Port { line: number, device, number: own, to, to_port, lid, speed })
+    Ok(Port { line: number, device, number: own, to, reached, lid, speed })
 }
 
 /// The number in brackets at the begin of a text, and what is behind.

@@ -88,12 +88,7 @@ fn names_of(text: &str) -> Option<(&str, &str)> {
     Some((own.trim(), others.trim()))
 }
 
-fn device(
-    found: &mut Found,
-    known: &mut Known,
-    end: &End<'_>,
-    line: u64,
-) -> Result<usize, Error> {
+fn device(found: &mut Found, known: &mut Known, end: &End<'_>, line: u64) -> Result<usize, Error> {
     if let Some(&at) = known.devices.get(&(end.guid, end.lid)) {
         if found.devices[at].switch != end.switch {
             let expected = format!("the type that line {} gives", found.devices[at].line);
