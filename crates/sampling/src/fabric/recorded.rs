@@ -131,7 +131,7 @@ impl Recorded {
             for (counter, reading) in self.ports[port].counters.iter().zip(readings.port_mut(port))
             {
                 let word = rest.next();
-                let Some(read) = word.and_then(|word| total(word, Nanos(at), counter)) else {
+                let Some(Ok(read)) = word.map(|word| total(word, Nanos(at), counter)) else {
                     return expect(number, "a total within its width for each counter, or -");
                 };
                 *reading = read;
@@ -232,17 +232,21 @@ fn port<'a>(
     Some((Port { name, kind, speed, state, counters: Arc::new([]) }, set))
 }
 
-/// A total, which may be absent; none if it is none.
-fn total(word: &str, at: Nanos, counter: &Counter) -> Option<Option<Reading>> {
+/// What is no total.
+struct NoTotal;
+
+/// A total, which may be absent.
+fn total(word: &str, at: Nanos, counter: &Counter) -> Result<Option<Reading>, NoTotal> {
     if word == "-" {
-        return Some(None);
+        return Ok(None);
     }
-    let (value, at) = match word.split_once('@') {
-        Some((value, at)) => (value, Nanos(at.parse().ok()?)),
-        None => (word, at),
+    let (value, own) = match word.split_once('@') {
+        Some((value, own)) => (value, Some(own)),
+        None => (word, None),
     };
-    let value = value.parse().ok().filter(|&value| value <= counter.width.largest())?;
-    Some(Some(Reading { at, value }))
+    let own = own.map(str::parse).transpose().map_err(|_| NoTotal)?;
+    let value = value.parse().ok().filter(|&value| value <= counter.width.largest());
+    Ok(Some(Reading { at: own.map_or(at, Nanos), value: value.ok_or(NoTotal)? }))
 }
 
 /// The head of a recording of this source.

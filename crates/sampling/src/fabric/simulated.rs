@@ -21,7 +21,7 @@
 use std::sync::Arc;
 
 use talea_fabric::gemini::{self, TileCounter, Use, tiles as grid};
-use talea_fabric::{Fabric, RouterId};
+use talea_fabric::{Fabric, LinkId, RouterId};
 use talea_model::{GapKind, Gaps, Nanos};
 
 use super::{Counter, CounterSource, Port, PortKind, Reading, Readings, Role, Unit, Width};
@@ -157,7 +157,7 @@ impl Simulated {
     pub fn new(fabric: &Fabric, tiles: Vec<Tile>, noise: Noise) -> Self {
         let counters = counters();
         let links = fabric.links().len();
-        let place = |from, to| fabric.link(from, to).map(|link| link.at());
+        let place = |from, to| fabric.link(from, to).map(LinkId::at);
         let lane = |tile: &Tile| Lane {
             from: match tile.towards {
                 Some(other) => place(other, tile.router),
@@ -201,7 +201,7 @@ impl Simulated {
         Self { ports, lanes, totals, noise, random, links, routers }
     }
 
-    /// Messages went over the network: what they put on each link, by [`talea_fabric::LinkId`], and what the hosts of each router injected, by [`RouterId`]. What a list
+    /// Messages went over the network: what they put on each link, by [`LinkId`], and what the hosts of each router injected, by [`RouterId`]. What a list
     /// does not reach carried nothing.
     pub fn carry(&mut self, links: &[Traffic], hosts: &[Traffic]) {
         let of = |place: usize| match place.checked_sub(self.links) {
@@ -220,7 +220,7 @@ impl Simulated {
         let Noise { packets: most @ 1.., .. } = self.noise else { return };
         let mut some = |one_in: u64| {
             let packets = next(&mut self.random) % (most + 1);
-            let there = next(&mut self.random) % one_in == 0;
+            let there = next(&mut self.random).is_multiple_of(one_in);
             // Requests have 8 to 32 phits, responses 3.
             let phits = 8 + next(&mut self.random) % 25;
             let packets = if there { packets } else { 0 };
