@@ -22,7 +22,8 @@ const HELP: &str = "cargo xtask TASK
 
   procedures APIS.json   write crates/mpi/procedures.tsv from the MPI standard's description
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
-  bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node
+  bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node;
+                         `agent interrupts` for what a sample takes alone
   bench mpi              nanoseconds and run time that recording adds
   bench flow             size of recordings, speed of reading and of bringing ranks together
   bench fold             folding a real trace and a million samples, beside a spline and kriging
@@ -31,6 +32,7 @@ const HELP: &str = "cargo xtask TASK
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
+  bench shares           the shares that the agent sees, beside perf record -a of the same minute
   bench topo             reading, drawing, measuring and replaying the view of a node
 ";
 
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
             number(first).and_then(|first| fuzz::cases(target, first, number(count)?))
         }
         ["bench", "agent"] => bench::agent::run(),
+        ["bench", "agent", "interrupts"] => bench::agent::interrupts(),
         ["bench", "mpi"] => bench::mpi::run(),
         ["bench", "flow"] => bench::flow::run(),
         ["bench", "fold"] => bench::fold::run(),
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         ["bench", "paraver"] => bench::paraver::run(),
         ["bench", "sample"] => bench::sample::run(),
         ["bench", "serve"] => bench::serve::run(),
+        ["bench", "shares"] => bench::shares::run(),
         ["bench", "topo"] => bench::topo::run(),
         _ => Err(HELP.to_owned()),
     };

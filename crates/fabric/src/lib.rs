@@ -6,9 +6,13 @@
 mod coordinate;
 pub mod counters;
 mod error;
+pub mod fair;
 pub mod gemini;
 mod machine;
+pub mod place;
+pub mod route;
 pub mod shape;
+pub mod traffic;
 
 pub use coordinate::{Coordinate, MOST_AXES};
 pub use error::FabricError;

@@ -19,8 +19,10 @@ const TURN: Duration = Duration::from_secs(1);
 /// How long memory and processor time are watched.
 const WATCHED: Duration = Duration::from_mins(1);
 const EXECS: u32 = 200;
-/// Rounds of looking at the clock, and what is a gap between two looks.
+/// Rounds of looking at the clock, when a tool has settled, how long is looked, and what is a gap between two looks.
 const QUANTA: usize = 15;
+const SETTLED: Duration = Duration::from_secs(2);
+const LOOKS: Duration = Duration::from_secs(3);
 const GAP: Duration = Duration::from_nanos(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,13 @@ impl Drop for Tool {
         let _ = Command::new("kill").args(["-INT", &pid]).status();
         let _ = child.wait();
     }
+}
+
+/// The second table alone.
+pub(crate) fn interrupts() -> Result<(), String> {
+    let folder = scratch("agent")?;
+    taken_away(&WAYS, &program()?, &folder)?;
+    fs::remove_dir_all(&folder).map_err(|e| e.to_string())
 }
 
 pub(crate) fn run() -> Result<(), String> {
@@ -183,41 +192,82 @@ fn started(way: Way, agent: &Path, folder: &Path) -> Result<Tool, String> {
 /// How long a program that does nothing but look at the clock is away from its core: gaps between two looks, as benchmarks of noise measure them
 /// (fixed time quanta, <https://asc.llnl.gov/sequoia/benchmarks>). It sees interrupts to the microsecond, but not what they push out of caches.
 fn taken_away(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
+    // Once a second is far below what rounds differ by.
+    let ways: Vec<Way> =
+        ways.iter().copied().filter(|way| !(1.0..100.0).contains(&way.rate())).collect();
+    let _counted = Counted::new();
     let mut shares: Vec<Vec<f64>> = vec![Vec::new(); ways.len()];
+    let mut programs: Vec<Vec<f64>> = vec![Vec::new(); ways.len()];
     for round in 0..QUANTA {
         for turn in 0..ways.len() {
             let at = if round % 2 == 0 { turn } else { ways.len() - 1 - turn };
-            let _tool = started(ways[at], agent, folder)?;
+            let tool = started(ways[at], agent, folder)?;
+            // What it does at its begin, such as reading files that it sees first, is no part of it.
+            std::thread::sleep(SETTLED);
             shares[at].push(away());
+            programs[at].extend(tool.0.as_ref().and_then(|child| in_kernel(child.id())));
         }
     }
     heading("What interrupts a program that looks at the clock");
     println!(
-        "Time between two looks beyond {} ns, of each core's {} s; medians of {QUANTA} rounds and their quartiles. *More* is against no tool in the same round, *a sample* the same for each of them.\n",
+        "Time between two looks beyond {} ns, of each core's {} s; medians of {QUANTA} rounds and their quartiles. *More* is against no tool in the same round, *a sample* the same for each of them, *BPF* what the kernel counts for the agent's program (`kernel.bpf_stats_enabled`).\n",
         GAP.as_nanos(),
-        TURN.as_secs()
+        LOOKS.as_secs()
     );
-    println!("| tool | away, % | more, % | a sample, µs |\n|---|---|---|---|");
+    println!("| tool | away, % | more, % | a sample, µs | BPF, µs |\n|---|---|---|---|---|");
     let at = |sorted: &[f64], part: f64| sorted[((sorted.len() - 1) as f64 * part) as usize];
     let shown = |mut values: Vec<f64>, digits: usize| {
         values.sort_by(f64::total_cmp);
         let [low, middle, high] = [0.25, 0.5, 0.75].map(|part| at(&values, part));
         format!("{middle:.digits$} ({low:.digits$} to {high:.digits$})")
     };
-    for (way, own) in ways.iter().zip(&shares) {
+    for ((way, own), program) in ways.iter().zip(&shares).zip(programs) {
         let percent: Vec<f64> = own.iter().map(|share| share * 100.0).collect();
         let more: Vec<f64> =
             percent.iter().zip(&shares[0]).map(|(own, no)| own - no * 100.0).collect();
-        // At one a second a sample is far below what rounds differ by.
-        let a_sample = if way.rate() < 100.0 {
-            "-".to_owned()
-        } else {
-            shown(more.iter().map(|more| more / 100.0 / way.rate() * 1e6).collect(), 2)
-        };
-        let more = if *way == Way::Nothing { "-".to_owned() } else { shown(more, 3) };
-        println!("| {} | {} | {more} | {a_sample} |", way.name(), shown(percent, 3));
+        if *way == Way::Nothing {
+            println!("| {} | {} | - | - | - |", way.name(), shown(percent, 3));
+            continue;
+        }
+        let a_sample = more.iter().map(|more| more / 100.0 / way.rate() * 1e6).collect();
+        let (more, a_sample) = (shown(more, 3), shown(a_sample, 1));
+        let program = if program.is_empty() { "-".to_owned() } else { shown(program, 2) };
+        println!("| {} | {} | {more} | {a_sample} | {program} |", way.name(), shown(percent, 3));
     }
     Ok(())
+}
+
+/// The kernel counts what BPF programs take while this is there.
+struct Counted(Option<String>);
+
+const COUNTS: &str = "/proc/sys/kernel/bpf_stats_enabled";
+
+impl Counted {
+    fn new() -> Self {
+        let before = fs::read_to_string(COUNTS).ok();
+        Self(before.filter(|_| fs::write(COUNTS, "1").is_ok()))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            let _ = fs::write(COUNTS, before);
+        }
+    }
+}
+
+/// Microseconds that the BPF program of a process took each time.
+fn in_kernel(process: u32) -> Option<f64> {
+    let of = |text: &str, key: &str| -> Option<f64> {
+        text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
+    };
+    let files = fs::read_dir(format!("/proc/{process}/fdinfo")).ok()?.flatten();
+    let mut texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    texts.find_map(|text| {
+        let (time, runs) = (of(&text, "run_time_ns:")?, of(&text, "run_cnt:")?);
+        (runs > 0.0).then(|| time / runs / 1e3)
+    })
 }
 
 /// Share of the time that threads on all cores are away.
@@ -226,7 +276,7 @@ fn away() -> f64 {
     let looks = || {
         let begin = Instant::now();
         let (mut last, mut gone) = (begin, Duration::ZERO);
-        while last - begin < TURN {
+        while last - begin < LOOKS {
             let now = Instant::now();
             let gap = now - last;
             if gap > GAP {

@@ -13,6 +13,7 @@ pub(crate) mod paraver;
 mod programs;
 pub(crate) mod sample;
 pub(crate) mod serve;
+pub(crate) mod shares;
 pub(crate) mod topo;
 
 use std::path::{Path, PathBuf};

@@ -46,7 +46,11 @@ pub(super) fn hpcc_on_two(folder: &Path) -> Result<Option<Program>, String> {
 }
 
 /// The words of the command that the program's script prints.
-fn prepare(name: &str, folder: &Path, parameters: &[&str]) -> Result<Vec<String>, String> {
+pub(super) fn prepare(
+    name: &str,
+    folder: &Path,
+    parameters: &[&str],
+) -> Result<Vec<String>, String> {
     let mut script = Command::new(format!("scripts/workloads/{name}.sh"));
     let text = output(script.arg("prepare").arg(folder).args(parameters))?;
     Ok(text.lines().last().unwrap_or_default().split_whitespace().map(str::to_owned).collect())

@@ -9,10 +9,11 @@ use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 use crate::answer::{Answer, Row, Totals, Value};
 use crate::proportion::Proportion;
 use crate::question::{Dimension, Question};
+use crate::sqlite::HOUR;
+use crate::sqlite::levels::{DAYS, Grain, HOURS};
 use crate::sqlite::loss;
 use crate::sqlite::put::activity_of_number;
-use crate::sqlite::scan::{Grain, Scan};
-use crate::sqlite::{DAYS, HOUR, HOURS};
+use crate::sqlite::scan::Scan;
 
 /// Samples and nanoseconds of any size.
 #[derive(Clone, Copy, Debug, Default)]

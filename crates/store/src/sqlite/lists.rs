@@ -10,8 +10,9 @@ use talea_model::shares::Job;
 use crate::answer::{JobSeen, NodeSeen};
 use crate::question::{Question, Text, Visible};
 use crate::sqlite::ask::{Sums, halves};
+use crate::sqlite::levels::Grain;
 use crate::sqlite::put::sampler_of_number;
-use crate::sqlite::scan::{Grain, Scan};
+use crate::sqlite::scan::Scan;
 
 fn at(at: i64) -> Nanos {
     Nanos(at.max(0) as u64)

@@ -9,7 +9,8 @@ use rusqlite::{Connection, Row, params};
 use talea_model::{Gap, GapKind, Gaps, Rank};
 
 use crate::question::{Question, Visible};
-use crate::sqlite::scan::{Grain, Scan};
+use crate::sqlite::levels::Grain;
+use crate::sqlite::scan::Scan;
 
 /// Different gaps of a slice that are kept.
 const MOST_OF_SLICE: i64 = 32;

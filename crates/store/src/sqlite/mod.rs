@@ -6,8 +6,10 @@
 //! (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
 
 mod ask;
+mod levels;
 mod lists;
 mod loss;
+mod names;
 mod put;
 mod put_rates;
 mod rates;
@@ -46,15 +48,6 @@ const STEPS: i32 = 10_000;
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
 pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);
-
-/// Levels of slices: fine ones, whose hour is not summed yet; hours and days, whose fine ones are gone.
-const FINE: i64 = 0;
-const HOURS: i64 = 1;
-const DAYS: i64 = 2;
-/// An hour beside the fine slices that it is the sum of. Its width is that of the longest of them.
-const SUMMED: i64 = 3;
-/// One of those.
-const BESIDE: i64 = 4;
 
 /// How a file is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +195,7 @@ impl Sqlite {
     /// How `SQLite` would find the rows of a question.
     #[cfg(test)]
     pub(crate) fn plan(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
-        self.explained(&scan::Scan::of(&self.connection, question, scan::Grain::of(question))?)
+        self.explained(&scan::Scan::of(&self.connection, question, levels::Grain::of(question))?)
     }
 
     /// The same for its rates.
@@ -214,7 +207,7 @@ impl Sqlite {
     /// Steps of `SQLite` that it takes to find the rows of a question.
     #[cfg(test)]
     pub(crate) fn steps(&self, question: &Question) -> rusqlite::Result<i32> {
-        let scan = scan::Scan::of(&self.connection, question, scan::Grain::of(question))?;
+        let scan = scan::Scan::of(&self.connection, question, levels::Grain::of(question))?;
         let mut select =
             self.connection.prepare(&format!("SELECT sum(r.samples) {}", scan.shares()))?;
         let values = rusqlite::params_from_iter(scan.values());

@@ -11,7 +11,8 @@ use talea_model::shares::{Activity, Batch, Sampler};
 
 use crate::Put;
 use crate::arrival::{CAP, NO_ADDRESS, cut, losses, nanos, owner, samples};
-use crate::sqlite::{BESIDE, FINE, loss, put_rates};
+use crate::sqlite::levels::{BESIDE, FINE};
+use crate::sqlite::{loss, put_rates};
 
 /// Adds to a row of the same key, within the cap; a constant of this file, no text from outside.
 macro_rules! adding {

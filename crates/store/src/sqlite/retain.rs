@@ -8,8 +8,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use talea_model::Nanos;
 
 use crate::Retained;
+use crate::sqlite::levels::{BESIDE, DAYS, FINE, HOURS, SUMMED};
 use crate::sqlite::put::{adding, slice_id};
-use crate::sqlite::{BESIDE, DAY, DAYS, FINE, HOUR, HOURS, Options, SUMMED, loss};
+use crate::sqlite::{DAY, HOUR, Options, loss};
 
 /// How long after its end an hour is summed: what comes later makes a step more.
 const SETTLES: Nanos = HOUR;

@@ -8,39 +8,14 @@
 use rusqlite::types::Value as Bound;
 use rusqlite::{Connection, params_from_iter};
 
-use crate::arrival::cut;
 use crate::question::{Question, Text, Visible};
+use crate::sqlite::levels::{self, Ends, Grain};
+use crate::sqlite::names::{JOBS, NODES, PHASES, ids, modules};
 use crate::sqlite::put::number_of_activity;
-use crate::sqlite::{BESIDE, DAY, DAYS, FINE, HOUR, HOURS, SUMMED};
 
 /// Indexes that slices in front of all other tables are found by.
 const BY_TIME: &str = "slice_time";
 const BY_NODE: &str = "slice_node";
-
-/// How long batches are at most, as the file says. Files of before, in which they may be of a day, say nothing until somebody writes to them.
-const LONGEST: &str =
-    "coalesce((SELECT value FROM setting WHERE name = 'longest'), 86400000000000)";
-
-/// Which slices a question needs, where an hour is kept beside the fine slices that it is the sum of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grain {
-    /// The fine ones: begin and end are as exact as they can be, and cores and addresses are there.
-    Fine,
-    /// Hours that lie within the question's time, and fine ones at its ends.
-    Hours,
-}
-
-impl Grain {
-    /// What the rows of a question need.
-    pub(super) fn of(question: &Question) -> Self {
-        if question.is_fine() { Self::Fine } else { Self::Hours }
-    }
-
-    /// What a series needs, whose slices count where they begin.
-    pub(super) fn of_series(question: &Question, step: i64) -> Self {
-        if step % HOUR.0 as i64 == 0 { Self::of(question) } else { Self::Fine }
-    }
-}
 
 /// How far is counted first; so few that tests with little in their files go both ways.
 const FEW: usize = 2;
@@ -322,38 +297,17 @@ impl Scan {
         Ok(())
     }
 
-    /// Slices that the question's time touches, of the levels that its grain needs. Of an hour beside its fine slices either it or they are taken.
+    /// Slices that the question's time touches, of the levels that its grain needs.
     fn time(&mut self, question: &Question) {
-        let [from, to] = [question.from, question.to].map(|at| at.0.min(i64::MAX as u64) as i64);
-        let hour = HOUR.0 as i64;
-        let (first, last) = match self.grain {
-            Grain::Hours => (from.saturating_add((hour - from % hour) % hour), to - to % hour),
-            Grain::Fine => (to, to),
-        };
-        // Whole hours are those from `first` to `last`; where there are none, all is at the ends.
-        let (first, last) = if first < last { (first, last) } else { (to, to) };
-        let [from, to, first, last] = [from, to, first, last].map(|at| self.bind(at));
-        let touches = format!("s.begin < {to} AND s.begin + s.width > {from}");
-        if self.by.is_none() {
-            let levels = format!(
-                "CASE s.level WHEN {SUMMED} THEN s.begin >= {first} AND s.begin < {last}
-                 WHEN {BESIDE} THEN {touches} AND NOT (s.begin >= {first} AND s.begin < {last})
-                 ELSE {touches} END"
-            );
-            return self.also(&levels);
+        let ends = Ends::of(question, self.grain);
+        let ends = [ends.from, ends.to, ends.first, ends.last].map(|at| self.bind(at));
+        let [from, to, first, last] = &ends;
+        if self.by.is_some() {
+            self.levels = levels::table(from, to, first, last);
+            self.also(&levels::in_table(from, to));
+        } else {
+            self.also(&levels::touched(from, to, first, last));
         }
-        // Each level with how long its slices are at most, so that the index has a lower end: what is read does not grow with the file.
-        self.levels = format!(
-            "(VALUES({FINE}, {from} - {LONGEST}, {to}), ({HOURS}, {from} - {HOUR}, {to}), ({DAYS}, {from} - {DAY}, {to}),
-             ({SUMMED}, {first} - 1, {last}), ({BESIDE}, {from} - {LONGEST}, {first}),
-             ({BESIDE}, {last} - 1, {to})) w",
-            HOUR = HOUR.0,
-            DAY = DAY.0,
-        );
-        self.also(&format!(
-            "s.level = w.column1 AND s.begin > w.column2 AND s.begin < w.column3
-             AND (s.level = {SUMMED} OR {touches})"
-        ));
     }
 
     /// The place of a value that is bound.
@@ -425,52 +379,4 @@ fn counted(
 fn is_indexed(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'job_slice')";
     connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
-}
-
-/// Ids of the executables and libraries that a question asks for.
-fn modules(
-    connection: &Connection,
-    question: &Question,
-) -> rusqlite::Result<(Option<String>, Option<String>)> {
-    let ids =
-        |text: &Option<Text>| text.as_ref().map(|text| ids(connection, &MODULES, text)).transpose();
-    Ok((ids(&question.executable)?, ids(&question.library)?))
-}
-
-/// Where names of a kind are, all of them and by name.
-struct Names {
-    all: &'static str,
-    one: &'static str,
-}
-
-const NODES: Names =
-    Names { all: "SELECT id, name FROM node", one: "SELECT id, name FROM node WHERE name = ?1" };
-const JOBS: Names =
-    Names { all: "SELECT id, name FROM job", one: "SELECT id, name FROM job WHERE name = ?1" };
-const MODULES: Names = Names {
-    all: "SELECT id, path FROM module",
-    one: "SELECT id, path FROM module WHERE path = ?1",
-};
-const PHASES: Names =
-    Names { all: "SELECT id, name FROM phase", one: "SELECT id, name FROM phase WHERE name = ?1" };
-
-/// Ids of the names that a text asks for, as a JSON array: one bound value however many they are.
-fn ids(connection: &Connection, names: &Names, text: &Text) -> rusqlite::Result<String> {
-    let (sql, bound) = match text {
-        Text::Is(name) => (names.one, Some(cut(name))),
-        Text::Like(_) => (names.all, None),
-    };
-    let mut select = connection.prepare_cached(sql)?;
-    let mut rows = select.query(params_from_iter(bound))?;
-    let mut list = String::from("[");
-    while let Some(row) = rows.next()? {
-        if row.get_ref(1)?.as_str().is_ok_and(|name| text.matches(name)) {
-            if list.len() > 1 {
-                list.push(',');
-            }
-            list.push_str(&row.get::<_, i64>(0)?.to_string());
-        }
-    }
-    list.push(']');
-    Ok(list)
 }

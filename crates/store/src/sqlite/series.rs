@@ -10,7 +10,8 @@ use talea_model::Nanos;
 use crate::answer::{Point, Series, Value};
 use crate::question::Question;
 use crate::sqlite::ask::{Keys, Sums, at_a_moment, by_columns, halves, key, outer_columns};
-use crate::sqlite::scan::{Grain, Scan};
+use crate::sqlite::levels::Grain;
+use crate::sqlite::scan::Scan;
 
 pub(super) fn series(
     connection: &Connection,

@@ -1,0 +1,121 @@
+//! Placements: which host and which of its slots each rank has, how good that is, how to find a better one, and the files that launchers read.
+//!
+//! Owns placements as data. Blocks of a grid, orders of nodes, cuts of a matrix and swaps make them; [`Evaluation`] compares them; [`text`] writes them. It refuses to start anything.
+
+mod blocks;
+mod evaluate;
+pub mod order;
+mod partition;
+mod search;
+pub mod text;
+
+use serde::{Deserialize, Serialize};
+
+pub use blocks::blocks;
+pub use evaluate::{Dimension, Evaluation, Question};
+pub use partition::{Cut, Edge, Graph, partition};
+pub use search::{Search, Swap, improve};
+
+use crate::machine::HostId;
+
+/// Where each rank is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    hosts: Vec<HostId>,
+    slots: Vec<u16>,
+}
+
+/// What is wrong with a placement that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// Blocks that do not fill the grid.
+    #[error("blocks of {block} ranks on an axis of {grid}, expected a divisor of it")]
+    Block {
+        /// Ranks of a block on the axis.
+        block: u32,
+        /// Ranks on the axis.
+        grid: u32,
+    },
+    /// More ranks than there is room for.
+    #[error("{ranks} ranks on {nodes} nodes of {cores} each, expected up to {}", (*nodes as u64).saturating_mul((*cores).into()))]
+    Room {
+        /// Ranks to be placed.
+        ranks: usize,
+        /// Nodes.
+        nodes: usize,
+        /// Slots of a node.
+        cores: u32,
+    },
+    /// An order that needs another shape.
+    #[error("{order} is asked for on {axes} axes, expected {expected}")]
+    Axes {
+        /// The order.
+        order: &'static str,
+        /// Axes of the machine.
+        axes: usize,
+        /// What it can do.
+        expected: &'static str,
+    },
+    /// A host that cannot be written.
+    #[error("host name `{name}`, expected letters, digits, `.`, `_` and `-`")]
+    Name {
+        /// Its name, or its begin.
+        name: String,
+    },
+    /// A form that cannot say a placement.
+    #[error("{what}")]
+    Form {
+        /// What it cannot say and what is expected.
+        what: &'static str,
+    },
+    /// Messages that the placement does not fit.
+    #[error(transparent)]
+    Traffic(#[from] crate::traffic::TrafficError),
+}
+
+impl Placement {
+    /// Ranks on these hosts, in order of ranks; slots of a host are given in that order.
+    pub fn of(hosts: Vec<HostId>) -> Self {
+        let most = hosts.iter().map(|host| host.at() + 1).max().unwrap_or(0);
+        let mut used = vec![0_u16; most];
+        let slots = hosts.iter().map(|host| {
+            let next = &mut used[host.at()];
+            *next = next.saturating_add(1);
+            *next - 1
+        });
+        let slots = slots.collect();
+        Self { hosts, slots }
+    }
+
+    /// Ranks in order, `cores` on each of these nodes.
+    ///
+    /// # Errors
+    /// More ranks than there is room for.
+    pub fn filled(ranks: usize, cores: u16, nodes: &[HostId]) -> Result<Self, PlaceError> {
+        room(ranks, nodes.len(), cores.into())?;
+        let cores = usize::from(cores.max(1));
+        Ok(Self::of((0..ranks).map(|rank| nodes[rank / cores]).collect()))
+    }
+
+    /// The host of each rank.
+    pub fn hosts(&self) -> &[HostId] {
+        &self.hosts
+    }
+
+    /// The slot of each rank on its host, from 0.
+    pub fn slots(&self) -> &[u16] {
+        &self.slots
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.hosts.len()
+    }
+}
+
+fn room(ranks: usize, nodes: usize, cores: u32) -> Result<(), PlaceError> {
+    if ranks as u64 > (nodes as u64).saturating_mul(cores.into()) {
+        return Err(PlaceError::Room { ranks, nodes, cores });
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! What messages between ranks do to links: who sends how much to whom, packets of it, and sums for each link.
+//!
+//! Owns the list of messages and its sums by pairs of routers, from which everything else is made. It refuses to know how messages were found: a stencil, a matrix of a run and a file
+//! fill the same columns.
+
+mod loads;
+mod pairs;
+pub mod protocol;
+pub mod stencil;
+
+pub use loads::{Loads, Shown};
+pub use pairs::{Pair, Pairs};
+pub use protocol::{Cost, Load, Protocol};
+pub use stencil::Stencil;
+
+/// Most messages that are believed; each is 24 bytes.
+pub const MOST_MESSAGES: usize = 1 << 26;
+
+/// What is wrong with messages or with where their ranks are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TrafficError {
+    /// A rank that has no place.
+    #[error(
+        "messages of rank {rank}, expected ranks below {ranks}, which are all that have a place"
+    )]
+    Rank {
+        /// The rank.
+        rank: u32,
+        /// How many have a place.
+        ranks: usize,
+    },
+    /// A host that is not there.
+    #[error("host {host} of a placement, expected one of {hosts} of the fabric")]
+    Host {
+        /// Its number.
+        host: u32,
+        /// How many there are.
+        hosts: usize,
+    },
+    /// More than is believed.
+    #[error("more than {most} messages, expected fewer")]
+    TooMany {
+        /// Most of them.
+        most: usize,
+    },
+    /// No way between two routers.
+    #[error(transparent)]
+    NoWay(#[from] crate::route::NoWay),
+}
+
+/// Who sends how much to whom, as columns; a pair of ranks may be there more than once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Messages {
+    from: Vec<u32>,
+    to: Vec<u32>,
+    bytes: Vec<u64>,
+    count: Vec<u64>,
+}
+
+/// All messages from a rank to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The rank that sends.
+    pub from: u32,
+    /// The rank that receives.
+    pub to: u32,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Messages {
+    /// Adds messages. Those of a rank to itself and those of no number are nothing on a network and are left out.
+    ///
+    /// # Errors
+    /// More than [`MOST_MESSAGES`].
+    pub fn add(&mut self, message: Message) -> Result<(), TrafficError> {
+        if message.from == message.to || message.count == 0 {
+            return Ok(());
+        }
+        if self.from.len() >= MOST_MESSAGES {
+            return Err(TrafficError::TooMany { most: MOST_MESSAGES });
+        }
+        self.from.push(message.from);
+        self.to.push(message.to);
+        self.bytes.push(message.bytes);
+        self.count.push(message.count);
+        Ok(())
+    }
+
+    /// Room for so many more, up to the most that are believed.
+    pub fn reserve(&mut self, more: usize) {
+        let more = more.min(MOST_MESSAGES);
+        self.from.reserve_exact(more);
+        self.to.reserve_exact(more);
+        self.bytes.reserve_exact(more);
+        self.count.reserve_exact(more);
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.from.len()
+    }
+
+    /// True without any.
+    pub fn is_empty(&self) -> bool {
+        self.from.is_empty()
+    }
+
+    /// An entry by its place.
+    pub fn get(&self, at: usize) -> Option<Message> {
+        Some(Message {
+            from: *self.from.get(at)?,
+            to: *self.to.get(at)?,
+            bytes: *self.bytes.get(at)?,
+            count: *self.count.get(at)?,
+        })
+    }
+
+    /// All of them, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = Message> + '_ {
+        let columns = self.from.iter().zip(&self.to).zip(&self.bytes).zip(&self.count);
+        columns.map(|(((&from, &to), &bytes), &count)| Message { from, to, bytes, count })
+    }
+
+    /// One more than the largest rank.
+    pub fn ranks(&self) -> usize {
+        let largest = self.from.iter().chain(&self.to).max();
+        largest.map_or(0, |&largest| largest as usize + 1)
+    }
+}
