@@ -6,16 +6,16 @@
 use std::sync::Arc;
 
 use super::files::Found;
-use super::{Counter, Full, Port, PortKind, Role, Unit};
+use super::{Counter, Port, PortKind, Role, Unit, Width};
 use crate::root::Root;
 
 /// `ARPHRD_ETHER`.
 const ETHER: u64 = 1;
 
 const COUNTERS: [(&str, Role, Unit); 8] = [
-    ("tx_bytes", Role::Sent, Unit::Bytes(1)),
+    ("tx_bytes", Role::Sent, Unit::Bytes),
     ("tx_packets", Role::Sent, Unit::Packets),
-    ("rx_bytes", Role::Received, Unit::Bytes(1)),
+    ("rx_bytes", Role::Received, Unit::Bytes),
     ("rx_packets", Role::Received, Unit::Packets),
     ("tx_dropped", Role::Fault, Unit::Events),
     ("tx_errors", Role::Fault, Unit::Events),
@@ -29,8 +29,8 @@ fn counters() -> Arc<[Counter]> {
         name: name.to_owned(),
         role,
         unit,
-        bits: 64,
-        full: Full::Wraps,
+        hertz: None,
+        width: Width::FULL,
     };
     COUNTERS.iter().map(counter).collect()
 }

@@ -46,13 +46,13 @@ impl CounterSource for Files {
             for ((path, counter), reading) in files.zip(readings.port_mut(place)) {
                 let text = self.root.line(path);
                 let found = text.as_deref().and_then(|text| value(text, at));
-                *reading = found.filter(|found| found.value <= counter.most());
+                *reading = found.filter(|found| found.value <= counter.width.largest());
                 if reading.is_none() {
-                    let (name, port, bits) = (&counter.name, &port.name, counter.bits);
+                    let (name, port) = (&counter.name, &port.name);
                     let why = match (text, found) {
                         (None, _) => "cannot be read".to_owned(),
                         (_, None) => "is no number".to_owned(),
-                        _ => format!("is wider than the {bits} bits that it seemed to have"),
+                        _ => "is beyond the width that it seemed to have".to_owned(),
                     };
                     let detail = format!("counter `{name}` of port `{port}` {why}");
                     gaps.note(gap(GapKind::Missing, detail));

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use talea_model::{GapKind, Gaps};
 
 use super::files::Found;
-use super::{Counter, Full, Port, PortKind, Role, Unit};
+use super::{Counter, Port, PortKind, Role, Unit, Width};
 use crate::root::Root;
 use crate::source::gap;
 
 /// Name, what it counts, in what, bits.
 type Row = (&'static str, Role, Unit, u8);
 
-const DATA: Unit = Unit::Bytes(4);
-const TICKS: Unit = Unit::Ticks(0);
+const DATA: Unit = Unit::FourBytes;
+const TICKS: Unit = Unit::Ticks;
 
 /// `counters`: where the extended ones are, the first four have 64 bits.
 const PLAIN: [Row; 9] = [
@@ -61,9 +61,9 @@ pub(super) fn ports(root: &Root, gaps: &mut Gaps) -> Vec<Found> {
 fn port(root: &Root, folder: &str, device: &str, name: String, gaps: &mut Gaps) -> Option<Found> {
     let own = device.starts_with("hfi1") && root.exists(&format!("{folder}/hw_counters"));
     let (counters, below) = if own {
-        (rows(&OMNI_PATH, 64, Full::Wraps), "hw_counters")
+        (rows(&OMNI_PATH, 64), "hw_counters")
     } else {
-        (rows(&PLAIN, extended(root, folder), Full::Saturates), "counters")
+        (rows(&PLAIN, extended(root, folder)), "counters")
     };
     // Not every adapter has every counter; one without any says nothing.
     let there = |counter: &Counter| root.exists(&format!("{folder}/{below}/{}", counter.name));
@@ -102,11 +102,12 @@ fn extended(root: &Root, folder: &str) -> u8 {
     if told || PLAIN[..EXTENDED].iter().any(far) { 64 } else { 32 }
 }
 
-fn rows(rows: &[Row], extended: u8, full: Full) -> Vec<Counter> {
+/// Those of 64 bits wrap, others stop.
+fn rows(rows: &[Row], extended: u8) -> Vec<Counter> {
     let counter = |(at, &(name, role, unit, bits)): (usize, &Row)| {
         let bits = if at < EXTENDED { extended } else { bits };
-        let full = if bits == 64 { Full::Wraps } else { full };
-        Counter { name: name.to_owned(), role, unit, bits, full }
+        let width = if bits == 64 { Width::FULL } else { Width::Stops(bits) };
+        Counter { name: name.to_owned(), role, unit, hertz: None, width }
     };
     rows.iter().enumerate().map(counter).collect()
 }

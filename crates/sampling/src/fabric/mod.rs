@@ -1,8 +1,8 @@
 //! Counters of a network's ports: what went through them, and how long they had to wait.
 //!
-//! Owns the trait that all sources implement, and what they say of a counter: unit, width, and what it does when it is full. Totals are read as they are, with their time;
-//! what grew between two of them is [`grown`]. Counters are never reset, since whoever else reads them would lose them, and a file that is not there is a gap.
-//! It refuses routers and links: which port leads where is the business of `talea-fabric`.
+//! Owns the trait that all sources implement, and what they say of a counter beside its unit and width ([`talea_fabric::counters`]): whether it is of what was sent or received, of stalls
+//! or faults. Totals are read as they are, with their time, and never reset, since whoever else reads them would lose them; a file that is not there is a gap.
+//! It refuses to know which port leads where.
 //!
 //! | source | ports | read from |
 //! |---|---|---|
@@ -14,7 +14,6 @@
 
 pub mod ethernet;
 mod files;
-mod growth;
 pub mod infiniband;
 pub mod recorded;
 pub mod simulated;
@@ -22,10 +21,11 @@ pub mod slingshot;
 
 use std::sync::Arc;
 
+use talea_fabric::counters::delta;
 use talea_model::{Gaps, Nanos};
 
 pub use files::Files;
-pub use growth::grown;
+pub use talea_fabric::counters::{Reading, Unit, Width};
 
 use crate::root::Root;
 
@@ -85,28 +85,6 @@ pub enum Role {
     Fault,
 }
 
-/// What one step of a counter is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// So many bytes: 1, 4 (data of InfiniBand), 3 (phits of Gemini).
-    Bytes(u8),
-    /// A packet.
-    Packets,
-    /// A tick of a clock of so many hertz; 0 where nobody says how many.
-    Ticks(u32),
-    /// Something else that happened.
-    Events,
-}
-
-/// What a counter does that has reached its largest number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Full {
-    /// It begins again at zero.
-    Wraps,
-    /// It stays there, until somebody resets it.
-    Saturates,
-}
-
 /// A counter of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
@@ -114,18 +92,38 @@ pub struct Counter {
     pub name: String,
     /// What it counts.
     pub role: Role,
-    /// In what.
+    /// What a step is.
     pub unit: Unit,
-    /// Its width, 1 to 64.
-    pub bits: u8,
-    /// What it does at its end.
-    pub full: Full,
+    /// Ticks a second, of [`Unit::Ticks`]; absent where nobody says.
+    pub hertz: Option<u32>,
+    /// How it ends.
+    pub width: Width,
 }
 
 impl Counter {
-    /// Its largest number.
-    pub fn most(&self) -> u64 {
-        u64::MAX >> (64 - self.bits.clamp(1, 64))
+    /// Seconds of so many steps; absent where they are no times, or of an unknown clock.
+    pub fn seconds(&self, steps: u64) -> Option<f64> {
+        match self.unit {
+            Unit::Ticks => Some(steps as f64 / f64::from(self.hertz.filter(|&hertz| hertz > 0)?)),
+            unit => unit.nanoseconds(steps).map(|nanos| nanos / 1e9),
+        }
+    }
+
+    /// Whether it counts time, known or not.
+    pub fn is_time(&self) -> bool {
+        matches!(self.unit, Unit::Ticks | Unit::GeminiTicks)
+    }
+
+    /// The steps between two totals; none, with a gap that names the port, where they cannot be known.
+    pub fn grown(
+        &self,
+        port: &str,
+        before: Reading,
+        after: Reading,
+        gaps: &mut Gaps,
+    ) -> Option<u64> {
+        let steps = delta(before.value, after.value, self.width);
+        steps.map_err(|lost| gaps.note(lost.gap(&format!("`{}` of port `{port}`", self.name)))).ok()
     }
 }
 
@@ -142,15 +140,6 @@ pub struct Port {
     pub state: Option<String>,
     /// Its counters; ports of a kind share them.
     pub counters: Arc<[Counter]>,
-}
-
-/// A total at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// When; of the clock that the source has, so that only times of the same counter can be compared.
-    pub at: Nanos,
-    /// The total, of which bits above the counter's width are zero.
-    pub value: u64,
 }
 
 /// One reading of each counter of each port.
@@ -180,7 +169,12 @@ impl Readings {
         range.and_then(|(&begin, &end)| self.values.get(begin..end)).unwrap_or(&[])
     }
 
-    /// The same, to be changed.
+    /// Those of all ports, one after the other.
+    pub fn all(&self) -> &[Option<Reading>] {
+        &self.values
+    }
+
+    /// The same of a port, to be changed.
     pub fn port_mut(&mut self, port: usize) -> &mut [Option<Reading>] {
         let range = self.first.get(port).zip(self.first.get(port + 1));
         range.and_then(|(&begin, &end)| self.values.get_mut(begin..end)).unwrap_or_default()

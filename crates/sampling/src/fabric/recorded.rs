@@ -7,20 +7,20 @@
 //! source sysfs
 //! set                                        counters that ports have; the first set is 0
 //! counter tx_bytes sent 1B 64 wraps          name, role, unit, bits, what it does at its end
-//! counter tx_waited sent-stalled 0Hz 32 saturates
+//! counter tx_waited sent-stalled 0Hz 32 stops
 //! port eth0 ethernet 0 1.25e8 up             name, kind, set, bytes a second, state; - where nobody knows
 //! at 1700000000000000000                     a time in nanoseconds; then a line for each port, in their order:
 //! 4711 -                                     a total for each counter; - is absent, 12@5 has a time of its own
 //! ```
 //!
-//! Roles are `sent`, `received`, `sent-stalled`, `received-stalled`, `fault`; units `1B` (so many bytes), `packets`, `800000000Hz` (ticks; 0 where the length is not known), `events`.
+//! Roles are `sent`, `received`, `sent-stalled`, `received-stalled`, `fault`; units `1B`, `3B`, `4B` (so many bytes), `flits`, `packets`, `800000000Hz` (ticks; 0 where the length is not known), `events`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use talea_model::{GapKind, Gaps, Nanos};
 
-use super::{Counter, CounterSource, Full, Port, PortKind, Reading, Readings, Role, Unit};
+use super::{Counter, CounterSource, Port, PortKind, Reading, Readings, Role, Unit, Width};
 use crate::source::gap;
 
 const MAGIC: &str = "talea-fabric-counters 1";
@@ -84,7 +84,7 @@ impl Recorded {
                     let known = sets.last_mut().filter(|set| set.len() < MOST_OF_SET);
                     let counter = counter(&mut rest).filter(|_| rest.next().is_none());
                     let (set, counter) = known.zip(counter).ok_or_else(|| {
-                        expect(number, "`counter NAME ROLE UNIT BITS wraps|saturates` in a set")
+                        expect(number, "`counter NAME ROLE UNIT BITS wraps|stops` in a set")
                     })?;
                     set.push(counter);
                 }
@@ -131,7 +131,7 @@ impl Recorded {
             for (counter, reading) in self.ports[port].counters.iter().zip(readings.port_mut(port))
             {
                 let word = rest.next();
-                let Some(read) = word.and_then(|word| total(word, Nanos(at), counter)) else {
+                let Some(Ok(read)) = word.map(|word| total(word, Nanos(at), counter)) else {
                     return expect(number, "a total within its width for each counter, or -");
                 };
                 *reading = read;
@@ -186,24 +186,34 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 fn counter<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Counter> {
     let (name, role, unit) = (words.next()?, words.next()?, words.next()?);
     let bits = words.next()?.parse().ok().filter(|bits| (1..=64).contains(bits))?;
-    let full = match words.next()? {
-        "wraps" => Full::Wraps,
-        "saturates" => Full::Saturates,
+    let width = match words.next()? {
+        "wraps" => Width::Wraps(bits),
+        "stops" => Width::Stops(bits),
         _ => return None,
     };
     let role = ROLES.iter().find(|(word, _)| *word == role)?.1;
-    Some(Counter { name: name.to_owned(), role, unit: unit_of(unit)?, bits, full })
+    let (unit, hertz) = unit_of(unit)?;
+    Some(Counter { name: name.to_owned(), role, unit, hertz, width })
 }
 
-fn unit_of(word: &str) -> Option<Unit> {
-    match word {
-        "packets" => Some(Unit::Packets),
-        "events" => Some(Unit::Events),
-        _ => match word.strip_suffix("Hz") {
-            Some(hertz) => Some(Unit::Ticks(hertz.parse().ok()?)),
-            None => Some(Unit::Bytes(word.strip_suffix('B')?.parse().ok()?)),
-        },
+/// Units that are one word.
+const UNITS: [(&str, Unit); 7] = [
+    ("1B", Unit::Bytes),
+    ("3B", Unit::Phits),
+    ("4B", Unit::FourBytes),
+    ("flits", Unit::Flits),
+    ("packets", Unit::Packets),
+    ("800000000Hz", Unit::GeminiTicks),
+    ("events", Unit::Events),
+];
+
+/// A unit, and how many ticks a second it has.
+fn unit_of(word: &str) -> Option<(Unit, Option<u32>)> {
+    if let Some((_, unit)) = UNITS.iter().find(|(known, _)| *known == word) {
+        return Some((*unit, None));
     }
+    let hertz = word.strip_suffix("Hz")?.parse().ok()?;
+    Some((Unit::Ticks, Some(hertz).filter(|&hertz| hertz > 0)))
 }
 
 /// A port without counters yet, and its set.
@@ -222,17 +232,21 @@ fn port<'a>(
     Some((Port { name, kind, speed, state, counters: Arc::new([]) }, set))
 }
 
-/// A total, which may be absent; none if it is none.
-fn total(word: &str, at: Nanos, counter: &Counter) -> Option<Option<Reading>> {
+/// What is no total.
+struct NoTotal;
+
+/// A total, which may be absent.
+fn total(word: &str, at: Nanos, counter: &Counter) -> Result<Option<Reading>, NoTotal> {
     if word == "-" {
-        return Some(None);
+        return Ok(None);
     }
-    let (value, at) = match word.split_once('@') {
-        Some((value, at)) => (value, Nanos(at.parse().ok()?)),
-        None => (word, at),
+    let (value, own) = match word.split_once('@') {
+        Some((value, own)) => (value, Some(own)),
+        None => (word, None),
     };
-    let value = value.parse().ok().filter(|&value| value <= counter.most())?;
-    Some(Some(Reading { at, value }))
+    let own = own.map(str::parse).transpose().map_err(|_| NoTotal)?;
+    let value = value.parse().ok().filter(|&value| value <= counter.width.largest());
+    Ok(Some(Reading { at: own.map_or(at, Nanos), value: value.ok_or(NoTotal)? }))
 }
 
 /// The head of a recording of this source.
@@ -259,18 +273,17 @@ pub fn head(source: &dyn CounterSource) -> String {
 fn write_counter(text: &mut String, counter: &Counter) {
     let role =
         ROLES.iter().find(|(_, role)| *role == counter.role).map_or("fault", |(word, _)| word);
-    let unit = match counter.unit {
-        Unit::Bytes(each) => format!("{each}B"),
-        Unit::Packets => "packets".to_owned(),
-        Unit::Ticks(hertz) => format!("{hertz}Hz"),
-        Unit::Events => "events".to_owned(),
+    let unit = UNITS.iter().find(|(_, unit)| *unit == counter.unit);
+    let unit = unit.map_or_else(
+        || format!("{}Hz", counter.hertz.unwrap_or(0)),
+        |(word, _)| (*word).to_owned(),
+    );
+    let (bits, end) = match counter.width {
+        Width::Wraps(bits) => (bits, "wraps"),
+        Width::Stops(bits) => (bits, "stops"),
     };
-    let full = match counter.full {
-        Full::Wraps => "wraps",
-        Full::Saturates => "saturates",
-    };
-    let (name, bits) = (word(&counter.name), counter.bits);
-    let _ = writeln!(text, "counter {name} {role} {unit} {bits} {full}");
+    let name = word(&counter.name);
+    let _ = writeln!(text, "counter {name} {role} {unit} {bits} {end}");
 }
 
 /// One word, whatever a device is called.

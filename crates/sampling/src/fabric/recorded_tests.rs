@@ -23,7 +23,7 @@ talea-fabric-counters 1
 source sysfs of n17   # a name
 set
 counter tx_bytes sent 1B 64 wraps
-counter tx_waited sent-stalled 0Hz 32 saturates
+counter tx_waited sent-stalled 0Hz 32 stops
 port eth0 ethernet 0 1.25e8 up
 port eth1 ethernet 0 - -
 
@@ -49,7 +49,7 @@ fn what_was_recorded_comes_back() {
     let ports = recorded.ports();
     assert_eq!((ports[0].speed, ports[1].speed), (Some(1.25e8), None));
     assert_eq!((ports[0].state.as_deref(), ports[1].state.as_deref()), (Some("up"), None));
-    assert_eq!(ports[0].counters[1].most(), u64::from(u32::MAX));
+    assert_eq!(ports[0].counters[1].width.largest(), u64::from(u32::MAX));
     let (readings, gaps) = all(TEXT);
     assert!(gaps.is_empty() && readings.len() == 2, "{gaps:?}");
     let reading = |at, value| Some(Reading { at: Nanos(at), value });
@@ -76,7 +76,7 @@ fn lines_that_are_wrong() {
     check("counters 1", "counters 2", 2, "talea-fabric-counters 1");
     check("1B", "B", 5, "UNIT");
     check("64 wraps", "65 wraps", 5, "BITS");
-    check("wraps", "stays", 5, "saturates");
+    check("wraps", "stays", 5, "stops");
     check("set\n", "", 4, "in a set");
     check("ethernet 0 -", "ethernet 1 -", 8, "SET");
     check("1.25e8", "-1", 7, "SPEED");
@@ -89,16 +89,19 @@ fn lines_that_are_wrong() {
 }
 
 fn any_counter() -> impl Strategy<Value = Counter> {
-    let unit = prop_oneof![
-        (1_u8..9).prop_map(Unit::Bytes),
-        Just(Unit::Packets),
-        any::<u32>().prop_map(Unit::Ticks),
-        Just(Unit::Events)
-    ];
-    let full = prop::sample::select(vec![Full::Wraps, Full::Saturates]);
+    let named = prop::sample::select(UNITS.map(|(_, unit)| (unit, None)).to_vec());
+    let known = |hertz: &u32| *hertz != 800_000_000;
+    let ticks = prop::option::of((1_u32..).prop_filter("a unit of its own", known));
+    let unit = prop_oneof![named, ticks.prop_map(|hertz| (Unit::Ticks, hertz))];
+    let width = prop_oneof![(1_u8..=64).prop_map(Width::Wraps), (1_u8..=64).prop_map(Width::Stops)];
     let role = prop::sample::select(ROLES.map(|(_, role)| role).to_vec());
-    ("[a-z_0-9]{1,9}", role, unit, 1_u8..=64, full)
-        .prop_map(|(name, role, unit, bits, full)| Counter { name, role, unit, bits, full })
+    ("[a-z_0-9]{1,9}", role, unit, width).prop_map(|(name, role, (unit, hertz), width)| Counter {
+        name,
+        role,
+        unit,
+        hertz,
+        width,
+    })
 }
 
 prop_compose! {
@@ -130,7 +133,7 @@ proptest! {
         for (at, port) in ports.iter().enumerate() {
             for (reading, counter) in readings.port_mut(at).iter_mut().zip(&*port.counters) {
                 let value = values.next().flatten();
-                *reading = value.map(|(value, at)| Reading { at: Nanos(at), value: value & counter.most() });
+                *reading = value.map(|(value, at)| Reading { at: Nanos(at), value: value & counter.width.largest() });
             }
         }
         let given = Given(ports);

@@ -20,30 +20,27 @@
 
 use std::sync::Arc;
 
-use talea_fabric::{Fabric, RouterId};
+use talea_fabric::gemini::{self, TileCounter, Use, tiles as grid};
+use talea_fabric::{Fabric, LinkId, RouterId};
 use talea_model::{GapKind, Gaps, Nanos};
 
-use super::{Counter, CounterSource, Full, Port, PortKind, Reading, Readings, Role, Unit};
+use super::{Counter, CounterSource, Port, PortKind, Reading, Readings, Role, Unit, Width};
 use crate::source::gap;
 
-/// Bytes of a phit.
-pub const PHIT: u8 = 3;
-/// Clock of the counters of stalls.
-pub const STALL_HERTZ: u32 = 800_000_000;
-/// Width of all six.
-pub const BITS: u8 = 48;
-/// Tiles of a Gemini's hosts.
-pub const HOST_TILES: u16 = 8;
-
-/// The six counters of a tile, in the order of [`Traffic`].
-const COUNTERS: [(&str, Role, Unit); 6] = [
-    ("VC0_PHITS", Role::Received, Unit::Bytes(PHIT)),
-    ("VC1_PHITS", Role::Received, Unit::Bytes(PHIT)),
-    ("VC0_PKTS", Role::Received, Unit::Packets),
-    ("VC1_PKTS", Role::Received, Unit::Packets),
-    ("INQ_STALLS", Role::ReceivedStalled, Unit::Ticks(STALL_HERTZ)),
-    ("OUTQ_STALLS", Role::SentStalled, Unit::Ticks(STALL_HERTZ)),
-];
+/// What each of the six counters is, in the order of [`TileCounter`].
+fn counters() -> Arc<[Counter]> {
+    let counter = |counter: TileCounter| {
+        let (role, unit) = match counter {
+            TileCounter::Vc0Phits | TileCounter::Vc1Phits => (Role::Received, Unit::Phits),
+            TileCounter::Vc0Packets | TileCounter::Vc1Packets => (Role::Received, Unit::Packets),
+            TileCounter::InqStalls => (Role::ReceivedStalled, Unit::GeminiTicks),
+            TileCounter::CreditStalls => (Role::SentStalled, Unit::GeminiTicks),
+        };
+        let name = counter.heading().to_owned();
+        Counter { name, role, unit, hertz: None, width: Width::GEMINI }
+    };
+    TileCounter::ALL.into_iter().map(counter).collect()
+}
 
 /// What came over a link, or from the hosts of a router. Channel 0 has requests, channel 1 responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,19 +127,37 @@ pub fn tiles(fabric: &Fabric, of_hosts: u16) -> Vec<Tile> {
     tiles
 }
 
+/// All 48 tiles of each router of a machine whose tile maps are known, router after router, named `c0-0c0s0g0l32`.
+pub fn tiles_of(machine: &gemini::Machine) -> Vec<Tile> {
+    let routers = machine.fabric.routers().iter().zip(&machine.tiles);
+    let mut tiles = Vec::with_capacity(routers.len() * grid::TILES);
+    for (at, (router, map)) in routers.enumerate() {
+        let id = RouterId(at as u32);
+        for (tile, used) in gemini::Tile::all().zip(map) {
+            let towards = match used {
+                Use::Network(peer) => Some(peer.to),
+                Use::Host => None,
+                // A tile that leads to its own router has no link, and counts nothing.
+                Use::Unused => Some(id),
+            };
+            tiles.push(Tile { name: format!("{}{tile}", router.name), router: id, towards });
+        }
+    }
+    tiles
+}
+
+/// Values of tiles as [`gemini::link_table`] takes them: six of each, and beyond their 48 bits where one is absent.
+pub fn values(readings: &Readings) -> Vec<u64> {
+    let value = |reading: &Option<Reading>| reading.map_or(u64::MAX, |reading| reading.value);
+    readings.all().iter().map(value).collect()
+}
+
 impl Simulated {
     /// Tiles of a fabric; those that lead nowhere in it count nothing.
     pub fn new(fabric: &Fabric, tiles: Vec<Tile>, noise: Noise) -> Self {
-        let counter = |&(name, role, unit): &(&str, Role, Unit)| Counter {
-            name: name.to_owned(),
-            role,
-            unit,
-            bits: BITS,
-            full: Full::Wraps,
-        };
-        let counters: Arc<[Counter]> = COUNTERS.iter().map(counter).collect();
+        let counters = counters();
         let links = fabric.links().len();
-        let place = |from, to| fabric.link(from, to).map(|link| link.at());
+        let place = |from, to| fabric.link(from, to).map(LinkId::at);
         let lane = |tile: &Tile| Lane {
             from: match tile.towards {
                 Some(other) => place(other, tile.router),
@@ -181,12 +196,12 @@ impl Simulated {
         };
         let ports: Vec<Port> = tiles.into_iter().map(port).collect();
         let mut random = noise.seed;
-        let any = |_| std::array::from_fn(|_| next(&mut random) >> (64 - BITS));
+        let any = |_| std::array::from_fn(|_| next(&mut random) >> (64 - grid::BITS));
         let totals = (0..ports.len()).map(any).collect();
         Self { ports, lanes, totals, noise, random, links, routers }
     }
 
-    /// Messages went over the network: what they put on each link, by [`talea_fabric::LinkId`], and what the hosts of each router injected, by [`RouterId`]. What a list
+    /// Messages went over the network: what they put on each link, by [`LinkId`], and what the hosts of each router injected, by [`RouterId`]. What a list
     /// does not reach carried nothing.
     pub fn carry(&mut self, links: &[Traffic], hosts: &[Traffic]) {
         let of = |place: usize| match place.checked_sub(self.links) {
@@ -205,7 +220,7 @@ impl Simulated {
         let Noise { packets: most @ 1.., .. } = self.noise else { return };
         let mut some = |one_in: u64| {
             let packets = next(&mut self.random) % (most + 1);
-            let there = next(&mut self.random) % one_in == 0;
+            let there = next(&mut self.random).is_multiple_of(one_in);
             // Requests have 8 to 32 phits, responses 3.
             let phits = 8 + next(&mut self.random) % 25;
             let packets = if there { packets } else { 0 };
@@ -226,7 +241,7 @@ fn add(totals: &mut [u64; 6], lane: Lane, into: Traffic, output_stalls: u64) {
     let incoming = into.incoming();
     let more = incoming.into_iter().chain([output_stalls]).map(share);
     for (total, more) in totals.iter_mut().zip(more) {
-        *total = total.wrapping_add(more) & (u64::MAX >> (64 - BITS));
+        *total = total.wrapping_add(more) & (u64::MAX >> (64 - grid::BITS));
     }
 }
 

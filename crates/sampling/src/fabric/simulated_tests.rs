@@ -1,7 +1,6 @@
 use talea_fabric::shape::Torus;
 use talea_fabric::shape::torus::Wires;
 
-use super::super::grown;
 use super::*;
 
 const NONE: Noise = Noise { seed: 3, packets: 0 };
@@ -24,7 +23,7 @@ fn grew(
         let pairs = before.port(at).iter().zip(after.port(at)).zip(&*port.counters);
         for (sum, ((before, after), counter)) in sums.iter_mut().zip(pairs) {
             let mut gaps = Gaps::default();
-            let by = grown(counter, &tile.name, before.unwrap(), after.unwrap(), &mut gaps);
+            let by = counter.grown(&tile.name, before.unwrap(), after.unwrap(), &mut gaps);
             *sum += by.unwrap();
         }
     }
@@ -34,7 +33,7 @@ fn grew(
 #[test]
 fn counters_show_what_comes_in() {
     let fabric = fabric();
-    let tiles = tiles(&fabric, HOST_TILES);
+    let tiles = tiles(&fabric, 8);
     let mut source = Simulated::new(&fabric, tiles.clone(), NONE);
     let mut gaps = Gaps::default();
     let before = source.read(Nanos(0), &mut gaps).unwrap();
@@ -65,7 +64,7 @@ fn counters_show_what_comes_in() {
 #[test]
 fn tiles_have_the_speed_of_a_lane_and_names_of_one_word() {
     let fabric = fabric();
-    let source = Simulated::new(&fabric, tiles(&fabric, HOST_TILES), NONE);
+    let source = Simulated::new(&fabric, tiles(&fabric, 8), NONE);
     let tiles_of_a_router = 8 + 8 + 4 + 4 + 8;
     assert_eq!(source.ports().len(), 32 * tiles_of_a_router);
     let port = &source.ports()[0];
@@ -77,7 +76,7 @@ fn tiles_have_the_speed_of_a_lane_and_names_of_one_word() {
 #[test]
 fn noise_is_small_and_follows_from_its_seed() {
     let fabric = fabric();
-    let tiles = tiles(&fabric, HOST_TILES);
+    let tiles = tiles(&fabric, 8);
     let run = |seed| {
         let noise = Noise { seed, packets: 14 };
         let mut source = Simulated::new(&fabric, tiles.clone(), noise);
@@ -108,4 +107,42 @@ fn tiles_that_lead_nowhere_count_nothing() {
     let first = source.read(Nanos(0), &mut gaps);
     source.carry(&[], &[]);
     assert_eq!(source.read(Nanos(0), &mut gaps), first);
+}
+
+/// The machine of the experiment, and the table that its readings make.
+#[test]
+fn tiles_of_a_gemini_become_the_table_of_links() {
+    use talea_fabric::Coordinate;
+    use talea_fabric::gemini::{link_table, machine};
+
+    let machine = machine([2, 2, 8]).unwrap();
+    let fabric = &machine.fabric;
+    let tiles = tiles_of(&machine);
+    assert_eq!((tiles.len(), tiles[0].name.as_str()), (32 * 48, "c0-0c0s0g0l00"));
+    let mut source = Simulated::new(fabric, tiles, NONE);
+    let mut gaps = Gaps::default();
+    let before = values(&source.read(Nanos(0), &mut gaps).unwrap());
+    let at = |z| fabric.router_at(Coordinate::of(&[1, 0, z]).unwrap()).unwrap();
+    let mut links = vec![Traffic::default(); fabric.links().len()];
+    let mut hosts = vec![Traffic::default(); fabric.routers().len()];
+    let request = Traffic { phits: [524_580, 42], packets: [16_401, 14], stalls: [0, 141_274] };
+    let response = Traffic { phits: [278, 49_203], packets: [14, 16_401], stalls: [0, 0] };
+    links[fabric.link(at(5), at(6)).unwrap().at()] = request;
+    links[fabric.link(at(6), at(5)).unwrap().at()] = response;
+    hosts[at(5).at()] = Traffic { stalls: [0, 0], ..request };
+    source.carry(&links, &hosts);
+    let after = values(&source.read(Nanos(1), &mut gaps).unwrap());
+    let routers: Vec<RouterId> = (0..32).map(RouterId).collect();
+    let (routers, interval) = (&*routers, Nanos(1_000_000_000));
+    let readings = gemini::Readings { routers, before: &before, after: &after, interval };
+    let table = link_table(&machine, &readings).unwrap();
+    let sums = |router, to| {
+        let row = table.rows.iter().find(|row| (row.router, row.to) == (router, to)).unwrap();
+        row.sums.map(Option::unwrap)
+    };
+    assert_eq!(sums(at(5), at(6)), [278, 49_203, 14, 16_401, 0, 141_274]);
+    assert_eq!(sums(at(5), at(5)), [524_580, 42, 16_401, 14, 0, 0]);
+    assert_eq!(sums(at(6), at(5)), [524_580, 42, 16_401, 14, 0, 0]);
+    assert_eq!(sums(at(6), at(7)), [0; 6]);
+    assert!(table.gaps.is_empty(), "{:?}", table.gaps);
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use talea_model::{GapKind, Gaps};
 
 use super::files::Found;
-use super::{Counter, Full, Port, PortKind, Role, Unit};
+use super::{Counter, Port, PortKind, Role, Unit, Width};
 use crate::root::Root;
 use crate::source::gap;
 
@@ -18,17 +18,19 @@ const CLASSES: u32 = 8;
 const HERTZ: u32 = 1_000_000_000;
 
 fn counters() -> Arc<[Counter]> {
-    let counter =
-        |name: String, role, unit| Counter { name, role, unit, bits: 56, full: Full::Wraps };
+    let counter = |name, role, unit| {
+        let hertz = (unit == Unit::Ticks).then_some(HERTZ);
+        Counter { name, role, unit, hertz, width: Width::SLINGSHOT }
+    };
     let mut all = vec![
-        counter("hni_sts_tx_ok_octets".to_owned(), Role::Sent, Unit::Bytes(1)),
-        counter("hni_sts_rx_ok_octets".to_owned(), Role::Received, Unit::Bytes(1)),
+        counter("hni_sts_tx_ok_octets".to_owned(), Role::Sent, Unit::Bytes),
+        counter("hni_sts_rx_ok_octets".to_owned(), Role::Received, Unit::Bytes),
     ];
     let of_classes = [
         ("hni_pkts_sent_by_tc", Role::Sent, Unit::Packets),
         ("hni_pkts_recv_by_tc", Role::Received, Unit::Packets),
-        ("hni_tx_paused", Role::SentStalled, Unit::Ticks(HERTZ)),
-        ("hni_rx_paused", Role::ReceivedStalled, Unit::Ticks(HERTZ)),
+        ("hni_tx_paused", Role::SentStalled, Unit::Ticks),
+        ("hni_rx_paused", Role::ReceivedStalled, Unit::Ticks),
     ];
     for (name, role, unit) in of_classes {
         all.extend((0..CLASSES).map(|class| counter(format!("{name}_{class}"), role, unit)));

@@ -72,9 +72,8 @@ fn every_kind_of_port_is_found() {
         writeln!(text, "{} {} {speed} {state}", port.name, port.kind.word()).unwrap();
         for (counter, reading) in port.counters.iter().zip(readings.port(at)) {
             let Some(Reading { at, value }) = reading else { continue };
-            let Counter { name, role, unit, bits, full } = counter;
-            writeln!(text, "  {name} {role:?} {unit:?} {bits} {full:?}: {value} @ {}", at.0)
-                .unwrap();
+            let Counter { name, role, unit, width, .. } = counter;
+            writeln!(text, "  {name} {role:?} {unit:?} {width:?}: {value} @ {}", at.0).unwrap();
         }
     }
     let absent = gaps.iter().filter(|gap| gap.detail.contains("cxi0")).count();
@@ -111,7 +110,7 @@ fn a_counter_that_outgrows_its_width_is_absent() {
     write(folder.path(), path, "4294967296\n");
     let mut gaps = Gaps::default();
     assert_eq!(source.read(Nanos(0), &mut gaps).unwrap().port(old)[0], None);
-    assert!(gaps.iter().any(|gap| gap.detail.contains("wider than the 32 bits")), "{gaps:?}");
+    assert!(gaps.iter().any(|gap| gap.detail.contains("beyond the width")), "{gaps:?}");
 }
 
 #[test]
@@ -121,4 +120,34 @@ fn an_empty_machine_has_no_ports() {
     let mut source = of_machine(&Root::at(folder.path()), &mut gaps);
     assert!(source.ports().is_empty() && gaps.is_empty());
     assert_eq!(source.read(Nanos(0), &mut gaps), Some(Readings::of(&[])));
+}
+
+#[test]
+fn growth_and_why_there_is_none() {
+    let counter = |unit, hertz, width| Counter {
+        name: "waited".to_owned(),
+        role: Role::SentStalled,
+        unit,
+        hertz,
+        width,
+    };
+    let mut gaps = Gaps::default();
+    let mut grown = |width, before, after| {
+        let [before, after] = [before, after].map(|value| Reading { at: Nanos(0), value });
+        counter(Unit::Ticks, None, width).grown("cxi0", before, after, &mut gaps)
+    };
+    assert_eq!(grown(Width::SLINGSHOT, (1 << 56) - 2, 3), Some(5));
+    assert_eq!(grown(Width::Stops(32), 7, 5), None);
+    assert_eq!(grown(Width::Stops(32), 7, u64::from(u32::MAX)), None);
+    let said: Vec<_> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    assert_eq!(
+        said,
+        [
+            "counter `waited` of port `cxi0` ran backwards, as after a reset: its difference is absent",
+            "counter `waited` of port `cxi0` stopped at the largest value: its difference is absent",
+        ]
+    );
+    assert_eq!(counter(Unit::Ticks, Some(1_000_000_000), Width::FULL).seconds(5), Some(5e-9));
+    assert_eq!(counter(Unit::GeminiTicks, None, Width::GEMINI).seconds(800_000_000), Some(1.0));
+    assert_eq!(counter(Unit::Ticks, None, Width::FULL).seconds(5), None);
 }

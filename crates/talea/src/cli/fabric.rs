@@ -59,7 +59,7 @@ traffic class that waited most); where nobody says how long a tick is, as with p
 InfiniBand, it is ticks a second. Speeds are those of data, without coding.
 
 JSON: {source, frames: [{at_ns, seconds, ports: [{port, network, state, bytes_per_second, sent,
-received, faults, counters: [{name, unit, bits, total, grown}]}]}], findings, gaps}; sent and
+received, faults, counters: [{name, unit, hertz, bits, total, grown}]}]}], findings, gaps}; sent and
 received are {bytes_per_second, utilisation, packets_per_second, stalled, stall_ticks_per_second};
 what is absent is null.")]
 struct CountersArgs {

@@ -1,10 +1,10 @@
 //! From two readings of a port to what a person asks: how fast, how full, how long it waited.
 //!
-//! Owns the sums over counters of one role. One that is absent makes its sum absent: half of the traffic classes are not the traffic.
+//! Owns the sums over counters of one role. One that is absent makes its sum absent: half of the traffic classes are not the traffic. Of faults those are summed that are there.
 
 use serde_json::{Value, json};
 use talea_model::Gaps;
-use talea_sampling::fabric::{Counter, Port, PortKind, Reading, Role, Unit, grown};
+use talea_sampling::fabric::{Counter, Port, PortKind, Reading, Role, Unit, Width};
 
 /// A port over an interval.
 #[derive(Debug)]
@@ -46,19 +46,21 @@ impl Rates {
         let mut steps: Vec<(&Counter, Step)> = Vec::with_capacity(after.len());
         for ((counter, before), after) in port.counters.iter().zip(before).zip(after) {
             let step = before.zip(*after).and_then(|(before, after)| {
-                let by = grown(counter, &port.name, before, after, gaps)?;
+                let by = counter.grown(&port.name, before, after, gaps)?;
                 Some((by, (after.at - before.at).seconds()))
             });
             steps.push((counter, step));
         }
         let way = |moved, stalled| {
-            let bytes = rate(of(&steps, moved, |unit| matches!(unit, Unit::Bytes(_))));
+            let bytes = rate(of(&steps, moved, |counter| counter.unit.bytes(1).is_some()));
             Way {
                 bytes,
                 utilisation: bytes.zip(port.speed).map(|(bytes, speed)| bytes / speed),
-                packets: rate(of(&steps, moved, |unit| unit == Unit::Packets)),
-                stalled: most(of(&steps, stalled, |unit| matches!(unit, Unit::Ticks(1..)))),
-                ticks: rate(of(&steps, stalled, |unit| unit == Unit::Ticks(0))),
+                packets: rate(of(&steps, moved, |counter| counter.unit == Unit::Packets)),
+                stalled: most(of(&steps, stalled, |counter| counter.seconds(1).is_some())),
+                ticks: rate(of(&steps, stalled, |counter| {
+                    counter.is_time() && counter.seconds(1).is_none()
+                })),
             }
         };
         let mut faults = None;
@@ -80,8 +82,9 @@ impl Rates {
         let counters = port.counters.iter().zip(&self.counters);
         let counters: Vec<Value> = counters
             .map(|(counter, (total, grown))| {
-                let unit = unit(counter.unit);
-                json!({ "name": counter.name, "unit": unit, "bits": counter.bits, "total": total, "grown": grown })
+                let (unit, hertz) = (counter.unit, counter.hertz);
+                let (Width::Wraps(bits) | Width::Stops(bits)) = counter.width;
+                json!({ "name": counter.name, "unit": unit, "hertz": hertz, "bits": bits, "total": total, "grown": grown })
             })
             .collect();
         json!({
@@ -104,9 +107,9 @@ impl Way {
 fn of<'a>(
     steps: &'a [(&'a Counter, Step)],
     role: Role,
-    is: impl Fn(Unit) -> bool + 'a,
+    is: impl Fn(&Counter) -> bool + 'a,
 ) -> impl Iterator<Item = (&'a Counter, Step)> {
-    steps.iter().copied().filter(move |(counter, _)| counter.role == role && is(counter.unit))
+    steps.iter().copied().filter(move |(counter, _)| counter.role == role && is(counter))
 }
 
 /// Bytes, packets or ticks a second, of all of them; absent if one is, or there is none.
@@ -114,10 +117,7 @@ fn rate<'a>(steps: impl Iterator<Item = (&'a Counter, Step)>) -> Option<f64> {
     let mut sum = None;
     for (counter, step) in steps {
         let (by, seconds) = step.filter(|&(_, seconds)| seconds > 0.0)?;
-        let each = match counter.unit {
-            Unit::Bytes(each) => f64::from(each),
-            _ => 1.0,
-        };
+        let each = counter.unit.bytes(1).unwrap_or(1) as f64;
         sum = Some(sum.unwrap_or(0.0) + by as f64 * each / seconds);
     }
     sum
@@ -127,23 +127,11 @@ fn rate<'a>(steps: impl Iterator<Item = (&'a Counter, Step)>) -> Option<f64> {
 fn most<'a>(steps: impl Iterator<Item = (&'a Counter, Step)>) -> Option<f64> {
     let mut most: Option<f64> = None;
     for (counter, step) in steps {
-        let Unit::Ticks(hertz @ 1..) = counter.unit else { continue };
         let (by, seconds) = step.filter(|&(_, seconds)| seconds > 0.0)?;
-        let share = by as f64 / f64::from(hertz) / seconds;
+        let share = counter.seconds(by)? / seconds;
         most = Some(most.map_or(share, |most| most.max(share)));
     }
     most
-}
-
-fn unit(unit: Unit) -> String {
-    match unit {
-        Unit::Bytes(1) => "bytes".to_owned(),
-        Unit::Bytes(each) => format!("{each} bytes"),
-        Unit::Packets => "packets".to_owned(),
-        Unit::Ticks(0) => "ticks".to_owned(),
-        Unit::Ticks(hertz) => format!("ticks of {hertz} Hz"),
-        Unit::Events => "events".to_owned(),
-    }
 }
 
 /// Links of a network that are slower than the fastest one of this node, and those that are down: a cable of the wrong kind, or one that is worn out.
@@ -179,7 +167,6 @@ fn is_of_a_machine(kind: PortKind) -> bool {
 #[cfg(test)]
 mod tests {
     use talea_model::Nanos;
-    use talea_sampling::fabric::Full;
 
     use super::*;
 
@@ -188,8 +175,8 @@ mod tests {
             name: name.to_owned(),
             role,
             unit,
-            bits: 56,
-            full: Full::Wraps,
+            hertz: name.starts_with("paused").then_some(1_000_000_000),
+            width: Width::SLINGSHOT,
         };
         Port {
             name: "cxi0".to_owned(),
@@ -207,10 +194,10 @@ mod tests {
     #[test]
     fn rates_shares_and_the_class_that_waited_most() {
         let port = port(&[
-            ("data", Role::Sent, Unit::Bytes(4)),
-            ("paused_0", Role::SentStalled, Unit::Ticks(1_000_000_000)),
-            ("paused_1", Role::SentStalled, Unit::Ticks(1_000_000_000)),
-            ("waited", Role::ReceivedStalled, Unit::Ticks(0)),
+            ("data", Role::Sent, Unit::FourBytes),
+            ("paused_0", Role::SentStalled, Unit::Ticks),
+            ("paused_1", Role::SentStalled, Unit::Ticks),
+            ("waited", Role::ReceivedStalled, Unit::Ticks),
             ("errors", Role::Fault, Unit::Events),
         ]);
         let before = readings(0, &[(1 << 56) - 10, 0, 0, 5, 2]);

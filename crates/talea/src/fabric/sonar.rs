@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
 use talea_sampling::Root;
 use talea_sampling::fabric::{
-    CounterSource, Files, Port, PortKind, Reading, Role, Unit, grown, of_machine,
+    CounterSource, Files, Port, PortKind, Reading, Role, Unit, of_machine,
 };
 
 use super::wire::{ANSWER, Frames, Said};
@@ -209,13 +209,15 @@ fn rows(
             _ => continue,
         };
         let (unit, expected, each) = match counter.unit {
-            Unit::Bytes(each) => ("bytes", frames.bytes, u64::from(each)),
             Unit::Packets => ("packets", frames.packets, 1),
-            _ => continue,
+            unit => match unit.bytes(1) {
+                Some(each) => ("bytes", frames.bytes, each),
+                None => continue,
+            },
         };
         let reading = |readings: &[Option<Reading>]| readings.get(at).copied().flatten();
         let both = reading(before).zip(reading(after));
-        let seen = both.and_then(|(before, after)| grown(counter, &port.name, before, after, gaps));
+        let seen = both.and_then(|(before, after)| counter.grown(&port.name, before, after, gaps));
         let seen = seen.map(|seen| seen * each);
         rows.push(Row { counter: counter.name.clone(), way, unit, expected, seen });
     }

@@ -223,8 +223,8 @@ counter hni_tx_paused_1 sent-stalled 1000000000Hz 56 wraps
 set
 counter port_xmit_data sent 4B 64 wraps
 counter port_rcv_data received 4B 64 wraps
-counter port_xmit_wait sent-stalled 0Hz 32 saturates
-counter symbol_error fault events 16 saturates
+counter port_xmit_wait sent-stalled 0Hz 32 stops
+counter symbol_error fault events 16 stops
 port cxi0 slingshot 0 2.5e10 up
 port cxi1 slingshot 0 1.25e10 up
 port mlx5_0/1 infiniband 1 1.25e10 ACTIVE
