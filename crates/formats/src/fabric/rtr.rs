@@ -376,6 +376,9 @@ c2-0c0s6a0l33(1:0:6) blue -> c0-0c0s6a0l33(0:0:6)
             prop_assert!(read(&text.as_bytes()[..end]).is_err());
         }
 
+    }
+
+    proptest! {
         #[test]
         fn no_bytes_do_harm(
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
