@@ -24,6 +24,7 @@ mod cli {
     mod metrics;
     mod modern;
     mod names;
+    mod place;
     mod real;
     mod record;
     mod sample;

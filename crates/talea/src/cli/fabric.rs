@@ -37,7 +37,7 @@ pub(super) struct FabricArgs {
 enum What {
     Counters(CountersArgs),
     Generate(GenerateArgs),
-    Place(PlaceArgs),
+    Place(Box<PlaceArgs>),
     Sonar(SonarArgs),
 }
 
@@ -136,7 +136,7 @@ impl From<FabricArgs> for fabric::Options {
                 json: args.json,
             }),
             What::Generate(args) => args.into(),
-            What::Place(args) => args.into(),
+            What::Place(args) => (*args).into(),
             What::Sonar(args) => Self::Sonar(sonar::Options {
                 interface: args.ethernet,
                 end: match (args.to, args.listen) {

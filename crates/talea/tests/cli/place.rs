@@ -1,0 +1,134 @@
+//! `talea fabric place` and `generate`: the known figures of a large machine, the same from its list of tiles, files that `mpirun` takes, and what is refused.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use super::bench::{Bench, checkout, missing, on_path, stderr};
+
+fn talea(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_talea")).args(words).output().unwrap()
+}
+
+fn placed(words: &[&str]) -> Value {
+    let output = talea(&[&["fabric", "place", "--json"], words].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Loads and shares of each placement, rounded.
+fn figures(answer: &Value) -> Vec<(String, u64, f64, f64)> {
+    let rounded = |value: &Value| (value.as_f64().unwrap() * 1e3).round() / 1e3;
+    let of = |one: &Value| {
+        (
+            format!("{} {}", one["placement"].as_str().unwrap(), one["order"].as_str().unwrap()),
+            one["max_link_load"].as_u64().unwrap(),
+            rounded(&one["off_node_share"]),
+            rounded(&one["bytes_per_router"]),
+        )
+    };
+    answer["placements"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn a_machine_of_131072_ranks_has_its_known_loads() {
+    let words = ["--ranks", "64x64x32", "--stencil", "7", "--compare", "1x1x16,2x2x4,4x2x4"];
+    let torus = ["--torus", "16x12x24", "--order", "serpentine,cabinets"];
+    let answer = placed(&[&words[..], &torus].concat());
+    let known = [
+        ("1x1x16 serpentine", 385, 0.681, 128.0),
+        ("2x2x4 serpentine", 260, 0.404, 76.0),
+        ("4x2x4 serpentine", 288, 0.404, 76.0),
+        ("1x1x16 cabinets", 288, 0.681, 128.0),
+        ("2x2x4 cabinets", 196, 0.404, 76.0),
+        ("4x2x4 cabinets", 200, 0.404, 76.0),
+    ];
+    assert_eq!(figures(&answer), known.map(|(name, a, b, c)| (name.to_owned(), a, b, c)));
+    assert_eq!(answer["recommended"]["placement"], "2x2x4");
+    let one = &answer["placements"][0];
+    assert_eq!(one["per_dimension"][2]["max_load"], 385);
+    let utilisation = one["max_link_utilisation"].as_f64().unwrap();
+    assert!(utilisation > 0.0 && utilisation <= 1.0 + 1e-9, "{utilisation}");
+}
+
+#[test]
+fn the_list_of_tiles_is_the_same_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("rtr.txt").display().to_string();
+    let output = talea(&["fabric", "generate", "--torus", "4x6x8", "--out", &list]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let words = ["--ranks", "16x16x8", "--stencil", "27", "--cores", "8", "--compare", "2x2x2"];
+    let words = [&words[..], &["--order", "hilbert,morton,random,cabinets,serpentine"]].concat();
+    let given = placed(&[&words[..], &["--interconnect", &list]].concat());
+    let made = placed(&[&words[..], &["--torus", "4x6x8"]].concat());
+    assert_eq!(given["placements"], made["placements"]);
+}
+
+#[test]
+fn mpirun_places_ranks_as_the_file_says() {
+    let Some(bench) = Bench::new() else { return };
+    let program = checkout().join("apps/bin/openmpi/halo");
+    if !on_path("mpirun.openmpi") || !program.is_file() {
+        return missing("Open MPI, or apps/bin/openmpi/halo").unwrap_or_default();
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores < 2 {
+        return missing("two cores").unwrap_or_default();
+    }
+    let [matrix, file] =
+        ["bytes.csv", "ranks.txt"].map(|name| bench.path(name).display().to_string());
+    std::fs::write(&matrix, "from,to,bytes\n0,1,1000\n1,0,1000\n").unwrap();
+    let network = ["--torus", "1x1x1", "--hosts", "localhost", "--cores", "2"];
+    let answer = placed(&[&network[..], &["--matrix", &matrix, "--rankfile", &file]].concat());
+    assert_eq!(answer["placements"][0]["nodes"], 1);
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        "rank 0=localhost slot=0\nrank 1=localhost slot=1\n"
+    );
+    let mut command = Command::new("mpirun.openmpi");
+    command.args(["-n", "2", "--rankfile", &file, "--report-bindings"]);
+    command.arg(program).args(["--steps", "3"]);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("verification: ok"));
+    let said = stderr(&output);
+    for rank in 0..2 {
+        let bound = said.lines().find(|line| line.contains(&format!("rank {rank} bound to")));
+        let bound = bound.unwrap_or_else(|| panic!("{said}"));
+        assert!(bound.contains(&format!("core {rank}[")), "{bound}");
+    }
+}
+
+#[test]
+fn what_cannot_be_placed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let far = path("far.csv", "from,to,bytes\n0,99,1\n");
+    let negative = path("negative.csv", "from,to,bytes\n0,-1,1\n");
+    let few = path("few.csv", "from,to\n0,1\n");
+    let cut = path("cut.txt", "c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1\n");
+    let small = ["--torus", "2x2x2"];
+    let refused = |words: &[&str]| {
+        let output = talea(&[&["fabric", "place"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        stderr(&output).replace(&folder.path().display().to_string(), "FOLDER")
+    };
+    let grid = ["--stencil", "7", "--ranks", "4x4x4"];
+    let said = [
+        refused(&[&small[..], &grid, &["--compare", "3x1x1"]].concat()),
+        refused(&[&small[..], &grid, &["--cores", "1"]].concat()),
+        refused(&[&small[..], &["--matrix", &far, "--cores", "1"]].concat()),
+        refused(&[&small[..], &["--matrix", &negative]].concat()),
+        refused(&[&small[..], &["--matrix", &few]].concat()),
+        refused(&[&small[..], &["--matrix", &far, "--compare", "2x2x2"]].concat()),
+        refused(&[&["--interconnect", &cut][..], &grid].concat()),
+        refused(&[&["--torus", "1x1x1", "--hosts", "a,b,c"][..], &grid].concat()),
+        refused(&[&["--torus", "65535x65535x65535"][..], &grid].concat()),
+    ];
+    insta::assert_snapshot!(said.concat());
+}
