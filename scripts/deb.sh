@@ -53,7 +53,10 @@ install -D --mode=644 packaging/agent.conf "$root/etc/talea/agent.conf"
 install -D --mode=755 packaging/slurm/prolog.sh "$root/usr/share/talea/slurm/prolog.sh"
 install -D --mode=755 packaging/slurm/epilog.sh "$root/usr/share/talea/slurm/epilog.sh"
 documents=$root/usr/share/doc/talea-agent
-install -D --mode=644 docs/agent.md "$documents/agent.md"
+# With what it points to.
+for text in agent markers rules server store; do
+    install -D --mode=644 "docs/$text.md" "$documents/$text.md"
+done
 install -D --mode=644 LICENSE "$documents/copyright"
 gzip --best --no-name --stdout CHANGELOG.md >"$documents/changelog.gz"
 chmod 644 "$documents/changelog.gz"

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use talea_model::shares::Batch;
-use talea_store::access::{Server, Way, WayError};
+use talea_store::access::{Server, Way, WayError, unreached};
 use talea_store::wire;
 
 use crate::node::Delivery;
@@ -46,7 +46,7 @@ impl Sender {
         let request = self.way.post("batches");
         let mut answer = match request.content_type("application/octet-stream").send(&body[..]) {
             Ok(answer) => answer,
-            Err(error) => return Delivery::Later(format!("the server cannot be reached: {error}")),
+            Err(error) => return Delivery::Later(format!("the server {}", unreached(&error))),
         };
         let status = answer.status().as_u16();
         let text = answer.body_mut().with_config().limit(ANSWER).lossy_utf8(true).read_to_string();

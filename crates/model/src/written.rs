@@ -4,7 +4,7 @@
 
 use crate::{Bytes, Nanos};
 
-/// `1.5s`, `200ms`, `10us`, `100ns`, or plain nanoseconds.
+/// `24h`, `10min`, `1.5s`, `200ms`, `10us`, `100ns`, or plain nanoseconds.
 pub fn time(text: &str) -> Result<Nanos, String> {
     const UNITS: [(&str, f64); 9] = [
         ("ns", 1.0),
@@ -20,7 +20,7 @@ pub fn time(text: &str) -> Result<Nanos, String> {
     number_with_unit(text, &UNITS)
         .filter(|nanos| *nanos < u64::MAX as f64)
         .map(|nanos| Nanos(nanos.round() as u64))
-        .ok_or_else(|| "expected a time such as 1.5s, 200ms, 10us or 100ns".to_owned())
+        .ok_or_else(|| "expected a time such as 24h, 10min, 1.5s, 200ms or 10us".to_owned())
 }
 
 /// A time between two things: not zero.

@@ -197,6 +197,9 @@ fn say_changes(last: Option<&Progress>, now: &Progress, say: &dyn Fn(&str)) {
     }
     let trouble = last.and_then(|last| last.trouble.as_ref());
     match &now.trouble {
+        Some(why) if trouble != Some(why) && now.waiting == 1 => {
+            say(&format!("1 batch waits: {why}"));
+        }
         Some(why) if trouble != Some(why) => say(&format!("{} batches wait: {why}", now.waiting)),
         None if trouble.is_some() => say("the store takes batches again"),
         _ => {}

@@ -33,18 +33,18 @@ Examples:
   talea agent --store https://server:8090 --token-file /etc/talea/token     to a server
   talea agent --store sqlite:t.db --also mqtt://broker/site/talea
 
-Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and
-CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kernel.perf_event_paranoid
-of 0 or less); else only this user's processes are seen, and no idle time. Which one it is, and why no
+Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and \
+CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kernel.perf_event_paranoid \
+of 0 or less); else only this user's processes are seen, and no idle time. Which one it is, and why no \
 better one, is said at the begin and kept with the samples.
 
-Phases are what programs mark: with talea_mark.h, or with NVTX or ITT where they are started with
+Phases are what programs mark: with talea_mark.h, or with NVTX or ITT where they are started with \
 NVTX_INJECTION64_PATH or INTEL_LIBITTNOTIFY64=/path/libtalea_mark.so.
 
-Batches wait in a spool (STORE.spool) until the store has them: nothing is lost when it is away, up to
+Batches wait in a spool (STORE.spool) until the store has them: nothing is lost when it is away, up to \
 --spool-size. A batch counts once, however often it is sent.
 
-`talea agent job-start` and `job-end`, in a scheduler's prolog and epilog, tell a running agent which
+`talea agent job-start` and `job-end`, in a scheduler's prolog and epilog, tell a running agent which \
 jobs there are; it finds them by their control groups without that.")]
 pub struct AgentArgs {
     #[command(subcommand)]
@@ -133,12 +133,12 @@ Tell the agent of this node that a job begins here, from the scheduler's prolog.
 Jobs whose control groups name them are found without that, but for their owner, their cores where the groups do not say \
 them, and whether their samples may be kept.")]
 #[command(after_long_help = "\
-What is told lies in DIR/jobs, a file for each job, and stays when the agent is started anew. Processes
-belong to the job of their control group; else to the one that their environment names (SLURM_JOB_ID,
-PBS_JOBID), if it is their user's; else to the only job that was told of their user; else, if there are
+What is told lies in DIR/jobs, a file for each job, and stays when the agent is started anew. Processes \
+belong to the job of their control group; else to the one that their environment names (SLURM_JOB_ID, \
+PBS_JOBID), if it is their user's; else to the only job that was told of their user; else, if there are \
 several, to the one that has the core. Processes of root belong to jobs by the first two ways only.
 
-Without samples (--no-monitoring, a comment `no-monitoring` in SLURM_JOB_COMMENT, TALEA_NO_MONITORING=1)
+Without samples (--no-monitoring, a comment `no-monitoring` in SLURM_JOB_COMMENT, TALEA_NO_MONITORING=1) \
 a job's time counts as user or kernel time of nobody in particular.
 
 Example, in a prolog of Slurm:

@@ -48,6 +48,18 @@ pub enum WayError {
     },
 }
 
+/// Why a server did not answer, with the option that is missing where nobody known vouches for it, or where the address lacks its `s`.
+pub fn unreached(error: &ureq::Error) -> String {
+    let why = format!("cannot be reached: {error}");
+    if why.contains("UnknownIssuer") {
+        return format!("{why}, expected --ca FILE with the certificates of who vouches for it");
+    }
+    if matches!(error, ureq::Error::Protocol(_)) {
+        return format!("{why}, expected https://HOST:PORT where the server has TLS");
+    }
+    why
+}
+
 /// Where a server is, and who asks.
 #[derive(Clone, Debug)]
 pub struct Server {

@@ -10,7 +10,7 @@ import type { Frame, Page } from "./page";
 import { isLive } from "./page";
 import type { Route } from "./route";
 import { drift, ruledTimes } from "./route";
-import { absence, span, value } from "./show";
+import { span, value } from "./show";
 
 const GRAVEST = ["critical", "error", "high", "warning", "medium", "low", "info", "hint"];
 const place = (severity: string): number => { const at = GRAVEST.indexOf(severity); return at < 0 ? GRAVEST.length : at; };
@@ -31,6 +31,7 @@ export class FindingsPage implements Page {
   private readonly list = h("ol", { class: "ruled" });
   private all: Finding[] = [];
   private missing: Gap[] = [];
+  private refused: string | null = null;
   private now = true;
 
   constructor(private readonly frame: Frame, route: Route) {
@@ -51,6 +52,7 @@ export class FindingsPage implements Page {
     this.now = !("from" in ruledTimes(route));
     this.frame.title([this.now ? "findings now" : "findings"], "findings");
     this.missing = answer instanceof Refused ? [{ kind: "missing", detail: answer.message, count: 0 }] : answer.gaps ?? [];
+    this.refused = answer instanceof Refused ? answer.message : null;
     this.all = answer instanceof Refused ? [] : answer.findings;
     if (document.activeElement !== this.find) this.find.value = route.params.get("q") ?? "";
     this.frame.gaps(this.missing);
@@ -63,11 +65,18 @@ export class FindingsPage implements Page {
       .sort((a, b) => place(a.severity) - place(b.severity) || b.end_ns - a.end_ns);
   }
 
+  /** That rules found nothing stands beside what they could not know; only an answer that did not come says nothing of either. */
+  private nothing(): string {
+    if (this.refused !== null) return plain(this.refused, 300);
+    const unknown = this.missing.some((gap) => gap.kind !== "estimated");
+    return `The rules ${this.now ? "find nothing now" : "found nothing in this time"}${unknown ? "; what they could not know is said above" : ""}.`;
+  }
+
   private show(): void {
     const shown = this.shown();
     this.panel.note.textContent = `${shown.length} of ${this.all.length}`;
     if (!shown.length) {
-      return this.list.replaceChildren(h("li", { class: "empty" }, this.all.length ? "No finding is like that." : absence(this.missing, this.now ? "The rules find nothing now." : "The rules found nothing in this time.")));
+      return this.list.replaceChildren(h("li", { class: "empty" }, this.all.length ? "No finding is like that." : this.nothing()));
     }
     this.list.replaceChildren(...shown.slice(0, 500).map((one) => h("li", { class: place(one.severity) <= 3 ? "grave" : "" },
       h("span", { class: "severity" }, plain(one.severity, 20)),

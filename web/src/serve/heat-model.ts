@@ -12,6 +12,11 @@ export interface Cell { counts: number[]; all: number; known: number; silent: nu
 const LATE = 180e9;
 const INTERVALS = 3;
 
+/** How long the slice of a single point is, as far as nodes tell; else a step. */
+function slice(series: Series, nodes: NodeSeen[]): number {
+  return nodes.reduce((most, node) => Math.max(most, node.interval_ns ?? 0), series.step_ns);
+}
+
 export class NodeTimes {
   readonly columns: Column[] = [];
   /** Samples: node, then column, then activity. */
@@ -33,9 +38,9 @@ export class NodeTimes {
 
   /**
    * Steps that are finer than the store's slices have points only now and then: columns are as wide as the least distance of two points.
-   * They begin `length` nanoseconds before the last one ends.
+   * They begin `length` nanoseconds before the last one ends. A single point tells no distance: its column is as wide as `alone`.
    */
-  static of(series: Series, nodes: NodeSeen[], length: number): NodeTimes | null {
+  static of(series: Series, nodes: NodeSeen[], length: number, alone = slice(series, nodes)): NodeTimes | null {
     const last = series.points.at(-1);
     if (!last) return null;
     let width = Infinity;
@@ -43,7 +48,7 @@ export class NodeTimes {
       const before = series.points[at - 1];
       if (before) width = Math.min(width, point.begin_ns - before.begin_ns);
     });
-    if (!Number.isFinite(width)) width = series.step_ns;
+    if (!Number.isFinite(width)) width = alone;
     const first = series.points[0]!.begin_ns;
     const count = Math.min(2000, Math.max(Math.ceil(length / width - 1e-9), Math.round((last.begin_ns - first) / width) + 1, 1));
     const begin = last.begin_ns + width - count * width;

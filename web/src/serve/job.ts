@@ -103,7 +103,8 @@ export class JobPage implements Page {
     const whole = cores === null || cores instanceof Refused || cut ? null : busyCores(cores);
     const spreads = [...(whole ? [whole] : []), ...(job.spreads ?? [])];
     this.spreads.set(job.spreads ?? [], (job.gaps ?? []).filter((gap) => /counter|spread/.test(gap.detail)), whole);
-    const data = series instanceof Refused ? null : NodeTimes.of(series, [], length(within) * 1e9);
+    // A job of one slice is as long as that.
+    const data = series instanceof Refused ? null : NodeTimes.of(series, [], length(within) * 1e9, timed ? undefined : Math.max(series.step_ns, job.last_ns - job.first_ns));
     this.heat.set(data, [], route, series instanceof Refused ? [{ kind: "missing", detail: series.message, count: 0 }] : series.gaps, false);
     this.says.activities(activities, "time of the job");
     this.says.set(this.sentences(job, [], spreads, activities, parts));

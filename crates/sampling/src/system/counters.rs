@@ -67,7 +67,7 @@ fn find(root: &Root, asked: &str) -> Result<Wanted, String> {
     let (own, name) = named(asked);
     let refused = |what: &str| Err(format!("counter `{name}` {what}"));
     let Some(event) = meaning::event(root, name) else {
-        return refused("is not known: `talea doctor` and `perf list` show names");
+        return refused("is not known: `talea topo --counters` and `perf list` show names");
     };
     let event = event?;
     if event.shared || (event.scale - 1.0).abs() > f64::EPSILON {

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use talea_model::Nanos;
 use talea_model::shares::Batch;
 
-use crate::access::{Server, Way, WayError};
+use crate::access::{Server, Way, WayError, unreached};
 use crate::address::shown;
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
@@ -53,10 +53,8 @@ impl Remote {
     fn get(&self, path: &str, parameters: &[(&str, String)]) -> Result<Json, StoreError> {
         let request = self.way.get(path);
         let pairs = parameters.iter().map(|(name, value)| (*name, value.as_str()));
-        let mut answer = request
-            .query_pairs(pairs)
-            .call()
-            .map_err(|error| self.failed(format!("cannot be reached: {error}")))?;
+        let mut answer =
+            request.query_pairs(pairs).call().map_err(|error| self.failed(unreached(&error)))?;
         let body = answer.body_mut().with_config().limit(MOST_BYTES);
         let text = body.read_to_string().map_err(|error| self.failed(error.to_string()))?;
         let value: Option<Json> = serde_json::from_str(&text).ok();

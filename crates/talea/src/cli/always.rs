@@ -28,7 +28,7 @@ Examples:
   talea usage --store sqlite:t.db --rates --by library --job 4711
   talea usage --store https://server:8090 --token-file ~/.talea-token --by job
 
-Functions are resolved when they are asked for, by the symbols of this host's files with their build ids,
+Functions are resolved when they are asked for, by the symbols of this host's files with their build ids, \
 and the kernel's by /proc/kallsyms. Old samples have neither functions nor cores: see docs/store.md.
 
 JSON: one object with the keys
@@ -39,14 +39,17 @@ JSON: one object with the keys
   by               what rows are told apart by; groups: how many keys there were before the limit
                    (for functions: places in files; what is left out of them is a gap)
   rows             [{node, job, user, executable, library, function, phase, core, activity as far as
-                   asked for (null: none), samples, core_seconds, share, standard_error, low, high}];
+                   asked for (null: none), samples, core_seconds, share, standard_error,
+                   low, high}];
                    share is of all samples, low and high its 95 % interval; most samples first
   gaps             [{kind, rank, detail, count}]
-With --rates (by node, job, user, executable, library and phase): store, begin_ns, end_ns, by, gaps and
+With --rates (by node, job, user, executable, library and phase): store, begin_ns, end_ns, by,
+gaps and
   groups           how many keys there were before the limit
   rows             [{the key, counter, unit, samples, nanos, count, per_second, per_instruction}]
-  spreads          [{counter, unit, cores, quantiles}]: rates per second that 0, 10 to 100 % of the cores of
-                   jobs do not exceed (busy: shares of time); none with a filter by what was hit")]
+  spreads          [{counter, unit, cores, quantiles}]: rates per second that 0, 10 to 100 % of the
+                   cores of jobs do not exceed (busy: shares of time); none with a filter by
+                   what was hit")]
 pub(super) struct UsageArgs {
     /// Where batches are: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
     #[arg(long, value_name = "STORE")]

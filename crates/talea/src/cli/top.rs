@@ -27,12 +27,12 @@ Examples:
   talea top --store sqlite:/var/lib/talea/node.db --last 1h
   talea top --once --for 10s --by library,function --json
 
-Keys: tab or j e l f p c u switch views, Enter shows only what belongs to the chosen row, Backspace goes
+Keys: tab or j e l f p c u switch views, Enter shows only what belongs to the chosen row, Backspace goes \
 back, / filters, s sorts, space pauses, + and - change the time, ? explains, q leaves.
 
-Shares are of all samples of the time, idle ones included, with the 95 % interval of sampling. At 10 Hz
-sampling costs each core about .02 %, and talea about 1 % of one core, more while functions are resolved;
-what it took is shown and said at the end (of --once on standard error). How cores are sampled depends on what is allowed, as with
+Shares are of all samples of the time, idle ones included, with the 95 % interval of sampling. At 10 Hz \
+sampling costs each core about .02 %, and talea about 1 % of one core, more while functions are resolved; \
+what it took is shown and said at the end (of --once on standard error). How cores are sampled depends on what is allowed, as with \
 `talea agent`.
 
 JSON (with --once): as that of `talea usage`; `store` is `live` for this node.")]
@@ -116,14 +116,15 @@ Examples:
   talea jobs --store sqlite:t.db --findings
   talea jobs --store sqlite:t.db 4711 --rules /etc/talea/rules --json
 
-Rules are text files; docs/rules.md has their form and the built-in ones. A rule in --rules takes the
-place of the built-in one of the same name. What is absent, such as a counter that no agent counts, is
+Rules are text files; docs/rules.md has their form and the built-in ones. A rule in --rules takes the \
+place of the built-in one of the same name. What is absent, such as a counter that no agent counts, is \
 never true, and is said as a gap.
 
-JSON: of the list {store, jobs: [{job, user, first_ns, last_ns, nodes, samples, core_seconds}], gaps};
-of one job these keys and
+JSON: of the list {store, jobs: [{job, user, first_ns, last_ns, nodes, samples, core_seconds}],
+gaps}; of one job these keys and
   activities, executables, libraries, functions, phases
-                   [{activity|executable|...: name or null, samples, core_seconds, share, low, high}];
+                   [{activity|executable|...: name or null, samples, core_seconds, share, low,
+                   high}];
                    share is of the job's own samples, low and high its 95 % interval
   spreads          [{counter, unit, cores, quantiles}]: rates a second that 0, 10, ... 100 % of the
                    job's cores do not exceed; of `busy`, shares of 1
