@@ -392,6 +392,10 @@ impl Agent {
                 &mut self.known.ambiguous,
                 "samples are of no job: their user has several here, and neither control groups nor environments tell them apart",
             ),
+            (
+                &mut self.known.untold,
+                "samples are of no job: environments of their processes name jobs that nobody told of",
+            ),
             (&mut self.allotted.shared, "idle samples are of cores that several jobs have"),
             (&mut self.queue.refused, "batches were refused by the store and are lost"),
         ];

@@ -24,6 +24,7 @@ const BACK = "90d";
 /** A job that was seen within this is taken to run. */
 const RUNS = 5 * 60e9;
 /** Rows of cores that are asked for: four of each. */
+const FEW_READINGS = 20;
 const MOST_CORES = 50_000;
 
 /**
@@ -101,7 +102,8 @@ export class JobPage implements Page {
     const cut = cores !== null && !(cores instanceof Refused) && cores.rows.length >= MOST_CORES;
     if (cut) gaps.push({ kind: "memory-bound", detail: `how alike its cores are is not shown: more than ${count(MOST_CORES)} rows`, count: 0 });
     const whole = cores === null || cores instanceof Refused || cut ? null : busyCores(cores);
-    const spreads = [...(whole ? [whole] : []), ...(job.spreads ?? [])];
+    // A few readings of one core are no cores that differ.
+    const spreads = [...(whole ? [whole] : []), ...(job.spreads ?? []).filter((one) => one.cores >= FEW_READINGS)];
     this.spreads.set(job.spreads ?? [], (job.gaps ?? []).filter((gap) => /counter|spread/.test(gap.detail)), whole);
     // A job of one slice is as long as that.
     const data = series instanceof Refused ? null : NodeTimes.of(series, [], length(within) * 1e9, timed ? undefined : Math.max(series.step_ns, job.last_ns - job.first_ns));
@@ -139,8 +141,9 @@ export class JobPage implements Page {
     const [library, named, phase] = [top("by-library", "library"), top("by-function", "function"), top("by-phase", "phase")];
     if (library) said.push({ text: `Most of its time is in \`${plain(library.name.split("/").pop() ?? library.name, 60)}\` (${library.share})${named ? `, of functions in \`${plain(named.name, 80)}\` (${named.share})` : ""}.`, to: "by-library" });
     if (phase) said.push({ text: `Phase \`${plain(phase.name, 80)}\` has ${phase.share}.`, to: "by-phase" });
-    const uneven = spreads.filter((one) => one.quantiles.length === 11 && (behind(one) ?? 0) >= 0.25).sort((a, b) => Number(b.counter === "busy") - Number(a.counter === "busy"))[0];
-    if (uneven) said.push({ text: `Its cores are not alike: the least does ${percent(behind(uneven)!)} less than the middle one in \`${plain(uneven.counter, 60)}\`.`, to: "cores", bad: true });
+    // Counters such as context switches are no work.
+    const uneven = spreads.find((one) => one.counter === "busy" && one.quantiles.length === 11 && (behind(one) ?? 0) >= 0.25);
+    if (uneven) said.push({ text: `Its cores are not alike: the least is ${percent(behind(uneven)!)} less busy than the middle one.`, to: "cores", bad: true });
     return said;
   }
 }

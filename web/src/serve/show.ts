@@ -27,6 +27,8 @@ export function part(hits: number, n: number): string {
   const share = proportion(hits, n);
   if (!share) return "nothing";
   const half = Math.max(share.high - share.share, share.share - share.low) * 100;
+  // Near an end the interval leans to one side: what it leaves out of the other is more than there can be.
+  if (share.share * 100 + half > 100.5 || share.share * 100 - half < -0.5) return `${(share.low * 100).toFixed(0)} to ${(share.high * 100).toFixed(0)} %`;
   return half < 0.05 ? percent(share.share) : `${(share.share * 100).toFixed(half >= 1 ? 0 : 1)} \u00b1 ${half.toFixed(half >= 1 ? 0 : 1)} %`;
 }
 

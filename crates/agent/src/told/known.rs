@@ -59,6 +59,8 @@ pub struct Known {
     of_nobody: Vec<String>,
     /// Samples of users of whom several jobs were told, which could not be told apart.
     pub ambiguous: u64,
+    /// Samples of processes whose environments name jobs that nobody told of.
+    pub untold: u64,
 }
 
 impl Known {
@@ -182,6 +184,11 @@ impl Known {
         if let Some(told) = named.filter(|told| told.user.is_none() || told.user == facts.user) {
             return whose(told, facts.user);
         }
+        // Of a job whose prolog did not come, it is no other one's.
+        if named.is_none() && facts.environment.is_some() {
+            self.untold += samples;
+            return Whose::Nobody;
+        }
         // What belongs to the node is root's too.
         let Some(user) = facts.user.filter(|&user| user != 0) else { return Whose::Nobody };
         let none = Vec::new();
@@ -266,6 +273,8 @@ mod tests {
         assert_eq!(known.whose(&by_name(0, "3"), 1), job("3", 0));
         // Somebody else's job in the environment is not believed.
         assert_eq!(known.whose(&by_name(8, "1"), 1), job("2", 8));
+        // Nor is a job that nobody told of another one.
+        assert_eq!((known.whose(&by_name(8, "9"), 4), known.untold), (Whose::Nobody, 4));
         let group = Job { id: "3".to_owned(), user: None };
         let facts = Facts { grouped: Some(&group), ..by_name(7, "1") };
         assert_eq!(known.whose(&facts, 1), job("3", 7));
