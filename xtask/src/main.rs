@@ -26,6 +26,7 @@ const HELP: &str = "cargo xtask TASK
                          `agent interrupts` for what a sample takes alone
   bench mpi              nanoseconds and run time that recording adds
   bench flow             size of recordings, speed of reading and of bringing ranks together
+  bench fabric           counters of a large network to its links, and placements of 131,072 ranks
   bench fold             folding a real trace and a million samples, beside a spline and kriging
   bench cluster          clustering, beside Python packages, and whole tables
   bench mark             what markers of phases take, in C and Rust
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         ["bench", "agent"] => bench::agent::run(),
         ["bench", "agent", "interrupts"] => bench::agent::interrupts(),
         ["bench", "mpi"] => bench::mpi::run(),
+        ["bench", "fabric"] => bench::fabric::run(),
         ["bench", "flow"] => bench::flow::run(),
         ["bench", "fold"] => bench::fold::run(),
         ["bench", "cluster"] => bench::cluster::run(),

@@ -5,6 +5,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod cluster;
+pub(crate) mod fabric;
 pub(crate) mod flow;
 pub(crate) mod fold;
 pub(crate) mod mark;

@@ -9,11 +9,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use talea_fabric::Coordinate;
 use talea_model::Nanos;
 
 use super::place::{GenerateArgs, PlaceArgs};
 use super::values;
-use crate::fabric::{self, counters, sonar};
+use crate::fabric::{self, counters, pinged, sonar};
 
 /// Show what the network between nodes carries, and check its counters
 #[derive(Debug, Args)]
@@ -91,6 +92,7 @@ counted, each way, and how many it did.")]
 Examples:
   talea fabric sonar --ethernet eth0 --listen 0.0.0.0:5733
   talea fabric sonar --ethernet eth0 --to 10.0.0.1:5733 --messages 1000 --bytes 8000
+  talea fabric sonar --simulate 2x2x8 --ends 1,0,5:1,0,7 --messages 1 --size 1048576
 
 Messages are UDP's and go one after the other, each after the answer to the one before. Expected are
 frames with their headers of Ethernet, IP and UDP, in fragments where a message is longer than the
@@ -99,12 +101,33 @@ interface's MTU allows, and answers of 32 bytes. What else uses the interface me
 Exit code 3 if nobody answers, or nobody sends.
 
 JSON: {interface, mtu, messages, bytes, answered, rows: [{counter, way: sent|received, unit:
-bytes|packets, expected, seen, deviation_percent}], findings, gaps}; seen is null where it is absent.")]
-#[command(group(clap::ArgGroup::new("end").args(["to", "listen"]).required(true)))]
+bytes|packets, expected, seen, deviation_percent}], findings, gaps}; seen is null where it is absent.
+Of a simulated machine: {source, rows: [{router, from, host, counter, expected, counted}], gaps}.")]
+#[command(group(clap::ArgGroup::new("end").args(["to", "listen", "simulate"]).required(true)))]
 struct SonarArgs {
     /// The interface whose counters are checked
-    #[arg(long, value_name = "IFACE")]
-    ethernet: String,
+    #[arg(
+        long,
+        value_name = "IFACE",
+        required_unless_present = "simulate",
+        conflicts_with = "simulate"
+    )]
+    ethernet: Option<String>,
+    /// A Gemini machine of these lengths, which is only computed, in place of an interface
+    #[arg(long, value_name = "AxBxC", value_parser = super::place::grid, requires = "ends")]
+    simulate: Option<super::place::Grid>,
+    /// Coordinates of the sending and of the receiving Gemini
+    #[arg(long, value_name = "X,Y,Z:X,Y,Z", value_parser = ends, requires = "simulate")]
+    ends: Option<[Coordinate; 2]>,
+    /// Share of the messages' words that are zeros, which Gemini compresses
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share, requires = "simulate")]
+    zeros: f64,
+    /// The receiver reads (GET) instead of the sender writing (PUT)
+    #[arg(long, requires = "simulate")]
+    get: bool,
+    /// Most packets that others add at each Gemini meanwhile
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(..=1_000_000), requires = "simulate")]
+    noise: u64,
     /// Send to a node that listens
     #[arg(long, value_name = "ADDRESS:PORT")]
     to: Option<SocketAddr>,
@@ -115,8 +138,11 @@ struct SonarArgs {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     messages: u32,
     /// Bytes of each, without headers
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(32..=65_000))]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(32..=65_000), conflicts_with = "simulate")]
     bytes: u32,
+    /// The same of a simulated machine
+    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(..=1 << 40), requires = "simulate")]
+    size: u64,
     /// How long the other side may be silent before anything is sent
     #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "30s")]
     wait: Nanos,
@@ -137,20 +163,51 @@ impl From<FabricArgs> for fabric::Options {
             }),
             What::Generate(args) => args.into(),
             What::Place(args) => (*args).into(),
-            What::Sonar(args) => Self::Sonar(sonar::Options {
-                interface: args.ethernet,
-                end: match (args.to, args.listen) {
-                    (Some(to), _) => sonar::End::Sends {
-                        to,
-                        pings: sonar::Pings { messages: args.messages, bytes: args.bytes },
-                    },
-                    (None, Some(at)) => sonar::End::Listens { at },
-                    // One of them is required.
-                    (None, None) => sonar::End::Listens { at: SocketAddr::from(([0; 4], 0)) },
-                },
-                wait: args.wait,
-                json: args.json,
-            }),
+            What::Sonar(args) => args.into(),
         }
     }
+}
+
+impl From<SonarArgs> for fabric::Options {
+    fn from(args: SonarArgs) -> Self {
+        if let (Some(lengths), Some(ends)) = (args.simulate, args.ends) {
+            return Self::Ping(pinged::Options {
+                // Lengths beyond are refused there.
+                lengths: lengths.0.map(|length| u16::try_from(length).unwrap_or(u16::MAX)),
+                ends,
+                messages: args.messages,
+                bytes: args.size,
+                zeros: args.zeros,
+                get: args.get,
+                noise: args.noise,
+                json: args.json,
+            });
+        }
+        Self::Sonar(sonar::Options {
+            // Required without a simulated machine.
+            interface: args.ethernet.unwrap_or_default(),
+            end: match (args.to, args.listen) {
+                (Some(to), _) => sonar::End::Sends {
+                    to,
+                    pings: sonar::Pings { messages: args.messages, bytes: args.bytes },
+                },
+                (None, Some(at)) => sonar::End::Listens { at },
+                // One of them is required.
+                (None, None) => sonar::End::Listens { at: SocketAddr::from(([0; 4], 0)) },
+            },
+            wait: args.wait,
+            json: args.json,
+        })
+    }
+}
+
+fn ends(text: &str) -> Result<[Coordinate; 2], String> {
+    let both =
+        text.split_once(':').and_then(|(from, to)| Some([from.parse().ok()?, to.parse().ok()?]));
+    both.ok_or_else(|| "expected two coordinates such as 1,0,5:1,0,7".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a share from 0 to 1".to_owned())
 }

@@ -184,14 +184,14 @@ struct Lengths(Vec<u16>);
 
 /// Three numbers.
 #[derive(Clone, Copy, Debug)]
-struct Grid([u32; 3]);
+pub(super) struct Grid(pub(super) [u32; 3]);
 
 fn lengths(text: &str) -> Result<Lengths, String> {
     let all: Result<Vec<u16>, _> = text.split('x').map(str::parse).collect();
     all.map(Lengths).map_err(|_| "expected lengths of axes such as 16x12x24".to_owned())
 }
 
-fn grid(text: &str) -> Result<Grid, String> {
+pub(super) fn grid(text: &str) -> Result<Grid, String> {
     let all: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
     let three = all.ok().and_then(|all| <[u32; 3]>::try_from(all).ok());
     let three = three.filter(|three| three.iter().all(|&one| one > 0));

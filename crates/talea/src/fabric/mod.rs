@@ -6,6 +6,7 @@ pub(crate) mod counters;
 pub(crate) mod generate;
 pub(crate) mod messages;
 pub(crate) mod network;
+pub(crate) mod pinged;
 pub(crate) mod place;
 mod rates;
 pub(crate) mod sonar;
@@ -28,6 +29,8 @@ pub(crate) enum Options {
     Generate(generate::Options),
     /// Placements of ranks.
     Place(place::Options),
+    /// Known messages on a machine that does not exist.
+    Ping(pinged::Options),
     /// Known messages.
     Sonar(sonar::Options),
 }
@@ -175,6 +178,7 @@ pub(crate) fn fabric(options: &Options) -> Result<(), FabricError> {
         Options::Counters(options) => counters::counters(options),
         Options::Generate(options) => generate::generate(options),
         Options::Place(options) => place::place(options),
+        Options::Ping(options) => pinged::ping(options),
         Options::Sonar(options) => sonar::sonar(options),
     }
 }

@@ -1,4 +1,5 @@
-//! `talea fabric place` and `generate`: the known figures of a large machine, the same from its list of tiles, files that `mpirun` takes, and what is refused.
+//! `talea fabric place`, `generate` and the simulated `sonar`: the known figures of a large machine, the same from its list of tiles, files that `mpirun` takes, the table of a known message, and what is
+//! refused.
 
 use std::process::{Command, Output};
 
@@ -101,6 +102,29 @@ fn mpirun_places_ranks_as_the_file_says() {
 }
 
 #[test]
+fn a_simulated_sonar_is_the_known_table() {
+    let sonar = |words: &[&str]| {
+        let simulated = ["--simulate", "2x2x8", "--ends", "1,0,5:1,0,7", "--messages", "1"];
+        let output = talea(&[&["fabric", "sonar"], &simulated[..], words].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output))
+    };
+    let (table, said) = sonar(&["--noise", "0"]);
+    assert!(said.contains("simulated"), "{said}");
+    insta::assert_snapshot!(table);
+    // Others add a little, which is the same each time, and zeros halve the requests.
+    assert_eq!(sonar(&["--noise", "8"]).0, sonar(&["--noise", "8"]).0);
+    let answer: Value =
+        serde_json::from_str(&sonar(&["--noise", "0", "--zeros", "1", "--json"]).0).unwrap();
+    let rows = answer["rows"].as_array().unwrap();
+    let sent = rows.iter().find(|row| row["host"] == true && row["expected"].as_u64() > Some(9));
+    let sent = sent.unwrap();
+    assert_eq!((sent["router"].as_str(), &sent["expected"]), (Some("(1,0,5)"), &sent["counted"]));
+    assert_eq!(sent["expected"], 262_448);
+    assert!(answer["source"].as_str().unwrap().starts_with("simulated"));
+}
+
+#[test]
 fn what_cannot_be_placed_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str, text: &str| {
@@ -129,6 +153,12 @@ fn what_cannot_be_placed_is_refused() {
         refused(&[&["--interconnect", &cut][..], &grid].concat()),
         refused(&[&["--torus", "1x1x1", "--hosts", "a,b,c"][..], &grid].concat()),
         refused(&[&["--torus", "65535x65535x65535"][..], &grid].concat()),
+        {
+            let words = ["sonar", "--simulate", "2x2x8", "--ends", "1,0,5:1,0,8"];
+            let output = talea(&[&["fabric"], &words[..]].concat());
+            assert_eq!(output.status.code(), Some(2));
+            stderr(&output)
+        },
     ];
     insta::assert_snapshot!(said.concat());
 }

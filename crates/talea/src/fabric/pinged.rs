@@ -1,0 +1,223 @@
+//! `talea fabric sonar --simulate`: known messages between two Geminis of a machine that does not exist, and what its tiles would show.
+//!
+//! Owns the experiment: counters are read, the messages go, counters are read again, and what grew is the table of the slides with what the model expects beside it. All of it is simulated, which every
+//! output says. Follows Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, "Sonar" experiments.
+
+use std::io::{self, Write as _};
+
+use serde_json::{Value, json};
+use talea_fabric::gemini::{self, Machine, TileCounter, link_table, print};
+use talea_fabric::route::{Dimensions, Routing as _};
+use talea_fabric::traffic::protocol::{Control, Transaction};
+use talea_fabric::traffic::{Load, Loads, Message, Messages, Pairs, Protocol};
+use talea_fabric::{Coordinate, HostId, RouterId};
+use talea_model::{Gaps, Nanos};
+use talea_sampling::fabric::CounterSource as _;
+use talea_sampling::fabric::simulated::{Noise, Simulated, Traffic, tiles_of, values};
+
+use super::{FabricError, print_json};
+use crate::load::say_gaps;
+use crate::table::{Column, Table};
+use crate::terminal::grouped;
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Lengths of the machine's axes.
+    pub(crate) lengths: [u16; 3],
+    /// Where messages come from and go to.
+    pub(crate) ends: [Coordinate; 2],
+    pub(crate) messages: u32,
+    /// Bytes of each.
+    pub(crate) bytes: u64,
+    /// Share of their words that are zeros.
+    pub(crate) zeros: f64,
+    /// True where the receiver reads instead of the sender writing.
+    pub(crate) get: bool,
+    /// Most packets that others add at a router.
+    pub(crate) noise: u64,
+    pub(crate) json: bool,
+}
+
+/// Time between both readings.
+const INTERVAL: Nanos = Nanos(1_000_000_000);
+const SEED: u64 = 1;
+
+/// Runs the experiment.
+pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
+    let machine = gemini::machine(options.lengths)?;
+    let (routers, loads) = expected(&machine, options)?;
+    let mut gaps = Gaps::default();
+    let noise = Noise { seed: SEED, packets: options.noise };
+    let mut source = Simulated::new(&machine.fabric, tiles_of(&machine), noise);
+    let mut read = |source: &mut Simulated, at| {
+        source.read(at, &mut gaps).map(|readings| {
+            let all = values(&readings);
+            // Of the routers on the way alone, tile by tile.
+            let own = |router: &RouterId| {
+                let first = router.at() * gemini::tiles::READINGS;
+                all.get(first..first + gemini::tiles::READINGS).unwrap_or(&[]).to_vec()
+            };
+            routers.iter().flat_map(own).collect::<Vec<u64>>()
+        })
+    };
+    let before = read(&mut source, Nanos(0)).unwrap_or_default();
+    source.carry(
+        &loads.links.iter().map(traffic).collect::<Vec<_>>(),
+        &loads.injected.iter().map(traffic).collect::<Vec<_>>(),
+    );
+    let after = read(&mut source, INTERVAL).unwrap_or_default();
+    let readings =
+        gemini::Readings { routers: &routers, before: &before, after: &after, interval: INTERVAL };
+    let table = link_table(&machine, &readings)?;
+    let rows = compared(&machine, &table, &loads);
+    if options.json {
+        return print_json(&json!({
+            "source": source.name(),
+            "rows": rows.iter().map(|row| row.json(&machine)).collect::<Vec<_>>(),
+            "gaps": gaps,
+        }));
+    }
+    let marks = [(routers[0], "SOURCE"), (routers[routers.len() - 1], "DESTINATION")];
+    let mut out = io::stdout().lock();
+    write!(out, "{}", print::sonar(&machine.fabric, &table, &marks))?;
+    writeln!(out)?;
+    let mut text = Table::new(&[
+        ("router", Column::Left),
+        ("from", Column::Left),
+        ("counter", Column::Left),
+        ("expected", Column::Right),
+        ("counted", Column::Right),
+        ("differs", Column::Right),
+    ]);
+    for row in rows.iter().filter(|row| row.expected > 0) {
+        let place = |router| coordinate(&machine, router);
+        text.row([
+            place(row.router),
+            if row.to == row.router { "its nodes".to_owned() } else { place(row.to) },
+            row.counter.to_owned(),
+            grouped(row.expected),
+            row.counted.map_or_else(|| "-".to_owned(), grouped),
+            row.differs().map_or_else(|| "-".to_owned(), |part| format!("{:+.3} %", part * 100.0)),
+        ]);
+    }
+    for line in text.lines() {
+        writeln!(out, "{line}")?;
+    }
+    drop(out);
+    say_gaps(&gaps, None);
+    Ok(())
+}
+
+/// The routers on the way, from the source to the destination, and what the model puts on all links.
+fn expected(machine: &Machine, options: &Options) -> Result<(Vec<RouterId>, Loads), FabricError> {
+    let fabric = &machine.fabric;
+    let torus = machine.torus.clone().unwrap_or(talea_fabric::shape::Torus::new(&options.lengths)?);
+    let routing = Dimensions::new(&torus, fabric)?;
+    let mut hosts = Vec::new();
+    let mut ends = Vec::new();
+    for at in options.ends {
+        let unknown =
+            || talea_fabric::FabricError::Unknown { what: "router", name: at.to_string() };
+        let router = fabric.router_at(at).ok_or_else(unknown)?;
+        let host = fabric.hosts().iter().position(|host| host.router == router);
+        hosts.push(HostId(host.ok_or_else(unknown)? as u32));
+        ends.push(router);
+    }
+    let mut messages = Messages::default();
+    let count = u64::from(options.messages);
+    let bytes = options.bytes.saturating_mul(count);
+    messages.add(Message { from: 0, to: 1, bytes, count })?;
+    let protocol = Protocol {
+        transaction: if options.get { Transaction::Get } else { Transaction::Put },
+        zeros: options.zeros,
+        control: Control::SONAR,
+        ..Protocol::MPI
+    };
+    let pairs = Pairs::new(&messages, &hosts, fabric, &routing, &protocol)?;
+    let loads = Loads::new(&pairs, fabric, &routing)?;
+    let mut way = Vec::new();
+    routing
+        .way(ends[0], ends[1], 0, &mut way)
+        .map_err(talea_fabric::traffic::TrafficError::from)?;
+    let mut routers = vec![ends[0]];
+    routers.extend(way.iter().map(|link| fabric.links()[link.at()].to));
+    // Responses may come another way.
+    let mut back = Vec::new();
+    routing
+        .way(ends[1], ends[0], 0, &mut back)
+        .map_err(talea_fabric::traffic::TrafficError::from)?;
+    let last = routers.pop();
+    for link in &back {
+        let router = fabric.links()[link.at()].to;
+        if !routers.contains(&router) && Some(router) != last {
+            routers.push(router);
+        }
+    }
+    routers.extend(last.filter(|last| *last != ends[0] || routers.is_empty()));
+    Ok((routers, loads))
+}
+
+fn traffic(load: &Load) -> Traffic {
+    Traffic {
+        phits: [load.requests.phits, load.responses.phits],
+        packets: [load.requests.packets, load.responses.packets],
+        stalls: [0; 2],
+    }
+}
+
+/// A counter of a link beside the model.
+struct Compared {
+    router: RouterId,
+    to: RouterId,
+    counter: &'static str,
+    expected: u64,
+    counted: Option<u64>,
+}
+
+impl Compared {
+    fn differs(&self) -> Option<f64> {
+        Some(self.counted? as f64 / self.expected as f64 - 1.0)
+            .filter(|part: &f64| part.is_finite())
+    }
+
+    fn json(&self, machine: &Machine) -> Value {
+        json!({
+            "router": coordinate(machine, self.router),
+            "from": coordinate(machine, self.to),
+            "host": self.to == self.router,
+            "counter": self.counter,
+            "expected": self.expected,
+            "counted": self.counted,
+        })
+    }
+}
+
+fn compared(machine: &Machine, table: &gemini::Table, loads: &Loads) -> Vec<Compared> {
+    let mut rows = Vec::new();
+    for row in &table.rows {
+        let shown = loads.shown(&machine.fabric, row.router);
+        let towards = Some(row.to).filter(|to| *to != row.router);
+        let load = shown.iter().find(|one| one.towards == towards).map(|one| one.load);
+        let Load { requests, responses, .. } = load.unwrap_or_default();
+        let four = [
+            (TileCounter::Vc0Phits, requests.phits),
+            (TileCounter::Vc1Phits, responses.phits),
+            (TileCounter::Vc0Packets, requests.packets),
+            (TileCounter::Vc1Packets, responses.packets),
+        ];
+        rows.extend(four.map(|(counter, expected)| Compared {
+            router: row.router,
+            to: row.to,
+            counter: counter.heading(),
+            expected,
+            counted: row.sum(counter),
+        }));
+    }
+    rows
+}
+
+fn coordinate(machine: &Machine, router: RouterId) -> String {
+    let router = &machine.fabric.routers()[router.at()];
+    router.at.map_or_else(|| router.name.clone(), |at| at.to_string())
+}
