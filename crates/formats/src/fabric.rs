@@ -99,3 +99,26 @@ fn lengths(places: &[(u64, Coordinate)]) -> Result<Vec<u16>, Error> {
     }
     Ok(lengths)
 }
+
+/// Samples with a few bytes changed, for the readers' tests.
+#[cfg(test)]
+mod damaged {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    /// Places and the bytes that they get.
+    pub(super) type Changes = Vec<(Index, u8)>;
+
+    pub(super) fn changes() -> impl Strategy<Value = Changes> {
+        prop::collection::vec((any::<Index>(), any::<u8>()), 1..9)
+    }
+
+    pub(super) fn changed(text: &str, changes: &Changes) -> Vec<u8> {
+        let mut bytes = text.as_bytes().to_vec();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = *byte;
+        }
+        bytes
+    }
+}

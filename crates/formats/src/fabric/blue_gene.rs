@@ -228,6 +228,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fabric::damaged::{changed, changes};
 
     const META: &str = "---\nhardware: {\n network: torus,\n dim: {x: 1, y: 1, z: 3},\n}\n";
     const LINKS: &str = "\
@@ -298,23 +299,13 @@ key: SAMPLE
 
     proptest! {
         #[test]
-        fn no_bytes_do_harm(
-            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
-        ) {
+        fn no_bytes_do_harm(changes in changes()) {
             let torus = Torus::new(&[1, 1, 3]).unwrap();
             let fabric = fabric(&torus).unwrap();
-            let changed = |text: &str| {
-                let mut bytes = text.as_bytes().to_vec();
-                for (at, byte) in &changes {
-                    let at = at.index(bytes.len());
-                    bytes[at] = *byte;
-                }
-                bytes
-            };
-            let _ = links(&changed(LINKS), &torus, &fabric);
-            let _ = nodes(&changed(NODES), &torus);
-            let _ = ranks(&changed(RANKS));
-            let _ = super::torus(&changed(META));
+            let _ = links(&changed(LINKS, &changes), &torus, &fabric);
+            let _ = nodes(&changed(NODES, &changes), &torus);
+            let _ = ranks(&changed(RANKS, &changes));
+            let _ = super::torus(&changed(META, &changes));
         }
     }
 }

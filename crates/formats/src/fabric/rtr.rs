@@ -286,6 +286,7 @@ mod tests {
     use talea_fabric::gemini::{machine, rtr};
 
     use super::*;
+    use crate::fabric::damaged::{changed, changes};
 
     const SAMPLE: &str = "\
 c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)
@@ -381,16 +382,11 @@ c2-0c0s6a0l33(1:0:6) blue -> c0-0c0s6a0l33(0:0:6)
     proptest! {
         #[test]
         fn no_bytes_do_harm(
-            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+            changes in changes(),
             aries: bool,
         ) {
             let text = if aries { SAMPLE.to_owned() } else { rtr(&machine([1, 2, 2]).unwrap()) };
-            let mut bytes = text.into_bytes();
-            for (at, byte) in changes {
-                let at = at.index(bytes.len());
-                bytes[at] = byte;
-            }
-            let _ = read(&bytes);
+            let _ = read(&changed(&text, &changes));
         }
     }
 }

@@ -298,13 +298,12 @@ fn print(network: &Network, compared: &[Compared], best: usize) -> Result<(), Fa
     }
     let most = &compared[best];
     if let Some(link) = most.found.max_link {
-        writeln!(
-            out,
-            "\n* {} {}: the model's last flow is done first; its busiest link is {}",
-            most.name,
-            most.order,
-            link_name(network, link)
-        )?;
+        let why = match most.found.model_seconds {
+            Some(_) => "the model's last flow is done first",
+            None => "the most loaded link has the least load",
+        };
+        let link = link_name(network, link);
+        writeln!(out, "\n* {} {}: {why}; its busiest link is {link}", most.name, most.order)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fabric::damaged::{changed, changes};
 
 const BLOCKS: &str = "\
 #
@@ -114,14 +115,9 @@ fn what_is_wrong_with_what_was_found() {
 proptest! {
     #[test]
     fn no_bytes_do_harm(
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        changes in changes(),
         blocks: bool,
     ) {
-        let mut bytes = if blocks { BLOCKS } else { LINES }.as_bytes().to_vec();
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        let _ = read(&bytes);
+        let _ = read(&changed(if blocks { BLOCKS } else { LINES }, &changes));
     }
 }
