@@ -187,7 +187,10 @@ impl Known {
         // Of a job whose prolog did not come, it is no other one's.
         if named.is_none() && facts.environment.is_some() {
             self.untold += samples;
-            return Whose::Nobody;
+            let own = facts.user.and_then(|user| self.of_user.get(&user)).into_iter().flatten();
+            // In doubt it is of the one that wants no samples.
+            let hidden = own.filter_map(|id| self.job(id)).any(|told| !told.monitored);
+            return if hidden { Whose::Hidden } else { Whose::Nobody };
         }
         // What belongs to the node is root's too.
         let Some(user) = facts.user.filter(|&user| user != 0) else { return Whose::Nobody };
@@ -275,6 +278,8 @@ mod tests {
         assert_eq!(known.whose(&by_name(8, "1"), 1), job("2", 8));
         // Nor is a job that nobody told of another one.
         assert_eq!((known.whose(&by_name(8, "9"), 4), known.untold), (Whose::Nobody, 4));
+        let mut silent = self::known(&[Told { monitored: false, ..told("1", Some(7)) }]);
+        assert_eq!(silent.whose(&by_name(7, "9"), 1), Whose::Hidden);
         let group = Job { id: "3".to_owned(), user: None };
         let facts = Facts { grouped: Some(&group), ..by_name(7, "1") };
         assert_eq!(known.whose(&facts, 1), job("3", 7));

@@ -98,7 +98,7 @@ fn widest(server: &Server, windows: &[Window], own: &Matchers) -> Result<Nanos, 
         let found = server.at_time(&format!("max ({batches})"), Some(window.last))?;
         widest = widest.max(found.first().and_then(Found::number).unwrap_or(0.0));
     }
-    Ok(Nanos(widest as u64 * 1_000_000))
+    Ok(Nanos((widest as u64).saturating_mul(1_000_000)))
 }
 
 struct Steps<'a> {

@@ -10,7 +10,7 @@ use crate::answer::{Answer, Row, Totals, Value};
 use crate::proportion::Proportion;
 use crate::question::{Dimension, Question};
 use crate::sqlite::HOUR;
-use crate::sqlite::levels::{DAYS, Grain, HOURS};
+use crate::sqlite::levels::{self, DAYS, Grain, HOURS};
 use crate::sqlite::loss;
 use crate::sqlite::put::activity_of_number;
 use crate::sqlite::scan::Scan;
@@ -201,11 +201,6 @@ pub(super) fn outer_columns(by: &[Dimension]) -> usize {
     by.len() + 3 * usize::from(by.contains(&Dimension::Function))
 }
 
-/// Begin and end of slices, but of hours that only sum others up.
-const TIMES: &str = "min(CASE s.level WHEN 3 THEN NULL ELSE s.begin END), max(CASE s.level WHEN 3 THEN NULL ELSE s.begin + s.width END)";
-/// Begin of such an hour.
-const HOUR_SUMMED: &str = "CASE s.level WHEN 3 THEN s.begin END";
-
 fn times(row: &Found<'_>, at: usize) -> rusqlite::Result<Option<(Nanos, Nanos)>> {
     let begin: Option<i64> = row.get(at)?;
     let end: Option<i64> = row.get(at + 1)?;
@@ -213,24 +208,24 @@ fn times(row: &Found<'_>, at: usize) -> rusqlite::Result<Option<(Nanos, Nanos)>>
     Ok(begin.zip(end).map(|(begin, end)| (at(begin), at(end))))
 }
 
-/// When the fine slices of the first of some summed hours begin, and those of the last end. They may be longer than what is left of their hour.
+/// When the fine slices of the first of some summed hours begin, and those of the last end. They may be longer than what is left of their hour, so that one of an hour before may
+/// end last.
 fn ends(
     connection: &Connection,
     question: &Question,
-    first: i64,
-    last: i64,
+    summed: [i64; 3],
 ) -> rusqlite::Result<(Nanos, Nanos)> {
-    let [first, last] = [first, last].map(|at| Nanos(at.max(0) as u64));
+    let [first, last, widest] = summed.map(|at| Nanos(at.max(0) as u64));
     let of = |from: Nanos, to: Nanos| -> rusqlite::Result<Option<(Nanos, Nanos)>> {
         let (from, to) = (from.max(question.from), to.min(question.to));
         let asked = Question { from, to, ..question.clone() };
         let scan = Scan::of_time(connection, &asked, Grain::Fine)?;
-        let sql = format!("SELECT {TIMES} {}", scan.slices());
+        let sql = format!("SELECT {} {}", levels::times(), scan.slices());
         let mut select = connection.prepare_cached(&sql)?;
         select.query_row(params_from_iter(scan.slice_values()), |row| times(row, 0))
     };
     let begin = of(first, first + HOUR)?.map_or(first, |(begin, _)| begin);
-    let end = of(last - HOUR, last + HOUR)?.map_or(last + HOUR, |(_, end)| end);
+    let end = of(last - widest, last + HOUR)?.map_or(last + HOUR, |(_, end)| end);
     Ok((begin, end))
 }
 
@@ -242,19 +237,21 @@ pub(super) fn totals(
 ) -> rusqlite::Result<(Totals, Sums)> {
     let scan = Scan::of_time(connection, question, Grain::of(question))?;
     let sql = format!(
-        "SELECT {}, {TIMES}, min({HOUR_SUMMED}), max({HOUR_SUMMED}), count(*), sum(s.level IN ({HOURS}, {DAYS})) {}",
+        "SELECT {}, {}, {}, count(*), sum(s.level IN ({HOURS}, {DAYS})) {}",
         halves(Scan::whole(question)),
+        levels::times(),
+        levels::hours(),
         scan.slices()
     );
     let mut select = connection.prepare_cached(&sql)?;
     let values = params_from_iter(scan.slice_values());
     let (all, mut time, hours, slices, coarse) = select.query_row(values, |row| {
-        let hours = row.get::<_, Option<i64>>(6)?.zip(row.get(7)?);
-        let coarse: Option<i64> = row.get(9)?;
-        Ok((Sums::of(row, 0)?, times(row, 4)?, hours, row.get::<_, i64>(8)?, coarse.unwrap_or(0)))
+        let hours = row.get::<_, Option<i64>>(6)?.zip(row.get(7)?).zip(row.get(8)?);
+        let coarse: Option<i64> = row.get(10)?;
+        Ok((Sums::of(row, 0)?, times(row, 4)?, hours, row.get::<_, i64>(9)?, coarse.unwrap_or(0)))
     })?;
-    if let Some((first, last)) = hours {
-        let ends = ends(connection, question, first, last)?;
+    if let Some(((first, last), widest)) = hours {
+        let ends = ends(connection, question, [first, last, widest])?;
         time = Some(time.map_or(ends, |time| (time.0.min(ends.0), time.1.max(ends.1))));
     }
     question.note_wider(time, gaps);

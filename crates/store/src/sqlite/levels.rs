@@ -97,3 +97,15 @@ pub(super) fn in_table(from: &str, to: &str) -> String {
          AND (s.level = {SUMMED} OR {touches})"
     )
 }
+
+/// Columns of begin and end of slices, but of hours that only sum others up.
+pub(super) fn times() -> String {
+    let unless = |value: &str| format!("CASE s.level WHEN {SUMMED} THEN NULL ELSE {value} END");
+    format!("min({}), max({})", unless("s.begin"), unless("s.begin + s.width"))
+}
+
+/// Columns of such hours: begin of the first and of the last, and the longest of their fine slices.
+pub(super) fn hours() -> String {
+    let of = |value: &str| format!("CASE s.level WHEN {SUMMED} THEN {value} END");
+    format!("min({0}), max({0}), max({1})", of("s.begin"), of("s.width"))
+}

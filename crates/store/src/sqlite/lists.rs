@@ -10,7 +10,7 @@ use talea_model::shares::Job;
 use crate::answer::{JobSeen, NodeSeen};
 use crate::question::{Question, Text, Visible};
 use crate::sqlite::ask::{Sums, halves};
-use crate::sqlite::levels::Grain;
+use crate::sqlite::levels::{BESIDE, DAYS, FINE, Grain, HOURS, SUMMED};
 use crate::sqlite::put::sampler_of_number;
 use crate::sqlite::scan::Scan;
 
@@ -18,26 +18,38 @@ fn at(at: i64) -> Nanos {
     Nanos(at.max(0) as u64)
 }
 
-const ALL: &str = "SELECT n.name, n.first, n.last, n.cores, n.sampler, coalesce(
-        (SELECT max(width) FROM (SELECT begin, max(width) AS width FROM (
-             SELECT * FROM (SELECT begin, width FROM slice WHERE node = n.id AND level = 0 ORDER BY begin DESC LIMIT 2) UNION ALL
-             SELECT * FROM (SELECT begin, width FROM slice WHERE node = n.id AND level = 4 ORDER BY begin DESC LIMIT 2))
-         GROUP BY begin ORDER BY begin DESC LIMIT 2)),
-        (SELECT max(width) FROM (SELECT width FROM slice WHERE node = n.id AND level = 1 ORDER BY begin DESC LIMIT 2)),
-        (SELECT max(width) FROM (SELECT width FROM slice WHERE node = n.id AND level = 2 ORDER BY begin DESC LIMIT 2)))
-    FROM node n ORDER BY n.name";
+/// All nodes. Late batches have a slice beside the one of the same begin that is in its hour's sum already: both are one here.
+fn all() -> String {
+    let last = |level: i64| {
+        format!(
+            "SELECT * FROM (SELECT begin, width FROM slice WHERE node = n.id AND level = {level} ORDER BY begin DESC LIMIT 2)"
+        )
+    };
+    let widest = |slices: &str| {
+        format!(
+            "(SELECT max(width) FROM (SELECT begin, max(width) AS width FROM ({slices}) GROUP BY begin ORDER BY begin DESC LIMIT 2))"
+        )
+    };
+    let fine = format!("{} UNION ALL {}", last(FINE), last(BESIDE));
+    let [fine, hours, days] = [fine, last(HOURS), last(DAYS)].map(|slices| widest(&slices));
+    format!(
+        "SELECT n.name, n.first, n.last, n.cores, n.sampler, coalesce({fine}, {hours}, {days}) FROM node n ORDER BY n.name"
+    )
+}
 
 pub(super) fn nodes(connection: &Connection, visible: Visible) -> rusqlite::Result<Vec<NodeSeen>> {
     let (sql, user) = match visible {
-        Visible::All => (ALL, None),
+        Visible::All => (all(), None),
         Visible::User(user) => (
-            "SELECT n.name, min(s.begin), max(s.begin + s.width), n.cores, n.sampler, NULL
-             FROM user_at a CROSS JOIN slice s ON s.id = a.slice JOIN node n ON n.id = s.node
-             WHERE a.user = ?1 AND s.level != 3 GROUP BY n.id ORDER BY n.name",
+            format!(
+                "SELECT n.name, min(s.begin), max(s.begin + s.width), n.cores, n.sampler, NULL
+                 FROM user_at a CROSS JOIN slice s ON s.id = a.slice JOIN node n ON n.id = s.node
+                 WHERE a.user = ?1 AND s.level != {SUMMED} GROUP BY n.id ORDER BY n.name"
+            ),
             Some(user),
         ),
     };
-    let mut select = connection.prepare_cached(sql)?;
+    let mut select = connection.prepare_cached(&sql)?;
     let nodes = select.query_map(params_from_iter(user), |row| {
         Ok(NodeSeen {
             name: row.get(0)?,

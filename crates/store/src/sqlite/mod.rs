@@ -29,6 +29,7 @@ use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
 use crate::question::{Question, Visible};
 use crate::rates::{Rates, SpreadSeen};
+use crate::sqlite::levels::{BESIDE, FINE};
 use crate::{Put, Retained, Store};
 
 /// What files of ours carry in their header ("TALE").
@@ -179,8 +180,10 @@ impl Sqlite {
         // No batch is longer from now on; those of before become hours.
         let longest = crate::LONGEST_INTERVAL.0.max(HOUR.0) as i64;
         change.execute(
-            "INSERT OR REPLACE INTO setting SELECT 'longest', max(?1, coalesce((SELECT max(width) FROM slice WHERE level = 0), 0))
-             WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'longest' AND value <= ?1)",
+            &format!(
+                "INSERT OR REPLACE INTO setting SELECT 'longest', max(?1, coalesce((SELECT max(width) FROM slice WHERE level IN ({FINE}, {BESIDE})), 0))
+                 WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'longest' AND value <= ?1)"
+            ),
             [longest],
         )?;
         let kept: i64 =

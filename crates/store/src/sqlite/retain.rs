@@ -229,7 +229,12 @@ fn sum(change: &Transaction<'_>, step: &Step, kept: bool) -> rusqlite::Result<u6
 /// The fine slices of an hour go, and it stands for itself.
 fn leave(change: &Transaction<'_>, step: &Step) -> rusqlite::Result<u64> {
     let fine = slices(change, step, BESIDE)?;
+    let hour = find(change, step.node, SUMMED, step.begin)?;
     for Old { id, .. } in &fine {
+        // Shares of an hour are read when there are no finer ones.
+        if let Some(hour) = hour {
+            change.prepare_cached(SHARES)?.execute([*id, hour])?;
+        }
         remove(change, *id)?;
     }
     change

@@ -98,6 +98,15 @@ proptest! {
         for asked in &asked {
             agree(&sqlite, &oracle, asked, step);
         }
+        // Those become coarser too, first beside what was summed before.
+        for later in [0, HOUR.0 * 30, 3 * DAY.0] {
+            let now = Nanos(now.0 + later);
+            sqlite.retain(now, usize::MAX).unwrap();
+            oracle.retain(now, usize::MAX).unwrap();
+            for asked in &asked {
+                agree(&sqlite, &oracle, asked, step);
+            }
+        }
     }
 
     #[test]
@@ -497,6 +506,12 @@ fn long_batches_of_files_of_before_are_found() {
         assert_eq!(store.usage(&asked(22)).unwrap().totals.samples, 20);
         assert_eq!(store.usage(&asked(23)).unwrap().totals.samples, 0);
     }
+    // Still when their hours are summed, whoever opens the file again.
+    let mut writes = writes;
+    writes.retain(Nanos(START + 12 * HOUR.0), usize::MAX).unwrap();
+    drop(writes);
+    let again = Sqlite::open(&path, &options(0)).unwrap();
+    assert_eq!(again.usage(&asked(22)).unwrap().totals.samples, 20);
 }
 
 #[test]
