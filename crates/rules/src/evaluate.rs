@@ -203,13 +203,14 @@ fn holds<'a>(
     Ok(!windows.is_empty())
 }
 
-/// Numbers for an expression; `NaN` is absent.
+/// Numbers for an expression, all of the same time; `NaN` is absent.
 fn numbers(
     formula: &Formula,
     subject: &Subject<'_>,
     tables: &mut Tables<'_>,
     names: &mut dyn Names,
 ) -> Result<Vec<f64>, StoreError> {
+    let subject = subject.with_time_of(&formula.metrics, tables)?;
     let value = |metric| Ok(subject.value(metric, tables, names)?.unwrap_or(f64::NAN));
     formula.metrics.iter().map(value).collect()
 }
@@ -221,6 +222,9 @@ fn finding(
     names: &mut dyn Names,
 ) -> Result<Finding, StoreError> {
     let rule = subject.rule;
+    // Of one long time the condition may have been looked at in a part.
+    let part = subject.with_time_of(&rule.condition.metrics, tables)?.window;
+    let (begin, end) = if part == subject.window { (begin, end) } else { part };
     let mut values: BTreeMap<String, f64> = BTreeMap::new();
     let condition = numbers(&rule.condition, subject, tables, names)?;
     values.extend(rule.condition.expression.counters().iter().cloned().zip(condition));
@@ -234,9 +238,10 @@ fn finding(
         // Names were checked when the rule was read.
         if !values.contains_key(&name)
             && let Ok(metric) = crate::metrics::Metric::of(&name)
-            && let Some(value) = subject.value(&metric, tables, names)?
         {
-            values.insert(name, value);
+            let subject = subject.with_time_of(std::slice::from_ref(&metric), tables)?;
+            let value = subject.value(&metric, tables, names)?;
+            values.extend(value.map(|value| (name, value)));
         }
     }
     values.retain(|_, value| value.is_finite());

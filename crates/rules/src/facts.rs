@@ -84,19 +84,65 @@ impl Subject<'_> {
     }
 
     /// The part of its time that single cores and addresses are looked for in. They are kept in the finest slices only, of which a long time has millions: more than an
-    /// hour is looked at as far as it is six hours of one node, less of many nodes, at its end.
+    /// hour is looked at as far as it is six hours of one node, less of many nodes, before the end of what the subject has.
     fn lately(&self, tables: &mut Tables<'_>) -> Result<Window, StoreError> {
         let (from, to) = self.window;
         if to - from <= Nanos(HOUR) {
             return Ok(self.window);
         }
-        let nodes = tables.parts(&self.wanted(&[Dimension::Node]), self.key)?.len() as u64;
-        let span = (6 * HOUR / nodes.max(1)).next_multiple_of(HOUR / 6).clamp(HOUR / 6, 6 * HOUR);
-        if to - from <= Nanos(span) {
-            return Ok(self.window);
+        let at = (self.window, self.key.to_vec());
+        if let Some(known) = tables.lately.get(&at) {
+            return Ok(*known);
         }
-        tables.note_lately(span / MINUTE);
-        Ok((to - Nanos(span), to))
+        let nodes = tables.parts(&self.wanted(&[Dimension::Node]), self.key)?.len() as u64;
+        let span = 6 * HOUR / nodes.max(1);
+        let span = (span - span % (HOUR / 6)).clamp(HOUR / 6, 6 * HOUR);
+        let end = self.end(tables)?.clamp(from, to);
+        let part = (from.max(end - Nanos(span)), end);
+        if part.0 > from {
+            tables.note_lately(span / MINUTE);
+        }
+        let part = if part.0 > from { part } else { self.window };
+        tables.lately.insert(at, part);
+        Ok(part)
+    }
+
+    /// When the job or node was seen last.
+    fn end(&self, tables: &mut Tables<'_>) -> Result<Nanos, StoreError> {
+        let to = self.window.1;
+        if self.dimensions.contains(&Dimension::Job) {
+            let mut question = tables.question(self.window);
+            narrow(&mut question, self.dimensions, self.key);
+            let jobs = tables.store.jobs(&question)?;
+            return Ok(jobs.iter().map(|job| job.last).max().unwrap_or(to));
+        }
+        let Some(Value::Text(node)) = value_of(Dimension::Node, self.dimensions, self.key) else {
+            return Ok(to);
+        };
+        let nodes = tables.nodes()?;
+        Ok(nodes.iter().find(|one| one.name == *node).map_or(to, |one| one.last))
+    }
+
+    /// The same with the part of its time that all of some metrics can be had of: what is set against single cores or functions is of their time.
+    pub(crate) fn with_time_of(
+        mut self,
+        metrics: &[Metric],
+        tables: &mut Tables<'_>,
+    ) -> Result<Self, StoreError> {
+        for metric in metrics {
+            let fine = match metric {
+                Metric::Cores
+                | Metric::Most(Dimension::Function | Dimension::Core, _)
+                | Metric::Like(Dimension::Function | Dimension::Core, ..) => true,
+                Metric::BusyAt(tenth) => self.spread(*tenth, tables)?.is_none(),
+                _ => false,
+            };
+            if fine {
+                self.window = self.lately(tables)?;
+                break;
+            }
+        }
+        Ok(self)
     }
 
     /// Its samples by activity.
@@ -160,9 +206,8 @@ impl Subject<'_> {
                 Some(parts.len() as f64)
             }
             Metric::Cores => {
-                let window = self.lately(tables)?;
-                let wanted = Wanted { window, ..self.wanted(&[Dimension::Node, Dimension::Core]) };
-                let parts = tables.parts(&wanted, self.key)?;
+                let parts =
+                    tables.parts(&self.wanted(&[Dimension::Node, Dimension::Core]), self.key)?;
                 let known =
                     |part: &&Part| part.key.last().is_some_and(|core| *core != Value::Absent);
                 Some(parts.iter().filter(known).count() as f64).filter(|count| *count > 0.0)
@@ -185,9 +230,7 @@ impl Subject<'_> {
         if !looked {
             return Ok(None);
         }
-        let window = self.lately(tables)?;
-        let rest = [Dimension::Node, Dimension::Core, Dimension::Activity];
-        let wanted = Wanted { window, ..self.wanted(&rest) };
+        let wanted = self.wanted(&[Dimension::Node, Dimension::Core, Dimension::Activity]);
         let parts = tables.parts(&wanted, self.key)?;
         let mut cores: BTreeMap<&[Value], Activities> = BTreeMap::default();
         for part in parts.iter() {

@@ -61,6 +61,8 @@ pub(crate) struct Tables<'a> {
     pub(crate) rates: Vec<Rc<RateTable>>,
     /// How busy the cores of a job were, by time and job.
     pub(crate) spreads: BTreeMap<(Window, Vec<Value>), Option<[f64; QUANTILES]>>,
+    /// The part of a time that single cores of a subject are looked for in.
+    pub(crate) lately: BTreeMap<(Window, Vec<Value>), Window>,
     /// When slices of nodes began, before a time.
     pub(crate) begins: Option<(Nanos, BTreeMap<String, Vec<u64>>)>,
     kept: Vec<(Wanted, Rc<Table>)>,
@@ -80,6 +82,7 @@ impl<'a> Tables<'a> {
             gaps: Gaps::default(),
             rates: Vec::new(),
             spreads: BTreeMap::new(),
+            lately: BTreeMap::new(),
             begins: None,
             kept: Vec::new(),
             nodes: None,
@@ -187,6 +190,9 @@ impl<'a> Tables<'a> {
         }
         if self.spreads.len() > MOST_ROWS {
             self.spreads.clear();
+        }
+        if self.lately.len() > MOST_ROWS {
+            self.lately.clear();
         }
     }
 }

@@ -100,8 +100,29 @@ fn cores_of_long_times_are_those_of_their_end() {
     let found = evaluate_asked(&store, &rules(), &asked, &mut ()).unwrap();
     let finding = found.findings.iter().find(|finding| finding.rule == "imbalance").unwrap();
     assert_eq!(finding.names["core"], "7");
+    assert_eq!((finding.begin, finding.end), (NOW - Nanos(360 * 60 * SECOND), NOW));
     let detail = "single cores and functions are those of the last 360 min";
     assert!(found.gaps.iter().any(|gap| gap.detail == detail), "{:?}", found.gaps);
+}
+
+#[test]
+fn shares_are_set_against_cores_of_the_same_time() {
+    // Half idle for long, then evenly busy: its cores are alike.
+    let made = |user: u64, minutes: std::ops::Range<u64>| {
+        let cores = vec![Core { user, kernel: 0, waiting: 60 - user }; 10];
+        Made { cores, minutes, ..Made::default() }
+    };
+    let (_folder, store) = store(&[made(20, 360..1200), made(50, 0..360)]);
+    let found = |to: Nanos| {
+        let time = Time::Whole(NOW - Nanos(1200 * 60 * SECOND), to);
+        let asked = Asked { visible: Visible::All, time, job: None };
+        evaluate_asked(&store, &rules(), &asked, &mut ()).unwrap()
+    };
+    assert!(!names_of(&found(NOW)).contains(&"imbalance"));
+    // A job that ended long before has its end looked at, not the question's.
+    let late = found(NOW + Nanos(1000 * 60 * SECOND));
+    let absent = late.gaps.iter().find(|gap| gap.detail.contains("`imbalance`"));
+    assert!(absent.is_none(), "{absent:?}");
 }
 
 #[test]
