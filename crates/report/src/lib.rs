@@ -21,6 +21,7 @@ mod graph_dot;
 mod graph_fold;
 mod graph_layout;
 mod graph_svg;
+pub mod network;
 mod page;
 mod plot;
 mod text;
