@@ -484,7 +484,7 @@ test("a job's page asks what `cargo xtask bench serve` asks, in its order", asyn
   await page.goto(`${sites.month.url}/#/job?id=4711`);
   await settled(page);
   const filled = { from: first_ns / 1e9, to: last_ns / 1e9, late: (last_ns / 1e9 - 5400).toFixed(6), user: 1001 };
-  const lines = readFileSync(new URL("../../xtask/src/bench/job-page.txt", import.meta.url), "utf8").trim().split("\n");
+  const lines = readFileSync(new URL("../../xtask/src/bench/serve/job-page.txt", import.meta.url), "utf8").trim().split("\n");
   assert.deepEqual(asked, lines.map((line) => line.replace(/^[^:]*: /, "").replace(/\{(\w+)\}/g, (_, key) => filled[key])));
   assert.deepEqual(faults, []);
   await done();

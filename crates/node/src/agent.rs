@@ -182,7 +182,9 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
             let took = Nanos(cost.processor.as_nanos() as u64);
             format!("; the agent took {took} of a core and has {}", Bytes(cost.memory))
         });
-        say(&format!("{samples} samples in {} batches{cost}", last.batches));
+        let samples_word = if samples == 1 { "sample" } else { "samples" };
+        let batches_word = if last.batches == 1 { "batch" } else { "batches" };
+        say(&format!("{samples} {samples_word} in {} {batches_word}{cost}", last.batches));
     }
     Ok(())
 }

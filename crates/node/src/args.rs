@@ -135,8 +135,8 @@ them, and whether their samples may be kept.")]
 #[command(after_long_help = "\
 What is told lies in DIR/jobs, a file for each job, and stays when the agent is started anew. Processes \
 belong to the job of their control group; else to the one that their environment names (SLURM_JOB_ID, \
-PBS_JOBID), if it is their user's; else to the only job that was told of their user; else, if there are \
-several, to the one that has the core. Processes of root belong to jobs by the first two ways only.
+PBS_JOBID), if it is their user's, and to none if nobody told of that one; else to the only job that was told of \
+their user; else, if there are several, to the one that has the core. Processes of root belong to jobs by the first two ways only.
 
 Without samples (--no-monitoring, a comment `no-monitoring` in SLURM_JOB_COMMENT, TALEA_NO_MONITORING=1) \
 a job's time counts as user or kernel time of nobody in particular.
@@ -168,8 +168,11 @@ struct StartArgs {
 #[derive(Debug, Args)]
 struct EndArgs {
     /// Name of the job [default: SLURM_JOB_ID or PBS_JOBID of the environment]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", conflicts_with = "named")]
     id: Option<String>,
+    /// The same, as `job-start` has it
+    #[arg(long = "id", value_name = "ID")]
+    named: Option<String>,
     /// Folder where the agent is told of jobs
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
     run_dir: PathBuf,
@@ -216,7 +219,9 @@ impl From<AgentArgs> for Task {
                     run_dir: job.run_dir,
                 });
             }
-            Some(JobCommand::JobEnd(job)) => return Self::End { id: job.id, run_dir: job.run_dir },
+            Some(JobCommand::JobEnd(job)) => {
+                return Self::End { id: job.id.or(job.named), run_dir: job.run_dir };
+            }
             None => {}
         }
         Self::Sample(Options {

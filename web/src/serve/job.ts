@@ -23,8 +23,9 @@ import { behind, busyCores, Spreads } from "./spreads";
 const BACK = "90d";
 /** A job that was seen within this is taken to run. */
 const RUNS = 5 * 60e9;
-/** Rows of cores that are asked for: four of each. */
+/** Fewer readings of cores say nothing of how they differ. */
 const FEW_READINGS = 20;
+/** Rows of cores that are asked for: four of each. */
 const MOST_CORES = 50_000;
 
 /**

@@ -108,10 +108,10 @@ export function whisker(share: Share | null, top: number, className = ""): HTMLE
   return h("span", { class: "whisker", title: sure(share), role: "img", "aria-label": sure(share) }, bar, line);
 }
 
-/** What is missing, as a strip; counts of many intervals are those of all. */
 /** Times of a text that says them in seconds since 1970, as all others on the page are. */
 const dated = (text: string): string => text.replace(/\b(\d{9,11}) s to (\d{9,11}) s since 1970/g, (_, from: string, to: string) => span(Number(from) * 1e9, Number(to) * 1e9));
 
+/** What is missing, as a strip; counts of many intervals are those of all. */
 export function gaps(all: Gap[]): HTMLElement {
   const seen = new Map<string, Gap>();
   for (const gap of all) seen.set(`${gap.kind}|${gap.detail}`, gap);

@@ -29,25 +29,19 @@ const GAP: Duration = Duration::from_nanos(500);
 enum Way {
     Nothing,
     /// The agent, at so many samples a second.
-    Agent(&'static str),
+    Agent(u32),
     /// `perf record -a`, at so many samples a second.
-    Perf(&'static str),
+    Perf(u32),
 }
 
-const WAYS: [Way; 6] = [
-    Way::Nothing,
-    Way::Agent("1Hz"),
-    Way::Agent("100Hz"),
-    Way::Agent("1kHz"),
-    Way::Perf("1"),
-    Way::Perf("1000"),
-];
+const WAYS: [Way; 6] =
+    [Way::Nothing, Way::Agent(1), Way::Agent(100), Way::Agent(1000), Way::Perf(1), Way::Perf(1000)];
 
 impl Way {
     fn name(self) -> String {
         match self {
             Self::Nothing => "nothing".to_owned(),
-            Self::Agent(rate) => format!("agent, {rate}"),
+            Self::Agent(rate) => format!("agent, {}", shown(rate)),
             Self::Perf(rate) => format!("`perf record -a -F {rate}`"),
         }
     }
@@ -56,11 +50,14 @@ impl Way {
     fn rate(self) -> f64 {
         match self {
             Self::Nothing => 0.0,
-            Self::Agent("1Hz") | Self::Perf("1") => 1.0,
-            Self::Agent("100Hz") => 100.0,
-            Self::Agent(_) | Self::Perf(_) => 1000.0,
+            Self::Agent(rate) | Self::Perf(rate) => rate.into(),
         }
     }
+}
+
+/// As options say it: `100Hz`, `1kHz`.
+fn shown(rate: u32) -> String {
+    if rate.is_multiple_of(1000) { format!("{}kHz", rate / 1000) } else { format!("{rate}Hz") }
 }
 
 /// A tool that runs.
@@ -78,7 +75,7 @@ impl Drop for Tool {
 /// The second table alone.
 pub(crate) fn interrupts() -> Result<(), String> {
     let folder = scratch("agent")?;
-    taken_away(&WAYS, &program()?, &folder)?;
+    taken_away(&ways(), &program()?, &folder)?;
     fs::remove_dir_all(&folder).map_err(|e| e.to_string())
 }
 
@@ -86,11 +83,7 @@ pub(crate) fn run() -> Result<(), String> {
     let agent = program()?;
     let folder = scratch("agent")?;
     let size = fs::metadata(&agent).map_err(|e| e.to_string())?.len() as f64 / 1e6;
-    let mut ways = WAYS.to_vec();
-    if !found("perf") {
-        println!("perf is not installed: its rows are left out.");
-        ways.retain(|way| !matches!(way, Way::Perf(_)));
-    }
+    let ways = ways();
     heading("What the agent takes from a program that is busy on every core");
     println!(
         "Run time against no tool, mean and 95 % interval of {ROUNDS} rounds. The program: {size:.2} MB (`target/small/talea-agent`).\n"
@@ -130,7 +123,7 @@ pub(crate) fn run() -> Result<(), String> {
     );
     println!("| tool | machine | programs/s | of a core, % | memory, MB | at most, MB |");
     println!("|---|---|---|---|---|---|");
-    for way in ways.iter().filter(|way| matches!(way, Way::Agent("1Hz") | Way::Perf("1"))) {
+    for way in ways.iter().filter(|way| matches!(way, Way::Agent(1) | Way::Perf(1))) {
         for (state, execs) in [("quiet", 0), ("busy with starting programs", EXECS)] {
             let tool = started(*way, &agent, &folder)?;
             let cells = watched(&tool, execs)?;
@@ -138,6 +131,16 @@ pub(crate) fn run() -> Result<(), String> {
         }
     }
     fs::remove_dir_all(&folder).map_err(|e| e.to_string())
+}
+
+/// Those that this machine has.
+fn ways() -> Vec<Way> {
+    let mut ways = WAYS.to_vec();
+    if !found("perf") {
+        println!("perf is not installed: its rows are left out.");
+        ways.retain(|way| !matches!(way, Way::Perf(_)));
+    }
+    ways
 }
 
 /// The small program of nodes.
@@ -162,7 +165,9 @@ fn started(way: Way, agent: &Path, folder: &Path) -> Result<Tool, String> {
         Way::Agent(rate) => {
             let store = format!("sqlite:{}", folder.join("bench.db").display());
             let mut command = Command::new(agent);
-            command.args(["--store", &store, "--rate", rate, "--run-dir"]).arg(folder.join("run"));
+            command
+                .args(["--store", &store, "--rate", &shown(rate), "--run-dir"])
+                .arg(folder.join("run"));
             let child = command.stderr(Stdio::piped()).spawn();
             let mut child = child.map_err(|e| failed("the agent", &e))?;
             let said = child.stderr.take().ok_or("no standard error")?;
@@ -179,7 +184,9 @@ fn started(way: Way, agent: &Path, folder: &Path) -> Result<Tool, String> {
         }
         Way::Perf(rate) => {
             let mut command = Command::new("perf");
-            command.args(["record", "-a", "-F", rate, "-o"]).arg(folder.join("perf.data"));
+            command
+                .args(["record", "-a", "-F", &rate.to_string(), "-o"])
+                .arg(folder.join("perf.data"));
             let command = command.stdout(Stdio::null()).stderr(Stdio::null());
             let child = command.spawn().map_err(|e| failed("perf", &e))?;
             // It says nothing when it begins.
@@ -216,7 +223,7 @@ fn taken_away(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
     );
     println!("| tool | away, % | more, % | a sample, µs | BPF, µs |\n|---|---|---|---|---|");
     let at = |sorted: &[f64], part: f64| sorted[((sorted.len() - 1) as f64 * part) as usize];
-    let shown = |mut values: Vec<f64>, digits: usize| {
+    let quartiles = |mut values: Vec<f64>, digits: usize| {
         values.sort_by(f64::total_cmp);
         let [low, middle, high] = [0.25, 0.5, 0.75].map(|part| at(&values, part));
         format!("{middle:.digits$} ({low:.digits$} to {high:.digits$})")
@@ -226,13 +233,17 @@ fn taken_away(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
         let more: Vec<f64> =
             percent.iter().zip(&shares[0]).map(|(own, no)| own - no * 100.0).collect();
         if *way == Way::Nothing {
-            println!("| {} | {} | - | - | - |", way.name(), shown(percent, 3));
+            println!("| {} | {} | - | - | - |", way.name(), quartiles(percent, 3));
             continue;
         }
         let a_sample = more.iter().map(|more| more / 100.0 / way.rate() * 1e6).collect();
-        let (more, a_sample) = (shown(more, 3), shown(a_sample, 1));
-        let program = if program.is_empty() { "-".to_owned() } else { shown(program, 2) };
-        println!("| {} | {} | {more} | {a_sample} | {program} |", way.name(), shown(percent, 3));
+        let (more, a_sample) = (quartiles(more, 3), quartiles(a_sample, 1));
+        let program = if program.is_empty() { "-".to_owned() } else { quartiles(program, 2) };
+        println!(
+            "| {} | {} | {more} | {a_sample} | {program} |",
+            way.name(),
+            quartiles(percent, 3)
+        );
     }
     Ok(())
 }

@@ -144,7 +144,11 @@ fn minute(
             .args(["report", "--stdio", "--sort", "comm,dso,sym", "-n", "-t", "|", "-i"])
             .arg(&data),
     )?;
-    Ok(((ask("library")?, ask("function")?), of_perf(&report)))
+    let perf = of_perf(&report);
+    if perf.0.by.is_empty() {
+        return Err("`perf report` shows no samples".to_owned());
+    }
+    Ok(((ask("library")?, ask("function")?), perf))
 }
 
 /// What the store answers. Idle time is a name of its own.
@@ -160,8 +164,8 @@ fn usage(talea: &Path, store: &str, by: &str) -> Result<Seen, String> {
         &format!("{by},activity"),
     ]))?;
     let answer: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    let mut seen =
-        Seen { by: BTreeMap::new(), all: answer["samples"].as_f64().unwrap_or(f64::NAN) };
+    let all = answer["samples"].as_f64().filter(|&all| all > 0.0);
+    let mut seen = Seen { by: BTreeMap::new(), all: all.ok_or("the agent has no samples")? };
     for row in answer["rows"].as_array().into_iter().flatten() {
         let name = match row["activity"].as_str() {
             Some("idle" | "waiting") => "(idle)".to_owned(),

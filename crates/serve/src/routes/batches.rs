@@ -103,9 +103,7 @@ async fn taken(state: &Shared, node: String, request: Request) -> Result<Json<Va
     let batches = tokio::task::spawn_blocking(move || {
         let now = Nanos::now();
         let mut batches = unpacked(&bytes, &node);
-        if let Ok(batches) = &mut batches {
-            put_back(batches, now);
-        }
+        batches.iter_mut().flatten().for_each(|batch| put_back(batch, now));
         drop(one);
         batches
     });
@@ -126,24 +124,20 @@ async fn whole(body: Body, patience: Duration) -> Result<Bytes, Refusal> {
     all.map_err(|_| too_long())
 }
 
-/// Lets batches of a node that would end after now end now, the last of them, and those before as long before it. To refuse them would lose all of a
-/// node, and to have them wait would hold up what comes behind.
-fn put_back(batches: &mut [Batch], now: Nanos) {
-    let last = batches.iter().map(|batch| batch.end).max().unwrap_or_default();
-    let ahead = last - now;
-    for batch in batches.iter_mut().filter(|batch| batch.end > now + AHEAD) {
-        let length = batch.end - batch.begin;
-        batch.end = batch.end - ahead;
-        batch.begin = batch.end - length;
-        batch.gaps.note(Gap {
-            kind: GapKind::Estimated,
-            rank: None,
-            detail:
-                "its clock was ahead of the server's: times of batches are those of their arrival"
-                    .to_owned(),
-            count: 1,
-        });
+/// Lets a batch that would end after now end now. To refuse it would lose all of a node, and to have it wait would hold up what comes behind it.
+fn put_back(batch: &mut Batch, now: Nanos) {
+    if batch.end <= now + AHEAD {
+        return;
     }
+    batch.begin = now - (batch.end - batch.begin);
+    batch.end = now;
+    batch.gaps.note(Gap {
+        kind: GapKind::Estimated,
+        rank: None,
+        detail: "its clock was ahead of the server's: times of batches are those of their arrival"
+            .to_owned(),
+        count: 1,
+    });
 }
 
 /// Batches of a body, each of which a store takes.
@@ -172,7 +166,10 @@ fn unpacked(bytes: &[u8], node: &str) -> Result<Vec<Batch>, Refusal> {
         left -= length;
         talea_store::check(&batch).map_err(|error| refused(error.to_string()))?;
         if batch.id.node != node {
-            return Err(Refusal::role(wire::OTHER_NODE));
+            let other = &batch.id.node;
+            let why =
+                format!("{}: the token is of `{node}`, batch {at} of `{other}`", wire::OTHER_NODE);
+            return Err(Refusal::role(&why));
         }
         rows += ingest::rows(&batch);
         batches.push(batch);
@@ -197,7 +194,9 @@ mod tests {
         let two = framed(&[batch("n1", 0, &[]), batch("n1", 1, &[])]);
         assert_eq!(unpacked(&two, "n1").unwrap().len(), 2);
         assert_eq!(unpacked(&[], "n1").unwrap(), []);
-        assert_eq!(unpacked(&two, "n2").unwrap_err().status, StatusCode::FORBIDDEN);
+        let refused = unpacked(&two, "n2").unwrap_err();
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
+        assert!(refused.message.contains("the token is of `n2`, batch 0 of `n1`"), "{refused:?}");
         for cut in 1..two.len() {
             // A cut exactly between two is a whole body.
             let found = unpacked(&two[..cut], "n1");
@@ -207,23 +206,17 @@ mod tests {
 
     #[test]
     fn clocks_that_are_ahead_are_put_back() {
-        let own = [batch("n1", 0, &[]), batch("n1", 1, &[])];
-        let end = own[1].end;
+        let own = batch("n1", 0, &[]);
         let mut same = own.clone();
-        put_back(&mut same, end - AHEAD);
+        put_back(&mut same, own.end - AHEAD);
         assert_eq!(same, own);
-        let now = own[0].end - AHEAD - Nanos(1);
+        let now = own.end - AHEAD - Nanos(1);
         put_back(&mut same, now);
-        // One after the other, as they were.
-        assert_eq!((same[1].end, same[1].begin), (now, same[0].end));
-        for (same, own) in same.iter().zip(&own) {
-            assert_eq!(same.end - same.begin, own.end - own.begin);
-            assert_eq!(same.gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);
-        }
+        assert_eq!((same.begin, same.end), (now - (own.end - own.begin), now));
+        assert_eq!(same.gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);
         // No clock is set at all.
         put_back(&mut same, Nanos(0));
-        assert!(same.iter().all(|batch| batch.end == Nanos(0)));
-        put_back(&mut [], Nanos(0));
+        assert_eq!((same.begin, same.end), (Nanos(0), Nanos(0)));
     }
 
     #[test]

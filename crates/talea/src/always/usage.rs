@@ -133,7 +133,11 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
         cells.extend(row.names.iter().map(cell));
         table.row_of(cells);
     }
-    lines.extend(table.lines());
+    if rows.is_empty() {
+        lines.push("Nothing of what was asked for is among them.".to_owned());
+    } else {
+        lines.extend(table.lines());
+    }
     lines.extend(gaps(&answer.gaps, Palette::stdout()));
     lines.join("\n") + "\n"
 }
