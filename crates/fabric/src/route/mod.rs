@@ -6,6 +6,7 @@
 mod dimensions;
 mod dragonfly;
 mod mix;
+mod roots;
 mod tree;
 mod up_down;
 
