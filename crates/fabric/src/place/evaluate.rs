@@ -124,10 +124,11 @@ impl Evaluation {
             model_least_seconds: None,
             gaps: Gaps::default(),
         };
-        let bytes: u64 = evaluation.per_dimension.iter().map(|one| one.bytes).sum();
+        let sum = |sum: u64, bytes: u64| sum.saturating_add(bytes);
+        let bytes = evaluation.per_dimension.iter().map(|one| one.bytes).fold(0, sum);
         evaluation.mean_link_load = mean(bytes, loads.links.len() as u64);
         let apart = pairs.pairs.iter().filter(|pair| pair.from != pair.to);
-        let apart: u64 = apart.map(|pair| pair.cost.there.bytes).sum();
+        let apart = apart.map(|pair| pair.cost.there.bytes).fold(0, sum);
         evaluation.network_bytes_per_router = mean(apart, routers);
         evaluation.mean_hops = (apart > 0).then(|| mean(bytes, apart));
         evaluation.time(&pairs, &loads, question)?;
@@ -338,6 +339,24 @@ mod tests {
         assert_eq!((found.model_seconds, found.max_link_utilisation), (None, None));
         assert_eq!(found.max_link_load, 640);
         assert_eq!(found.gaps.iter().count(), 1);
+    }
+
+    #[test]
+    fn more_bytes_than_can_be_counted() {
+        let fabric = pair(Some(96.0));
+        let routing = UpDown::new(&fabric, RouterId(0)).unwrap();
+        let question = Question {
+            fabric: &fabric,
+            routing: &routing,
+            protocol: Protocol::MPI,
+            host_capacity: Some(1.0),
+        };
+        let placement = Placement::of([0, 1, 2, 3].map(HostId).to_vec());
+        let most = u64::MAX;
+        let messages = sent(&[(0, 2, most), (2, 0, most), (1, 3, most), (3, 1, most)]);
+        let (found, _) = Evaluation::new(&messages, &placement, &question).unwrap();
+        assert_eq!((found.max_link_load, found.max_bytes_per_router), (most, most));
+        assert!(found.model_seconds.is_some_and(f64::is_finite));
     }
 
     #[test]

@@ -38,13 +38,8 @@ pub struct Edge {
 pub struct Graph {
     first: Vec<usize>,
     edges: Vec<Edge>,
-}
-
-impl Edge {
-    fn both(&self) -> i64 {
-        // Sums of gains stay far from the ends of the range.
-        self.out.saturating_add(self.back).min(1 << 40) as i64
-    }
+    /// Bits that bytes are shortened by so that sums of all of them stay far from the ends of the range of gains.
+    shortened: u32,
 }
 
 impl Graph {
@@ -91,7 +86,14 @@ impl Graph {
         }
         first[ranks] = kept;
         edges.truncate(kept);
-        Self { first, edges }
+        let all: u128 = edges.iter().map(|edge| u128::from(edge.out) + u128::from(edge.back)).sum();
+        let shortened = (u128::BITS - all.leading_zeros()).saturating_sub(61);
+        Self { first, edges, shortened }
+    }
+
+    /// Bytes of both ways, as gains have them.
+    fn both(&self, edge: &Edge) -> i64 {
+        ((u128::from(edge.out) + u128::from(edge.back)) >> self.shortened) as i64
     }
 
     /// How many ranks there are.
@@ -161,8 +163,8 @@ fn greedy(graph: &Graph, size: usize) -> Vec<u32> {
         order.push(next);
         for edge in graph.edges(next).iter().filter(|edge| !placed[edge.to as usize]) {
             let to = edge.to as usize;
-            to_placed[to] += edge.both();
-            to_node[to] += edge.both();
+            to_placed[to] += graph.both(edge);
+            to_node[to] += graph.both(edge);
             // Of ranks with equal gains the one that was reached first keeps a node round: by number it would become a line.
             near.push((to_placed[to], Reverse(reached), edge.to));
             inside.push((to_node[to], Reverse(reached), edge.to));
@@ -264,7 +266,7 @@ impl<'a> Halves<'a> {
         for &rank in ranks {
             let inside = |to: u32| self.side[to as usize] != OUTSIDE;
             let edges = self.graph.edges(rank).iter().filter(|edge| inside(edge.to));
-            self.gain[rank as usize] = -edges.map(Edge::both).sum::<i64>();
+            self.gain[rank as usize] = -edges.map(|edge| self.graph.both(edge)).sum::<i64>();
         }
         let mut heap = Heap::from([(self.gain[first as usize], Reverse(first), first)]);
         let mut unplaced = ranks.iter();
@@ -284,7 +286,7 @@ impl<'a> Halves<'a> {
             for edge in self.graph.edges(next) {
                 let to = edge.to as usize;
                 if self.side[to] == 1 {
-                    self.gain[to] += 2 * edge.both();
+                    self.gain[to] += 2 * self.graph.both(edge);
                     heap.push((self.gain[to], Reverse(edge.to), edge.to));
                 }
             }
@@ -299,8 +301,8 @@ impl<'a> Halves<'a> {
             let gain =
                 self.graph.edges(rank).iter().map(|edge| match self.side[edge.to as usize] {
                     OUTSIDE => 0,
-                    other if other == side => -edge.both(),
-                    _ => edge.both(),
+                    other if other == side => -self.graph.both(edge),
+                    _ => self.graph.both(edge),
                 });
             let gain: i64 = gain.sum();
             self.gain[rank as usize] = gain;
@@ -347,7 +349,7 @@ impl<'a> Halves<'a> {
             if self.side[to] == OUTSIDE || self.locked[to] {
                 continue;
             }
-            self.gain[to] += if self.side[to] == side { -2 } else { 2 } * edge.both();
+            self.gain[to] += if self.side[to] == side { -2 } else { 2 } * self.graph.both(edge);
             heaps[usize::from(self.side[to])].push((self.gain[to], Reverse(edge.to), edge.to));
         }
     }
@@ -421,6 +423,25 @@ mod tests {
             across(&graph, &best)
         );
         assert!(greedy < plain * 9 / 10 && halves < plain * 3 / 4, "{plain} {greedy} {halves}");
+    }
+
+    #[test]
+    fn bytes_beyond_all_sums_are_cut_as_few_are() {
+        // Rank 0 sends to all; those with odd numbers get twice as much.
+        let graph = |scale: u64| {
+            let mut messages = Messages::default();
+            for to in 1..64_u32 {
+                let bytes = scale * u64::from(1 + to % 2);
+                messages.add(Message { from: 0, to, bytes, count: 1 }).unwrap();
+                messages.add(Message { from: to, to: (to + 2) % 64, bytes, count: 1 }).unwrap();
+            }
+            Graph::new(&messages, 64)
+        };
+        for cut in [Cut::Greedy, Cut::Bisection] {
+            let [few, many] =
+                [1, 1 << 62].map(|scale| partition(&graph(scale), cut, 4, &nodes(16)).unwrap());
+            assert_eq!(few, many, "{cut:?}");
+        }
     }
 
     proptest! {
