@@ -16,6 +16,9 @@ pub use stencil::Stencil;
 /// Most messages that are believed; each is 24 bytes.
 pub const MOST_MESSAGES: usize = 1 << 26;
 
+/// Most ranks that are believed: tables have an entry for each up to the largest.
+pub const MOST_RANKS: usize = 1 << 24;
+
 /// What is wrong with messages or with where their ranks are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
@@ -28,6 +31,14 @@ pub enum TrafficError {
         rank: u32,
         /// How many have a place.
         ranks: usize,
+    },
+    /// A rank beyond all that are believed.
+    #[error("rank {rank} in messages, expected ranks below {most}")]
+    Number {
+        /// The rank.
+        rank: u32,
+        /// How many there may be.
+        most: usize,
     },
     /// A host that is not there.
     #[error("host {host} of a placement, expected one of {hosts} of the fabric")]
@@ -74,10 +85,14 @@ impl Messages {
     /// Adds messages. Those of a rank to itself and those of no number are nothing on a network and are left out.
     ///
     /// # Errors
-    /// More than [`MOST_MESSAGES`].
+    /// More than [`MOST_MESSAGES`], or a rank of [`MOST_RANKS`] or more.
     pub fn add(&mut self, message: Message) -> Result<(), TrafficError> {
         if message.from == message.to || message.count == 0 {
             return Ok(());
+        }
+        let rank = message.from.max(message.to);
+        if rank as usize >= MOST_RANKS {
+            return Err(TrafficError::Number { rank, most: MOST_RANKS });
         }
         if self.from.len() >= MOST_MESSAGES {
             return Err(TrafficError::TooMany { most: MOST_MESSAGES });
@@ -128,5 +143,20 @@ impl Messages {
     pub fn ranks(&self) -> usize {
         let largest = self.from.iter().chain(&self.to).max();
         largest.map_or(0, |&largest| largest as usize + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_bounded() {
+        let mut messages = Messages::default();
+        let mut add = |from, to| messages.add(Message { from, to, bytes: 1, count: 1 });
+        assert_eq!(add(0, (1 << 24) - 1), Ok(()));
+        let error = add(u32::MAX, 0).unwrap_err();
+        assert_eq!(error.to_string(), "rank 4294967295 in messages, expected ranks below 16777216");
+        assert_eq!(messages.ranks(), 1 << 24);
     }
 }
