@@ -10,8 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::coordinate::Coordinate;
 use crate::error::FabricError;
 
-/// Most routers, hosts and links that are believed.
-const MOST: usize = 1 << 24;
+/// Most routers that are believed; with as many hosts and links they take less than a GiB.
+const MOST_ROUTERS: usize = 1 << 19;
+/// Most hosts.
+const MOST_HOSTS: usize = 1 << 20;
+/// Most lanes of links.
+const MOST_LANES: usize = 1 << 24;
+/// Most links.
+const MOST_LINKS: usize = 1 << 22;
 
 macro_rules! id {
     ($name:ident, $what:literal) => {
@@ -139,7 +145,7 @@ impl Draft {
         name: String,
         at: Option<Coordinate>,
     ) -> Result<RouterId, FabricError> {
-        let id = RouterId(next(self.routers.len(), "routers")?);
+        let id = RouterId(next(self.routers.len(), "routers", MOST_ROUTERS)?);
         if self.by_name.insert(name.clone(), id).is_some() {
             return Err(FabricError::Twice { what: "router", name });
         }
@@ -158,7 +164,7 @@ impl Draft {
     /// A router that was not added, a name that another host has, or too many of them.
     pub fn host(&mut self, name: String, router: RouterId) -> Result<HostId, FabricError> {
         self.check(router)?;
-        let id = HostId(next(self.hosts.len(), "hosts")?);
+        let id = HostId(next(self.hosts.len(), "hosts", MOST_HOSTS)?);
         if self.hosts_by_name.insert(name.clone(), id).is_some() {
             return Err(FabricError::Twice { what: "host", name });
         }
@@ -173,7 +179,7 @@ impl Draft {
     pub fn lane(&mut self, from: RouterId, to: RouterId, kind: u16) -> Result<(), FabricError> {
         self.check(from)?;
         self.check(to)?;
-        next(self.lanes.len(), "lanes of links")?;
+        next(self.lanes.len(), "lanes of links", MOST_LANES)?;
         self.lanes.push((from, to, kind));
         Ok(())
     }
@@ -205,17 +211,21 @@ impl Draft {
     /// The network, whose links all lead both ways.
     ///
     /// # Errors
-    /// A link that has none back.
+    /// A link that has none back, or too many of them.
     pub fn finish(self) -> Result<Fabric, FabricError> {
         let Self { kinds, routers, hosts, mut lanes, .. } = self;
         lanes.sort_unstable();
         let mut links: Vec<Link> = Vec::new();
         for (from, to, kind) in lanes {
+            let full = links.len() == MOST_LINKS;
             match links.last_mut() {
                 Some(link) if (link.from, link.to) == (from, to) => match link.lanes.last_mut() {
                     Some(last) if last.kind == kind => last.count = last.count.saturating_add(1),
                     _ => link.lanes.push(Lanes { kind, count: 1 }),
                 },
+                _ if full => {
+                    return Err(FabricError::TooMany { what: "links", most: MOST_LINKS });
+                }
                 _ => links.push(Link {
                     from,
                     to,
@@ -249,11 +259,22 @@ impl Draft {
     }
 }
 
-fn next(length: usize, what: &'static str) -> Result<u32, FabricError> {
-    if length >= MOST {
-        return Err(FabricError::TooMany { what, most: MOST });
+fn next(length: usize, what: &'static str, most: usize) -> Result<u32, FabricError> {
+    if length >= most {
+        return Err(FabricError::TooMany { what, most });
     }
     Ok(length as u32)
+}
+
+/// Whether a shape of these sizes will be believed, before it is made.
+pub(crate) fn fits(routers: usize, hosts: usize, links: usize) -> Result<(), FabricError> {
+    let sizes = [
+        (routers, "routers", MOST_ROUTERS),
+        (hosts, "hosts", MOST_HOSTS),
+        (links, "links", MOST_LINKS),
+    ];
+    let too_many = sizes.into_iter().find(|(size, _, most)| size > most);
+    too_many.map_or(Ok(()), |(_, what, most)| Err(FabricError::TooMany { what, most }))
 }
 
 impl Fabric {

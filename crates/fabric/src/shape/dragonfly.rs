@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coordinate::Coordinate;
 use crate::error::FabricError;
-use crate::machine::{Draft, Fabric, RouterId};
+use crate::machine::{Draft, Fabric, RouterId, fits};
 use crate::shape::torus::Wires;
 
 /// Most routers.
@@ -115,6 +115,7 @@ impl Dragonfly {
     /// # Errors
     /// More hosts or links than are believed.
     pub fn fabric(&self, cables: &Cables) -> Result<Fabric, FabricError> {
+        fits(self.routers(), self.routers() * usize::from(self.hosts), 0)?;
         let mut draft = Draft::default();
         for router in (0..self.routers() as u32).map(RouterId) {
             let at = self.coordinate(router);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coordinate::{Coordinate, MOST_AXES};
 use crate::error::FabricError;
-use crate::machine::{Draft, Fabric, RouterId};
+use crate::machine::{Draft, Fabric, RouterId, fits};
 use crate::shape::torus::Wires;
 
 /// Most switches, and most hosts.
@@ -127,6 +127,7 @@ impl FatTree {
     /// # Errors
     /// More links than are believed.
     pub fn fabric(&self, wires: &Wires) -> Result<Fabric, FabricError> {
+        fits(self.first(self.levels()), self.hosts(), 0)?;
         let mut draft = Draft::default();
         let kind = draft.kind(&wires.kind, wires.lane)?;
         for level in 0..self.levels() {

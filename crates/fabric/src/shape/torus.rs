@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coordinate::{Coordinate, MOST_AXES};
 use crate::error::FabricError;
-use crate::machine::{Draft, Fabric, RouterId};
+use crate::machine::{Draft, Fabric, RouterId, fits};
 
 /// Lengths of the axes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,8 +105,12 @@ impl Torus {
     /// The network, with so many hosts at each router, named `r(1,0,5)` and `n(1,0,5).0`.
     ///
     /// # Errors
-    /// More hosts than 2^24.
+    /// More routers than 2^19, hosts than 2^20, links than 2^22 or lanes than 2^24.
     pub fn fabric(&self, wires: &Wires, hosts: u16) -> Result<Fabric, FabricError> {
+        // Both directions of an axis of length two lead the same way.
+        let ways = |&length: &u16| usize::from(length.clamp(1, 3)) - 1;
+        let links = self.routers() * self.lengths.iter().map(ways).sum::<usize>();
+        fits(self.routers(), self.routers() * usize::from(hosts), links)?;
         let mut draft = Draft::default();
         let kind = draft.kind(&wires.kind, wires.lane)?;
         for router in (0..self.routers() as u32).map(RouterId) {
@@ -142,6 +146,22 @@ mod tests {
     fn sizes_that_cannot_be() {
         for lengths in [&[][..], &[0], &[3, 0, 3], &[1; 7], &[65_535, 65_535]] {
             assert!(matches!(Torus::new(lengths), Err(FabricError::Size { .. })), "{lengths:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_no_memory_should_have() {
+        for (lengths, hosts) in [
+            (&[4096, 4096][..], 0),
+            (&[700, 700][..], 3),
+            (&[14; 5][..], 0),
+            (&[10][..], 100),
+            (&[1000, 100][..], 11),
+        ] {
+            let fabric = Torus::new(lengths).unwrap().fabric(&wires(), hosts);
+            let fits = lengths == [10];
+            assert_eq!(fits, fabric.is_ok(), "{lengths:?}");
+            assert!(fits || matches!(fabric, Err(FabricError::TooMany { .. })));
         }
     }
 
