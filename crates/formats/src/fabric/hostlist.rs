@@ -3,8 +3,10 @@
 //! Owns brackets, ranges, leading zeros (kept: `[08-11]` is `08`, `09`, `10`, `11`) and several brackets in a name, of which the last one is the fastest. It refuses more names than its
 //! caller believes, and steps in ranges.
 
+use super::short;
+
 /// Longest name in bytes.
-const LONGEST: usize = 256;
+pub(super) const LONGEST: usize = 256;
 
 /// All names of a list, in its order; else what was expected of it.
 pub fn expand(text: &str, most: usize) -> Result<Vec<String>, String> {
@@ -52,6 +54,8 @@ fn of_part(part: &str, room: usize, most: usize) -> Result<Vec<String>, String> 
     let mut rest = part;
     while let Some((before, behind)) = rest.split_once('[') {
         let (ranges, behind) = behind.split_once(']').ok_or("`]` behind `[`")?;
+        // Before it is written as often as there are numbers.
+        fits(&names, before)?;
         let numbers = numbers(ranges, room, most)?;
         if names.len().saturating_mul(numbers.len()) > room {
             return Err(too_many());
@@ -61,18 +65,19 @@ fn of_part(part: &str, room: usize, most: usize) -> Result<Vec<String>, String> 
             numbers.iter().map(move |number| format!("{begin}{number}")).collect::<Vec<_>>()
         };
         names = names.iter().flat_map(with).collect();
-        if names.first().is_some_and(|name| name.len() > LONGEST) {
-            return Err(format!("names of at most {LONGEST} bytes"));
-        }
         rest = behind;
     }
+    fits(&names, rest)?;
     for name in &mut names {
         name.push_str(rest);
     }
-    if names.first().is_some_and(|name| name.len() > LONGEST) {
-        return Err(format!("names of at most {LONGEST} bytes"));
-    }
     Ok(names)
+}
+
+/// Whether names may have this behind them. They are about as long as the first one.
+fn fits(names: &[String], behind: &str) -> Result<(), String> {
+    let longest = names.first().is_some_and(|name| name.len() + behind.len() > LONGEST);
+    if longest { Err(format!("names of at most {LONGEST} bytes")) } else { Ok(()) }
 }
 
 fn numbers(ranges: &str, room: usize, most: usize) -> Result<Vec<String>, String> {
@@ -82,11 +87,11 @@ fn numbers(ranges: &str, room: usize, most: usize) -> Result<Vec<String>, String
         let of = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let number = text.parse::<u64>().ok().filter(|_| digits && text.len() <= 18);
-            number.ok_or_else(|| format!("a range such as 1-5 instead of `{range}`"))
+            number.ok_or_else(|| format!("a range such as 1-5 instead of `{}`", short(range)))
         };
         let (begin, end) = (of(first)?, of(last)?);
         if end < begin {
-            return Err(format!("a range that goes up instead of `{range}`"));
+            return Err(format!("a range that goes up instead of `{}`", short(range)));
         }
         if end - begin >= (room - numbers.len()) as u64 {
             return Err(format!("at most {most} names"));
@@ -116,6 +121,21 @@ mod tests {
         assert_eq!(expand("a[0-9][0-9][0-9]", 100), Err("at most 100 names".to_owned()));
         assert_eq!(expand("a[0-999999999999999999]", 5), Err("at most 5 names".to_owned()));
         assert_eq!(expand("a[1,2,3,4,5,6]", 5), Err("at most 5 names".to_owned()));
+    }
+
+    #[test]
+    fn long_texts_are_not_written_often() {
+        let long = "n".repeat(1 << 20);
+        for text in [
+            format!("{long}[0-999999]"),
+            format!("[0-999999]{long}"),
+            format!("a[0-999]{long}[0-999]"),
+            long.clone(),
+        ] {
+            assert_eq!(expand(&text, 1 << 20), Err("names of at most 256 bytes".to_owned()));
+        }
+        let error = expand(&format!("a[{long}]"), 9).unwrap_err();
+        assert!(error.starts_with("a range such as 1-5 instead of `nnn") && error.len() < 100);
     }
 
     proptest! {

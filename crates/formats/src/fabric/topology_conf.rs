@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use talea_fabric::{Draft, Fabric, RouterId};
 
-use super::hostlist::expand;
+use super::hostlist::{LONGEST, expand};
 use super::{Error, at_line, wrong};
 
-/// Most names of a file.
+/// Most names of a file, those of switches among them.
 const MOST: usize = 1 << 20;
 
 struct Switch {
@@ -41,8 +41,10 @@ pub fn read(bytes: &[u8]) -> Result<Fabric, Error> {
         }
         let line = std::mem::take(&mut whole);
         if !line.trim().is_empty() {
-            let switch = of_line(&line, begin, MOST - names)?;
-            names += switch.nodes.len() + switch.switches.len();
+            let room = MOST.checked_sub(names + 1);
+            let room = room.ok_or_else(|| wrong(begin, format!("at most {MOST} names"), &line))?;
+            let switch = of_line(&line, begin, room)?;
+            names += 1 + switch.nodes.len() + switch.switches.len();
             switches.push(switch);
         }
     }
@@ -59,16 +61,21 @@ fn of_line(line: &str, number: u64, room: usize) -> Result<Switch, Error> {
     let mut switch =
         Switch { line: number, name: String::new(), switches: Vec::new(), nodes: Vec::new() };
     for word in line.split_whitespace() {
-        let expected = "SwitchName=, Switches=, Nodes= or LinkSpeed=";
+        let expected = "SwitchName=, Switches=, Nodes= or LinkSpeed=, each once";
         let (key, value) = word.split_once('=').ok_or_else(|| wrong(number, expected, word))?;
         let list = || {
             let most = room - switch.nodes.len() - switch.switches.len();
             expand(value, most).map_err(|expected| wrong(number, expected, value))
         };
         match key.to_ascii_lowercase().as_str() {
-            "switchname" => value.clone_into(&mut switch.name),
-            "switches" => switch.switches = list()?,
-            "nodes" => switch.nodes = list()?,
+            "switchname" if switch.name.is_empty() => {
+                if value.len() > LONGEST {
+                    return Err(wrong(number, format!("a name of at most {LONGEST} bytes"), value));
+                }
+                value.clone_into(&mut switch.name);
+            }
+            "switches" if switch.switches.is_empty() => switch.switches = list()?,
+            "nodes" if switch.nodes.is_empty() => switch.nodes = list()?,
             "linkspeed" => {}
             _ => return Err(wrong(number, expected, key)),
         }
@@ -147,6 +154,8 @@ SwitchName=s2 Switches=s[0-1]
             SAMPLE.replace("n[4-6]", "n[4-"),
             SAMPLE.replace("n[4-6]", "n[1-9999999]"),
             SAMPLE.replacen("s1", "s0", 1),
+            SAMPLE.replacen("LinkSpeed=900", "Nodes=n9", 1),
+            SAMPLE.replacen("s0", &"s".repeat(300), 1),
             "SwitchName=s0 \\".to_owned(),
         ]
         .map(|text| read(text.as_bytes()).unwrap_err().to_string());
