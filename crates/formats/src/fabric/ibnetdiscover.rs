@@ -2,7 +2,8 @@
 //!
 //! Owns both forms, blocks of switches and adapters with lines of their ports, and one line a port (`-p`), and names: descriptions where they are unique (without the adapter's name
 //! behind a host's), else the identifiers. Every port may be listed once, and in blocks all that is reached must be described. Cables that one end tells alone (a network that was cut out
-//! of a larger one) are believed, with a gap. Routers of InfiniBand count as switches. It refuses adapters without a switch: they are a gap.
+//! of a larger one) are believed, with a gap. Routers of InfiniBand count as switches. It refuses adapters without a switch, and those inside switches (SHARP): they are gaps. Several adapters
+//! of a host are as many hosts, which is a gap too.
 
 mod blocks;
 mod lines;
@@ -114,7 +115,8 @@ fn assemble(found: Found) -> Result<InfiniBand, Error> {
     }
     let routers = ends.clone();
     let mut further = 0;
-    for side in sides.iter().filter(|side| !devices[side.from.0].switch) {
+    let is_host = |device: &Device| !device.switch && !aggregates(device);
+    for side in sides.iter().filter(|side| is_host(&devices[side.from.0])) {
         let Some(End::Router(router)) = routers[side.to.0] else { continue };
         if ends[side.from.0].is_some() {
             further += 1;
@@ -127,9 +129,21 @@ fn assemble(found: Found) -> Result<InfiniBand, Error> {
         let detail = "further ports of adapters: their hosts are at the switch of the first";
         gaps.note(missing(detail.to_owned(), further));
     }
-    let alone = ends.iter().filter(|end| end.is_none()).count() as u64;
-    if alone > 0 {
-        gaps.note(missing("adapters without a cable to a switch".to_owned(), alone));
+    let without = |what: &dyn Fn(&Device) -> bool| {
+        let without =
+            ends.iter().zip(&devices).filter(|(end, device)| end.is_none() && what(device));
+        without.count() as u64
+    };
+    let told = [
+        ("adapters without a cable to a switch", without(&is_host)),
+        ("aggregation nodes inside switches: they are no hosts", without(&aggregates)),
+        (
+            "adapters of hosts that have several: each is taken for a host of its own",
+            several(&devices),
+        ),
+    ];
+    for (detail, count) in told.into_iter().filter(|(_, count)| *count > 0) {
+        gaps.note(missing(detail.to_owned(), count));
     }
     for side in &sides {
         if let (Some(End::Router(from)), Some(End::Router(to))) =
@@ -211,6 +225,21 @@ fn names(devices: &[Device]) -> Vec<String> {
         host.or(own).unwrap_or(&device.id).to_owned()
     };
     devices.iter().map(name).collect()
+}
+
+/// Whether an adapter is a switch's own, which sums for collective operations (SHARP).
+fn aggregates(device: &Device) -> bool {
+    !device.switch && device.description.ends_with(" Aggregation Node")
+}
+
+/// How many adapters are at a host beside others.
+fn several(devices: &[Device]) -> u64 {
+    let hosts = devices.iter().filter(|device| !device.switch);
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for name in hosts.filter_map(|device| host(&device.description)) {
+        *counts.entry(name).or_default() += 1;
+    }
+    counts.into_values().filter(|&count| count > 1).sum()
 }
 
 /// The host of an adapter's description, such as `o0001` of `o0001 HCA-1`.

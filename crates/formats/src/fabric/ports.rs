@@ -10,12 +10,17 @@ pub(super) struct Speed {
     pub(super) rate: Option<f64>,
 }
 
-/// The speed of a width such as `4x` and a name such as `EDR`; that of `???` is not known.
+/// The speed of a width such as `4x` and a name such as `EDR`; that of `??` and `???` is not known.
 pub(super) fn speed(width: &str, name: &str) -> Option<Speed> {
-    let lanes: u32 = width.strip_suffix('x')?.parse().ok()?;
-    if !matches!(lanes, 1 | 2 | 4 | 8 | 12) {
-        return None;
-    }
+    let lanes = match width {
+        "1x" => Some(1.0),
+        "2x" => Some(2.0),
+        "4x" => Some(4.0),
+        "8x" => Some(8.0),
+        "12x" => Some(12.0),
+        "??" => None,
+        _ => return None,
+    };
     let lane = match name {
         "SDR" => Some(0.25e9),
         "DDR" => Some(0.5e9),
@@ -29,8 +34,8 @@ pub(super) fn speed(width: &str, name: &str) -> Option<Speed> {
         "???" => None,
         _ => return None,
     };
-    let rate = lane.map(|lane: f64| lane * f64::from(lanes));
-    Some(Speed { name: format!("{lanes}x{name}"), rate })
+    let rate = lane.zip(lanes).map(|(lane, lanes): (f64, f64)| lane * lanes);
+    Some(Speed { name: format!("{width}{name}"), rate })
 }
 
 #[cfg(test)]
@@ -45,7 +50,7 @@ mod tests {
         assert_eq!(rate("2x", "HDR"), Some(Some(12.5e9)));
         let fdr = rate("4x", "FDR").flatten().unwrap();
         assert!((fdr - 6.818_18e9).abs() < 1e5);
-        assert_eq!(rate("4x", "???"), Some(None));
+        assert_eq!((rate("4x", "???"), rate("??", "SDR")), (Some(None), Some(None)));
         assert_eq!((rate("4x", "edr"), rate("3x", "EDR"), rate("x", "EDR")), (None, None, None));
     }
 }

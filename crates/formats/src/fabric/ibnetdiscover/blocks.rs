@@ -85,8 +85,11 @@ fn port(line: &str, number: u64, device: usize, switch: bool) -> Result<Port<'_>
     let (to, rest) = rest.split_once('"').ok_or_else(other)?;
     let (reached, rest) = bracketed(rest).ok_or_else(other)?;
     let (_, comment) = rest.split_once('#').ok_or_else(other)?;
-    let word = comment.split_whitespace().next_back().unwrap_or("");
-    let parsed = word.find('x').and_then(|x| speed(word.get(..=x)?, word.get(x + 1..)?));
+    // Behind it are bits of the port information, if they were asked for: `s=4 w=2 v=1`.
+    let mut words = comment.split_whitespace().rev();
+    let word = words.find(|word| !word.contains('=')).unwrap_or("");
+    let width = word.find(['x', '?']).map(|at| if word.starts_with("??") { 2 } else { at + 1 });
+    let parsed = width.and_then(|width| speed(word.get(..width)?, word.get(width..)?));
     let expected = "a width and speed such as 4xEDR at the end of the line";
     let speed = parsed.ok_or_else(|| wrong(number, expected, word))?;
     // Adapters' own identifiers stand before the description, those of what is reached behind it.

@@ -90,6 +90,44 @@ fn cables_that_one_end_tells_alone() {
 }
 
 #[test]
+fn what_is_no_host_or_several() {
+    // An adapter inside a switch, and two of one host.
+    let told = |text: &str| -> (Vec<String>, Vec<String>) {
+        let found = read(text.as_bytes()).unwrap();
+        let hosts = found.fabric.hosts().iter().map(|host| host.name.clone()).collect();
+        (hosts, found.gaps.iter().map(talea_model::Gap::told).collect())
+    };
+    let [plain, sums] = ["MT25408", "Mellanox Technologies Aggregation Node"];
+    let inside = LINES.replace(&format!("{plain}' - 'top"), &format!("{sums}' - 'top"));
+    let (hosts, gaps) = told(&inside.replace(&format!("1' - '{plain}"), &format!("1' - '{sums}")));
+    assert_eq!(hosts, ["n1", plain]);
+    assert_eq!(gaps, ["aggregation nodes inside switches: they are no hosts (1)"]);
+    let (hosts, gaps) = told(
+        &LINES
+            .replacen("n1 HCA-1", "n1 mlx5_0", 2)
+            .replace("000c ( 'leaf one' - 'MT25408'", "000c ( 'leaf one' - 'n1 mlx5_1'")
+            .replace("( 'MT25408' - 'leaf one' )", "( 'n1 mlx5_1' - 'leaf one' )"),
+    );
+    assert_eq!(hosts, ["n1 mlx5_0", "n1 mlx5_1", "MT25408"]);
+    assert_eq!(
+        gaps,
+        ["adapters of hosts that have several: each is taken for a host of its own (2)"]
+    );
+}
+
+#[test]
+fn lines_that_say_more_or_less() {
+    let blocks = read(BLOCKS.as_bytes()).unwrap();
+    // Of `ibnetdiscover -f`.
+    let full = read(BLOCKS.replace("4xQDR\n", "4xQDR s=4 w=2 v=1\n").as_bytes()).unwrap();
+    assert_eq!(full, blocks);
+    let unknown = read(BLOCKS.replace("4xQDR\n", "??QDR\n").as_bytes()).unwrap();
+    assert_eq!(unknown.fabric.links()[0].capacity, None);
+    let lines = LINES.replace("4x ???", "?? ???");
+    assert_eq!(read(lines.as_bytes()).unwrap().fabric.links().len(), 2);
+}
+
+#[test]
 fn what_is_wrong_with_what_was_found() {
     let told = [
         String::new(),
