@@ -81,7 +81,9 @@ fn lengths(places: &[(u64, Coordinate)]) -> Result<Vec<u16>, Error> {
             used.insert(value);
         }
         let most = used.len() * 2;
-        let outside = places.iter().find(|(_, at)| usize::from(at.values()[axis]) >= most.max(2));
+        // Lengths are numbers of the same width.
+        let most = most.max(2).min(u16::MAX.into());
+        let outside = places.iter().find(|(_, at)| usize::from(at.values()[axis]) >= most);
         if let Some((line, at)) = outside {
             let expected = format!(
                 "a number below {most} on axis {axis} of the coordinate, of which {} are used",
@@ -89,7 +91,7 @@ fn lengths(places: &[(u64, Coordinate)]) -> Result<Vec<u16>, Error> {
             );
             return Err(wrong(*line, expected, &at.to_string()));
         }
-        lengths.push(used.last().map_or(1, |&last| last.saturating_add(1)));
+        lengths.push(used.last().map_or(1, |&last| last + 1));
     }
     let all = lengths.iter().fold(1_u64, |all, &length| all.saturating_mul(length.into()));
     if all > 64 * places.len() as u64 + 4096 {
