@@ -16,6 +16,8 @@ use super::{Error, missing, wrong};
 /// Most columns of a table, and regions of a code.
 const MOST_COLUMNS: usize = 64;
 const MOST_REGIONS: usize = 256;
+/// Most sums of packets, of all regions.
+const MOST_SUMS: usize = 1 << 24;
 
 /// Bytes a second of a link of Blue Gene/P's torus, one way: 3.4 Gbit/s.
 pub const LINK: f64 = 425e6;
@@ -82,8 +84,9 @@ pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region
         }
         let count = u64::try_from(row[packets])
             .map_err(|_| wrong(line, "packets from 0 on", &row[packets].to_string()))?;
-        if regions.len() == MOST_REGIONS && !regions.contains_key(&row[region]) {
-            let expected = format!("at most {MOST_REGIONS} regions of the code");
+        let most = MOST_REGIONS.min(MOST_SUMS / fabric.links().len().max(1));
+        if regions.len() >= most && !regions.contains_key(&row[region]) {
+            let expected = format!("at most {most} regions of the code");
             return Err(wrong(line, expected, &row[region].to_string()));
         }
         let of_region =
@@ -199,7 +202,8 @@ impl Numbers {
             return Ok(());
         }
         let before = self.values.len();
-        for word in text.split_whitespace() {
+        // One more tells of a row that is too long.
+        for word in text.split_whitespace().take(self.names.len() + 1) {
             let value = word.parse().map_err(|_| wrong(line, "a whole number", word))?;
             self.values.push(value);
         }
@@ -287,6 +291,7 @@ key: SAMPLE
             of_links(LINKS.replace("0 0 1 7 3", "0 0 2 7 3")),
             of_links(LINKS.replace("1 7 3", "1 7 -3")),
             of_links(LINKS.replace("1 7 3", "1 7 x")),
+            of_links(LINKS.replace("1 7 3", &"1 ".repeat(1 << 20))),
             of_links(LINKS.replace("packets", "bytes")),
             of_links(LINKS.replace("int64", "text")),
             nodes(NODES.replace("5 0 0 2 18", "5 0 0 1 18").as_bytes(), &torus).unwrap_err(),
