@@ -88,7 +88,8 @@ fn port(root: &Root, folder: &str, device: &str, name: String, gaps: &mut Gaps) 
     let paths = counters.iter().map(|counter| format!("{folder}/{below}/{}", counter.name));
     let paths = paths.collect();
     let counters: Arc<[Counter]> = counters.into();
-    let speed = root.line(&format!("{folder}/rate")).as_deref().and_then(rate);
+    let speed = root.line(&format!("{folder}/rate"));
+    let speed = speed.as_deref().and_then(|text| rate(text, kind));
     Some(Found { port: Port { name, kind, speed, state, counters }, paths })
 }
 
@@ -112,11 +113,13 @@ fn rows(rows: &[Row], extended: u8) -> Vec<Counter> {
     rows.iter().enumerate().map(counter).collect()
 }
 
-/// Bytes of data a second from `100 Gb/sec (4X EDR)`: the oldest generations say the rate of the line, of which one bit in five is coding.
-fn rate(text: &str) -> Option<f64> {
+/// Bytes of data a second from `100 Gb/sec (4X EDR)`: the oldest generations say the rate of the line, of which one bit in five is coding. Adapters on Ethernet say the name of the generation
+/// whose number is that of their data: 40 Gbit/s are `40 Gb/sec (4X QDR)` (`translate_eth_legacy_proto_oper` of mlx5).
+fn rate(text: &str, kind: PortKind) -> Option<f64> {
     let gigabits: f64 = text.split_whitespace().next()?.parse().ok()?;
     let generation = text.trim_end_matches(')').split_whitespace().next_back()?;
     let data = match generation {
+        _ if kind == PortKind::Roce => 1.0,
         "SDR" | "DDR" | "QDR" => 0.8,
         // 14.0625 Gb/s a lane, which the kernel rounds down to 14; 64 of 66 bits.
         "FDR" => 14.0625 / 14.0 * 64.0 / 66.0,
@@ -128,12 +131,12 @@ fn rate(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::rate;
+    use super::{PortKind, rate};
 
     #[test]
     fn rates_are_those_of_data() {
         let check = |text, gigabytes: f64| {
-            let found = rate(text).unwrap() / 1e9;
+            let found = rate(text, PortKind::InfiniBand).unwrap() / 1e9;
             assert!((found - gigabytes).abs() < 1e-3, "{text}: {found}");
         };
         check("100 Gb/sec (4X EDR)", 12.5);
@@ -143,7 +146,9 @@ mod tests {
         check("2.5 Gb/sec (1X SDR)", 0.25);
         check("200 Gb/sec (4X HDR)", 25.0);
         for wrong in ["", "fast", "NaN Gb/sec (4X EDR)", "inf", "-1 Gb/sec (1X SDR)", "0"] {
-            assert_eq!(rate(wrong), None, "{wrong}");
+            assert_eq!(rate(wrong, PortKind::InfiniBand), None, "{wrong}");
         }
+        assert_eq!(rate("40 Gb/sec (4X QDR)", PortKind::Roce), Some(5e9));
+        assert_eq!(rate("100 Gb/sec (4X EDR)", PortKind::Roce), Some(12.5e9));
     }
 }
