@@ -27,7 +27,7 @@ const MAGIC: &str = "talea-fabric-counters 1";
 /// Most sets, counters of a set, ports, and counters of all ports.
 const MOST_OF_SET: usize = 1 << 12;
 const MOST_PORTS: usize = 1 << 20;
-const MOST_COUNTERS: usize = 1 << 24;
+const MOST_COUNTERS: usize = 1 << 22;
 
 const ROLES: [(&str, Role); 5] = [
     ("sent", Role::Sent),
@@ -94,7 +94,7 @@ impl Recorded {
                         port.ok_or_else(|| expect(number, "`port NAME KIND SET SPEED|- STATE|-`"))?;
                     all += sets[port.1].len();
                     if all > MOST_COUNTERS {
-                        return Err(expect(number, "at most 16,777,216 counters"));
+                        return Err(expect(number, "at most 4,194,304 counters"));
                     }
                     ports.push(port);
                 }
