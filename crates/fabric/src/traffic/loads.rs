@@ -9,6 +9,9 @@ use super::{Load, Pair, Pairs, TrafficError};
 use crate::machine::{Fabric, LinkId, RouterId};
 use crate::route::Routing;
 
+/// Most sums that are kept beside each other: 160 MiB.
+const MOST_SUMS: usize = 1 << 22;
+
 /// Loads of all links and of all routers' hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loads {
@@ -44,7 +47,9 @@ impl Loads {
             injected: vec![Load::default(); fabric.routers().len()],
             delivered: vec![Load::default(); fabric.routers().len()],
         };
-        let pieces = rayon::current_num_threads().clamp(1, 16);
+        // Each piece has loads of its own for all links.
+        let most = (MOST_SUMS / fabric.links().len().max(1)).clamp(1, 16);
+        let pieces = rayon::current_num_threads().clamp(1, most);
         let size = pairs.pairs.len().div_ceil(pieces).max(1);
         let some = |pairs: &[Pair]| {
             let mut loads = empty();

@@ -14,7 +14,7 @@ pub use protocol::{Cost, Load, Protocol};
 pub use stencil::Stencil;
 
 /// Most messages that are believed; each is 24 bytes.
-pub const MOST_MESSAGES: usize = 1 << 26;
+pub const MOST_MESSAGES: usize = 1 << 24;
 
 /// Most ranks that are believed: tables have an entry for each up to the largest.
 pub const MOST_RANKS: usize = 1 << 24;
