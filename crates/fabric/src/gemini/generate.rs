@@ -6,8 +6,6 @@
 //! tiles), that nothing else depends on chassis or slot, names of cables that the slides do not show (`cable18y`, `cable25y`; Z has `cable15z` alone), and what
 //! an odd Y does: its last row of Geminis has no second one on its blades, and a cable goes back to 0. Axes of length 1 leave their tiles unused.
 
-use std::fmt::Write;
-
 use talea_model::Gaps;
 
 use super::geometry::{Geometry, Place, SLOTS, nodes};
@@ -167,28 +165,34 @@ fn wire(axis: usize, low: u16, length: u16) -> Wire {
 
 /// The list of tiles as `rtr --interconnect` prints it, one line a network tile. Cables have the names that their ways have in a generated machine; routers without coordinates are left out.
 pub fn rtr(machine: &Machine) -> String {
+    rtr_lines(machine).collect()
+}
+
+/// The lines of [`rtr`], each with its end: those of a large machine are gigabytes.
+pub fn rtr_lines(machine: &Machine) -> impl Iterator<Item = String> {
     let geometry = machine.torus.as_ref().and_then(|torus| Geometry::of(torus).ok());
     let routers = machine.fabric.routers();
     let end = |router: RouterId, tile: Tile| {
         let router = routers.get(router.at())?;
         Some((router, tile, router.at?))
     };
-    let mut text = String::new();
-    for (router, map) in machine.tiles.iter().enumerate() {
-        for (tile, used) in Tile::all().zip(map) {
-            let Use::Network(peer) = used else { continue };
-            let ends = end(RouterId(router as u32), tile).zip(end(peer.to, peer.tile));
-            let Some(((from, tile, at), (to, other, there))) = ends else { continue };
-            let kind = link_type(geometry, *peer, at, there);
-            // Writing to a text cannot fail.
-            let _ = writeln!(
-                text,
-                "{}{tile}[{at}] {} -> {}{other}[{there}]  LinkType: {kind}",
-                from.name, peer.label, to.name
-            );
-        }
-    }
-    text
+    let line = move |(router, tile, used): (RouterId, Tile, &Use)| {
+        let Use::Network(peer) = used else { return None };
+        let ((from, tile, at), (to, other, there)) =
+            end(router, tile).zip(end(peer.to, peer.tile))?;
+        let kind = link_type(geometry, *peer, at, there);
+        Some(format!(
+            "{}{tile}[{at}] {} -> {}{other}[{there}]  LinkType: {kind}\n",
+            from.name, peer.label, to.name
+        ))
+    };
+    (0..)
+        .map(RouterId)
+        .zip(&machine.tiles)
+        .flat_map(move |(router, map)| {
+            Tile::all().zip(map).map(move |(tile, used)| (router, tile, used))
+        })
+        .filter_map(line)
 }
 
 fn link_type(

@@ -16,7 +16,7 @@ use talea_model::Gaps;
 use crate::machine::{Fabric, RouterId};
 use crate::shape::Torus;
 
-pub use generate::{machine, machine_of, rtr};
+pub use generate::{machine, machine_of, rtr, rtr_lines};
 pub use geometry::{Geometry, Place};
 pub use table::{Readings, Row, Table, link_table};
 pub use tiles::{Label, Peer, Tile, TileCounter, TileMap, Use, Wire};
