@@ -4,8 +4,25 @@
 //! simulated, a model), which every picture repeats. Refuses to compute loads or ways: it asks the [`Routing`] that it is given. Follows Landge et al., "Visualizing Network Traffic to Understand the
 //! Performance of Massively Parallel Simulations", 2012 (slabs of a torus), and the usual drawings of dragonflies (groups on a circle) and fat trees (levels).
 
+mod classes;
+mod data;
+mod draw;
+mod groups;
+mod histogram;
+mod legend;
+mod levels;
+mod page;
+mod paint;
+mod quantity;
+mod ramp;
+mod scene;
+mod slabs;
+mod ways;
+
 use talea_fabric::route::Routing;
 use talea_fabric::{Fabric, LinkId};
+
+pub use data::{NetworkData, data};
 
 /// A network as it is drawn.
 #[derive(Clone)]
@@ -115,12 +132,14 @@ pub struct Picture {
     pub route: Option<(talea_fabric::RouterId, talea_fabric::RouterId)>,
 }
 
-/// The picture as SVG.
-pub fn svg(_network: &Network<'_>, _picture: &Picture) -> String {
-    String::new()
+/// The picture as SVG: findings, legend, each view with its histogram, links that are degraded.
+///
+/// Views that the network has not are left out; without any the first one is drawn.
+pub fn svg(network: &Network<'_>, picture: &Picture) -> String {
+    draw::svg(network, picture)
 }
 
 /// The page: every view, the ways between chosen routers, histograms and tables.
-pub fn page(_network: &Network<'_>) -> String {
-    String::new()
+pub fn page(network: &Network<'_>) -> String {
+    page::page(network)
 }

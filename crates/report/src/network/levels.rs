@@ -1,0 +1,117 @@
+//! A tree of switches: levels as rows, those with hosts below.
+//!
+//! Owns the order of switches in a row (by where their neighbours below stand, which leaves generated trees as they are numbered) and how large trees are folded: of more than 40
+//! switches in a level, successive ones are one box, and a line stands for all links from a box to another one. Links up are at the right of those down.
+
+use std::collections::BTreeMap;
+
+use super::scene::{Label, Mark, Node, Scene, beside};
+use super::{Form, Network};
+
+/// Most boxes of a level.
+const MOST: usize = 40;
+
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 20.0;
+const BELOW: f64 = 34.0;
+
+/// Levels in a room of this width.
+pub(super) fn scene(network: &Network<'_>, [width, height]: [f64; 2]) -> Scene {
+    let Form::Levels(of) = &network.form else { return Scene::default() };
+    let routers = network.fabric.routers().len();
+    let mut levels: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for router in 0..routers {
+        levels.entry(of.get(router).copied().unwrap_or(0)).or_default().push(router);
+    }
+    let between = ((height - TOP - BELOW) / (levels.len().max(2) - 1) as f64).clamp(70.0, 260.0);
+    let height = TOP + BELOW + between * (levels.len().max(1) - 1) as f64;
+    let mut scene = Scene { width, height, ..Scene::default() };
+    scene.node_of = vec![0; routers];
+    let mut x = vec![0.0; routers];
+    let mut hosts = vec![0_usize; routers];
+    for host in network.fabric.hosts() {
+        hosts[host.router.at()] += 1;
+    }
+    let mut folded = false;
+    for (row, (level, members)) in levels.iter_mut().enumerate() {
+        if row > 0 {
+            order(network, of, &x, members);
+        }
+        let share = members.len().div_ceil(MOST);
+        folded |= share > 1;
+        let boxes = members.len().div_ceil(share);
+        let apart = (width - LEFT - RIGHT) / boxes as f64;
+        let y = height - BELOW - between * row as f64;
+        let name = if members.iter().any(|&router| hosts[router] > 0) { "with hosts" } else { "" };
+        let mut label = |at, anchor, strong, text| {
+            scene.labels.push(Label { at, anchor, strong, text });
+        };
+        label([4.0, y + 3.5], "start", true, format!("level {level}"));
+        label([4.0, y + 16.0], "start", false, name.to_owned());
+        let longest = ((apart - 4.0) / 6.2).max(0.0) as usize;
+        for (place, members) in members.chunks(share).enumerate() {
+            let at = [LEFT + apart * (place as f64 + 0.5), y];
+            for &router in members {
+                scene.node_of[router] = scene.nodes.len() as u32;
+                x[router] = at[0];
+            }
+            let names = [members.first(), members.last()]
+                .map(|end| end.map_or("", |&router| network.fabric.routers()[router].name.as_str()));
+            let text = if members.len() == 1 {
+                names[0].to_owned()
+            } else {
+                format!("{} \u{2026} {}", names[0], names[1])
+            };
+            // Names stand below boxes only if they have room.
+            if text.chars().count() <= longest {
+                let at = [at[0], y + if row == 0 { 20.0 } else { -12.0 }];
+                scene.labels.push(Label { at, anchor: "middle", strong: false, text: text.clone() });
+            }
+            let radius = (apart * 0.3).clamp(2.0, 7.0);
+            let routers = members.len();
+            scene.nodes.push(Node { at, radius, label: text, inside: Vec::new(), routers });
+        }
+    }
+    marks(network, &mut scene);
+    if folded {
+        scene.note = "successive switches of a level are one box".to_owned();
+    }
+    scene
+}
+
+/// Sorts switches by the mean place of those below; equal ones stay.
+fn order(network: &Network<'_>, of: &[u32], x: &[f64], members: &mut [usize]) {
+    let mean = |router: &usize| {
+        let router = *router;
+        let links = network.fabric.from(talea_fabric::RouterId(router as u32)).1;
+        let below = links.iter().filter(|link| of.get(link.to.at()) < of.get(router));
+        let (sum, count) =
+            below.fold((0.0, 0.0), |(sum, count), link| (sum + x[link.to.at()], count + 1.0));
+        if count > 0.0 { sum / count } else { 0.0 }
+    };
+    members.sort_by(|one, other| (mean(one).round()).total_cmp(&mean(other).round()));
+}
+
+fn marks(network: &Network<'_>, scene: &mut Scene) {
+    let mut bundles: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+    for (id, link) in (0..).zip(network.fabric.links()) {
+        let ends = [link.from, link.to].map(|end| scene.node_of[end.at()]);
+        if ends[0] == ends[1] {
+            scene.nodes[ends[0] as usize].inside.push(id);
+        } else {
+            bundles.entry((ends[0], ends[1])).or_default().push(id);
+        }
+    }
+    let room = if bundles.len() > 600 { 2.0 } else { 3.6 };
+    for ((one, other), links) in bundles {
+        let [a, b] = [one, other].map(|node| &scene.nodes[node as usize]);
+        let (from, to) = beside(a.at, b.at, room / 2.0 + 0.3);
+        let middle = [0, 1].map(|i| (from[i] + to[i]) / 2.0);
+        let beside = (a.at[1] - b.at[1]).abs() < 1.0;
+        let sag = 14.0 + (a.at[0] - b.at[0]).abs() * 0.08;
+        let bend = beside.then(|| [middle[0], middle[1] + sag.min(40.0)]);
+        let free = [a.radius + 1.5, b.radius + 1.5];
+        scene.marks.push(Mark { from, to, bend, free, room, links });
+    }
+}

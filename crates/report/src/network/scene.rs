@@ -1,0 +1,188 @@
+//! What is drawn, without values: places of routers, and marks that stand for one link or several.
+//!
+//! Owns the words that slabs, groups and levels share, so that one painter draws all of them, here and in the page. Lengths are pixels, y down.
+
+use talea_fabric::RouterId;
+
+use super::Network;
+
+/// A place in a picture.
+pub(super) type Point = [f64; 2];
+
+/// A router, or several that are drawn as one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node {
+    /// Centre.
+    pub(super) at: Point,
+    /// Half its width.
+    pub(super) radius: f64,
+    /// Beside it, or inside where there is room; may be empty.
+    pub(super) label: String,
+    /// Links between its own routers, whose largest value colours it; empty for a single router.
+    pub(super) inside: Vec<u32>,
+    /// How many routers it stands for.
+    pub(super) routers: usize,
+}
+
+/// One or more links one way, drawn as a line.
+#[derive(Clone, Debug)]
+pub(super) struct Mark {
+    /// Where it begins: beside the centre of a router.
+    pub(super) from: Point,
+    /// Where it ends.
+    pub(super) to: Point,
+    /// What it bends towards; absent for a straight line.
+    pub(super) bend: Option<Point>,
+    /// How much of the beginning and of the end is left free.
+    pub(super) free: [f64; 2],
+    /// Width of the largest capacity.
+    pub(super) room: f64,
+    /// Which links.
+    pub(super) links: Vec<u32>,
+}
+
+/// Text in a picture.
+#[derive(Clone, Debug)]
+pub(super) struct Label {
+    /// Where.
+    pub(super) at: Point,
+    /// `start`, `middle` or `end` of the text is there.
+    pub(super) anchor: &'static str,
+    /// Whether it names what is below it.
+    pub(super) strong: bool,
+    /// What.
+    pub(super) text: String,
+}
+
+/// Two axes of a torus as a plane of places.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    /// To the right, and up; the second is absent for a torus of one axis.
+    pub(super) axes: (usize, Option<usize>),
+    /// Pixel of the router at (0, 0).
+    pub(super) origin: Point,
+    /// Pixels between neighbours.
+    pub(super) cell: f64,
+    /// To the right, and up.
+    pub(super) places: [u16; 2],
+    /// How many numbers of an axis share a place.
+    pub(super) folds: [u16; 2],
+}
+
+impl Grid {
+    /// The pixel of a place.
+    pub(super) fn at(&self, place: [f64; 2]) -> Point {
+        [self.origin[0] + place[0] * self.cell, self.origin[1] - place[1] * self.cell]
+    }
+
+    /// Where a coordinate is drawn; none outside.
+    pub(super) fn place(&self, at: &[u16]) -> Option<[u16; 2]> {
+        let along = |axis: Option<usize>, side: usize| match axis {
+            None => Some(0),
+            Some(axis) => {
+                at.get(axis).map(|at| at / self.folds[side]).filter(|&at| at < self.places[side])
+            }
+        };
+        Some([along(Some(self.axes.0), 0)?, along(self.axes.1, 1)?])
+    }
+}
+
+/// A picture without values.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scene {
+    /// To the right.
+    pub(super) width: f64,
+    /// Down.
+    pub(super) height: f64,
+    /// Routers.
+    pub(super) nodes: Vec<Node>,
+    /// Links.
+    pub(super) marks: Vec<Mark>,
+    /// Texts.
+    pub(super) labels: Vec<Label>,
+    /// The node of each router; empty for slabs, where a router has several places.
+    pub(super) node_of: Vec<u32>,
+    /// Slabs of a torus.
+    pub(super) grids: Vec<Grid>,
+    /// What is folded or left out, in a sentence; may be empty.
+    pub(super) note: String,
+}
+
+/// The line from a point to another one, moved so far to its right-hand side.
+pub(super) fn beside(from: Point, to: Point, by: f64) -> (Point, Point) {
+    let (dx, dy) = (to[0] - from[0], to[1] - from[1]);
+    let length = dx.hypot(dy).max(1e-9);
+    let (x, y) = (-dy / length * by, dx / length * by);
+    ([from[0] + x, from[1] + y], [to[0] + x, to[1] + y])
+}
+
+impl Scene {
+    /// The places of a router.
+    pub(super) fn places(&self, network: &Network<'_>, router: RouterId) -> Vec<Point> {
+        if let Some(node) = self.node_of.get(router.at()) {
+            return self.nodes.get(*node as usize).map(|node| node.at).into_iter().collect();
+        }
+        let Some(at) = network.fabric.routers().get(router.at()).and_then(|router| router.at) else {
+            return Vec::new();
+        };
+        let place = |grid: &Grid| Some(grid.at(grid.place(at.values())?.map(f64::from)));
+        self.grids.iter().filter_map(place).collect()
+    }
+}
+
+impl Mark {
+    /// The outline for an SVG path, without the free ends.
+    pub(super) fn path(&self, free: bool) -> String {
+        let [before, after] = if free { self.free } else { [0.0, 0.0] };
+        let towards = |from: Point, to: Point, by: f64| {
+            let (dx, dy) = (to[0] - from[0], to[1] - from[1]);
+            let part = by / dx.hypot(dy).max(1e-9);
+            [from[0] + dx * part, from[1] + dy * part]
+        };
+        let (from, to) = match self.bend {
+            Some(bend) => (towards(self.from, bend, before), towards(self.to, bend, after)),
+            None => (towards(self.from, self.to, before), towards(self.to, self.from, after)),
+        };
+        let [x, y] = from;
+        match self.bend {
+            Some(bend) => {
+                format!("M{x:.1} {y:.1}Q{:.1} {:.1} {:.1} {:.1}", bend[0], bend[1], to[0], to[1])
+            }
+            None if (from[1] - to[1]).abs() < 0.05 => format!("M{x:.1} {y:.1}H{:.1}", to[0]),
+            None if (from[0] - to[0]).abs() < 0.05 => format!("M{x:.1} {y:.1}V{:.1}", to[1]),
+            None => format!("M{x:.1} {y:.1}L{:.1} {:.1}", to[0], to[1]),
+        }
+    }
+
+    /// The middle of the line, and its direction (of length one).
+    pub(super) fn middle(&self) -> (Point, Point) {
+        let [x, y] = self.bend.map_or_else(
+            || [(self.from[0] + self.to[0]) / 2.0, (self.from[1] + self.to[1]) / 2.0],
+            |bend| [0, 1].map(|i| (self.from[i] + 2.0 * bend[i] + self.to[i]) / 4.0),
+        );
+        let (dx, dy) = (self.to[0] - self.from[0], self.to[1] - self.from[1]);
+        let length = dx.hypot(dy).max(1e-9);
+        ([x, y], [dx / length, dy / length])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_to_the_right_and_leave_their_ends_free() {
+        assert_eq!(beside([0.0, 0.0], [10.0, 0.0], 2.0), ([0.0, 2.0], [10.0, 2.0]));
+        let mark = Mark {
+            from: [0.0, 2.0],
+            to: [10.0, 2.0],
+            bend: None,
+            free: [1.0, 2.0],
+            room: 3.0,
+            links: vec![0],
+        };
+        assert_eq!(mark.path(true), "M1.0 2.0H8.0");
+        assert_eq!(mark.path(false), "M0.0 2.0H10.0");
+        assert_eq!(mark.middle(), ([5.0, 2.0], [1.0, 0.0]));
+    }
+}

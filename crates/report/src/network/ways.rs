@@ -1,0 +1,94 @@
+//! Ways between routers: those that a picture draws, and those that a page keeps.
+//!
+//! Owns which ways are kept. On a torus whose ways are dimension-ordered a page computes them by that rule; elsewhere all ways between routers with hosts are kept, for up to 320 of
+//! them, those to a router being those to its first host. Beyond that a page says that it has none. It refuses to route.
+
+use serde::Serialize;
+use talea_fabric::route::Routing;
+use talea_fabric::{HostId, LinkId, RouterId};
+
+use super::{Form, Network};
+
+/// Ways between more routers are not kept.
+pub(super) const MOST_ENDS: usize = 320;
+
+/// The choice of the first host of a router, by which ways to it go.
+fn choice(network: &Network<'_>, routing: &dyn Routing, to: RouterId) -> u32 {
+    let host = network.fabric.hosts().iter().position(|host| host.router == to);
+    host.map_or(0, |host| routing.choice(HostId(host as u32)))
+}
+
+/// The links of the way, and of the way back; absent if there is none or nobody knows.
+pub(super) fn both(
+    network: &Network<'_>,
+    (from, to): (RouterId, RouterId),
+) -> [Option<Vec<LinkId>>; 2] {
+    let routers = network.fabric.routers().len();
+    let Some(routing) = network.routing else { return [None, None] };
+    if from.at() >= routers || to.at() >= routers {
+        return [None, None];
+    }
+    [(from, to), (to, from)].map(|(from, to)| {
+        let mut links = Vec::new();
+        routing.way(from, to, choice(network, routing, to), &mut links).ok()?;
+        Some(links)
+    })
+}
+
+/// What a page knows of ways.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WaysData {
+    /// As people call the rule; empty if nobody knows ways.
+    pub name: String,
+    /// `dimensions`, `kept`, `many` or `none`.
+    pub kind: &'static str,
+    /// Routers between which ways are kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<u32>,
+    /// For each two of them (from, then to) the way: of each router on it the place of the link among its own; null if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Option<Vec<u16>>>,
+}
+
+impl WaysData {
+    /// The ways that a page keeps.
+    pub(super) fn new(network: &Network<'_>) -> Self {
+        let Some(routing) = network.routing else {
+            return Self { kind: "none", ..Self::default() };
+        };
+        let name = routing.name().to_owned();
+        if matches!(network.form, Form::Torus(_)) && name == "dimension-ordered" {
+            return Self { name, kind: "dimensions", ..Self::default() };
+        }
+        let mut ends: Vec<u32> = network.fabric.hosts().iter().map(|host| host.router.0).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        if ends.is_empty() {
+            ends = (0..network.fabric.routers().len() as u32).collect();
+        }
+        if ends.len() > MOST_ENDS {
+            return Self { name, kind: "many", ..Self::default() };
+        }
+        let choices: Vec<u32> =
+            ends.iter().map(|&to| choice(network, routing, RouterId(to))).collect();
+        let mut ways = Vec::with_capacity(ends.len() * ends.len());
+        let mut links = Vec::new();
+        for &from in &ends {
+            for (&to, &choice) in ends.iter().zip(&choices) {
+                links.clear();
+                let way = routing.way(RouterId(from), RouterId(to), choice, &mut links);
+                ways.push(way.is_ok().then(|| places(network, &links)));
+            }
+        }
+        Self { name, kind: "kept", ends, ways }
+    }
+}
+
+/// The place of each link among those of the router that it leaves.
+fn places(network: &Network<'_>, links: &[LinkId]) -> Vec<u16> {
+    let place = |link: &LinkId| {
+        let from = network.fabric.links()[link.at()].from;
+        (link.0 - network.fabric.from(from).0.0) as u16
+    };
+    links.iter().map(place).collect()
+}
