@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const options = { bundle: true, minify: true, legalComments: "none", write: false, outdir: "dist" };
-const pages = ["report", "topo"];
+const pages = ["report", "topo", "network"];
 const files = {};
 for (const page of pages) {
   const [program, style] = await Promise.all([

@@ -74,15 +74,19 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
         let x = LEFT + (width + APART) * column as f64;
         page.y = top;
         page.view(x, width, view, &paint, &scene);
-        let area = Area { x: x + 52.0, y: page.y + 22.0, width: (width * 0.5).min(520.0), height: 104.0 };
+        let alone = shown.len() < 2;
+        let wide = if alone { 520.0 } else { width - 60.0 };
+        let area = Area { x: x + 52.0, y: page.y + 22.0, width: wide, height: 104.0 };
         if let (Some(histogram), Some(range)) = (histogram, range) {
             let frame = Frame { area, most, log };
             page.body.push_str(&histogram::draw(histogram, &frame, (quantity, range, view.unit)));
         } else {
             page.text("dim", [x, area.y + 20.0], "no link of this view has a value");
         }
-        page.beside(network, &classes, view, (quantity, [area.x + area.width + 30.0, area.y]));
-        bottom = f64::max(bottom, area.y + area.height + 44.0);
+        let below = area.y + area.height + 44.0;
+        let at = if alone { [area.x + wide + 30.0, area.y] } else { [x, below + 6.0] };
+        let end = page.beside(network, &classes, view, (quantity, at));
+        bottom = bottom.max(below).max(end + 14.0);
     }
     page.y = bottom;
     page.ways(network, picture.route, &ways);
@@ -161,14 +165,14 @@ impl Page {
         self.y += scene.height + 10.0;
     }
 
-    /// Dimensions and the links with most, beside the histogram.
+    /// Dimensions and the links with most, beside the histogram or below it; returns where that ends.
     fn beside(
         &mut self,
         network: &Network<'_>,
         classes: &Classes,
         view: &View,
         (quantity, [x, y]): (Quantity, [f64; 2]),
-    ) {
+    ) -> f64 {
         let value = |at: usize| view.links.get(at).and_then(|link| quantity.value(link));
         let mut y = y;
         for (at, name) in classes.dimensions.iter().enumerate().take(6) {
@@ -188,7 +192,7 @@ impl Page {
             .collect();
         order.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         if order.is_empty() {
-            return;
+            return y;
         }
         let alike = order.iter().filter(|(_, value)| *value >= order[0].1).count();
         y += 6.0;
@@ -199,8 +203,10 @@ impl Page {
             let text = format!("{}  {}", quantity.text(value, view.unit), between(network, LinkId(at as u32)));
             self.text("mono", [x, y], &text);
         }
+        y
     }
 
+    /// Where both ways lead.
     fn ways(
         &mut self,
         network: &Network<'_>,

@@ -155,7 +155,7 @@ impl Paint<'_> {
         for (mark, said) in scene.marks.iter().zip(said) {
             let count = NOTCHES.iter().filter(|&&least| said.stalled >= least).count();
             let (middle, along) = mark.middle();
-            let half = mark.room / 2.0 + 1.2;
+            let half = mark.room / 2.0 + 0.2;
             for at in 0..count {
                 let by = (at as f64 - (count as f64 - 1.0) / 2.0) * 3.0;
                 let centre = [middle[0] + along[0] * by, middle[1] + along[1] * by];

@@ -1,7 +1,7 @@
 //! Colours of links, as rules of a style sheet in light and dark.
 //!
-//! Owns the ramp for lines: the twelve classes of `talea_topology`'s pictures, whose rules colour areas only. It is cividis (Nunez, Anderton and Renslow 2018), whose low end is mixed
-//! with the paper: little is near the paper.
+//! Owns the ramp for lines in twelve classes. It is cividis (Nunez, Anderton and Renslow 2018) with a low end near the paper, as in the server's heat map (`web/src/serve/ramp.ts`): what
+//! carries little is calm.
 
 use std::fmt::Write;
 
@@ -9,30 +9,31 @@ use super::quantity::STEPS;
 
 type Rgb = [f64; 3];
 
-const CIVIDIS: [Rgb; 9] = [
-    [0.0, 34.0, 78.0],
-    [18.0, 53.0, 112.0],
-    [59.0, 73.0, 108.0],
-    [87.0, 93.0, 109.0],
-    [112.0, 113.0, 115.0],
-    [138.0, 134.0, 120.0],
-    [165.0, 156.0, 116.0],
+const LIGHT: [Rgb; 7] = [
+    [249.0, 245.0, 224.0],
+    [232.0, 220.0, 166.0],
     [195.0, 179.0, 105.0],
+    [138.0, 134.0, 120.0],
+    [87.0, 93.0, 109.0],
+    [31.0, 61.0, 108.0],
+    [0.0, 34.0, 78.0],
+];
+const DARK: [Rgb; 7] = [
+    [27.0, 35.0, 48.0],
+    [18.0, 53.0, 112.0],
+    [72.0, 82.0, 109.0],
+    [112.0, 113.0, 115.0],
+    [165.0, 156.0, 116.0],
+    [214.0, 194.0, 92.0],
     [254.0, 232.0, 56.0],
 ];
 
-fn mix(a: Rgb, b: Rgb, part: f64) -> Rgb {
-    [0, 1, 2].map(|i| a[i] + (b[i] - a[i]) * part)
-}
-
 fn sequential(part: f64, dark: bool) -> Rgb {
-    let at = (if dark { part } else { 1.0 - part }).clamp(0.0, 1.0) * 8.0;
-    let low = (at as usize).min(7);
-    let colour = mix(CIVIDIS[low], CIVIDIS[low + 1], at - low as f64);
-    let paper = if dark { [20.0, 24.0, 29.0] } else { [255.0; 3] };
-    // A thin line of little must still be seen: it fades less than an area does.
-    let faded = if dark { 0.2 } else { 0.45 };
-    mix(colour, paper, faded * (1.0 - part).powi(3))
+    let stops = if dark { DARK } else { LIGHT };
+    // A thin line of little must still be seen on the paper.
+    let at = (0.06 + 0.94 * part).clamp(0.0, 1.0) * 6.0;
+    let low = (at as usize).min(5);
+    [0, 1, 2].map(|i| stops[low][i] + (stops[low + 1][i] - stops[low][i]) * (at - low as f64))
 }
 
 fn variables(dark: bool) -> String {
@@ -56,7 +57,7 @@ pub(super) fn style() -> String {
         "<style>svg.plot{{{light}}}\n@media (prefers-color-scheme:dark){{:root:not([data-theme=light]) svg.plot,svg.plot:root{{{dark}}}}}\n\
          :root[data-theme=dark] svg.plot{{{dark}}}\n\
          .plot .l{{fill:none}}.plot .thin{{stroke:var(--line)}}.plot .l.na{{stroke:url(#hatch)}}.plot .d.na{{fill:url(#hatch)}}\
-         .plot .hatch{{stroke:var(--dim);fill:none}}.plot .r{{fill:var(--dim)}}.plot .d{{stroke:var(--dim);stroke-width:.6}}\n\
+         .plot .hatch{{stroke:var(--dim);fill:none}}.plot .r{{fill:var(--dim)}}.plot circle.d,.plot .na.d{{stroke:var(--dim);stroke-width:.6}}\n\
          .plot .notch{{fill:none;stroke:var(--halt);stroke-width:1.6}}.plot .worse{{fill:none;stroke:var(--bad);stroke-width:2.4}}\n\
          .plot .halo{{fill:none;stroke:var(--paper);stroke-width:5}}.plot .way{{fill:none;stroke:var(--there);stroke-width:3}}\
          .plot .way.back{{stroke-dasharray:5 4;stroke-width:2.4}}\n\
@@ -88,7 +89,7 @@ mod tests {
             let light = |part: f64| sequential(part, dark).iter().sum::<f64>();
             let all: Vec<f64> = (0..STEPS).map(|step| light(step as f64 / 11.0)).collect();
             let sign = if dark { 1.0 } else { -1.0 };
-            assert!(all.windows(2).all(|pair| (pair[1] - pair[0]) * sign > 3.0), "{all:?}");
+            assert!(all.windows(2).all(|pair| (pair[1] - pair[0]) * sign > 0.0), "{all:?}");
         }
     }
 }

@@ -1,0 +1,127 @@
+// What is drawn, without values: places of routers, and marks that stand for one link or several. As crates/report/src/network/scene.rs.
+
+import type { Model } from "./model";
+
+export interface Mark {
+  x0: number; y0: number; x1: number; y1: number;
+  /** What it bends towards. */
+  bend: [number, number] | null;
+  /** What is left free at both ends. */
+  free: [number, number];
+  /** Width of the largest capacity. */
+  room: number;
+  links: number[];
+  /** It leads round an axis. */
+  round?: boolean;
+}
+
+export interface Node {
+  x: number; y: number; r: number; label: string;
+  /** One of its routers, or all of them. */
+  routers: number[];
+  /** Links between them, whose most colours it. */
+  inside: number[];
+  /** A disk or box that opens. */
+  group?: number;
+}
+
+export interface Label { x: number; y: number; anchor: "start" | "middle" | "end"; strong: boolean; text: string }
+
+export interface Scene {
+  width: number; height: number;
+  marks: Mark[]; nodes: Node[]; labels: Label[];
+  /** Of many that cross only those with most are coloured. */
+  crossing: boolean;
+  note: string;
+  places: (router: number) => [number, number][];
+}
+
+/** The line moved so far to its right-hand side. */
+export function beside(x0: number, y0: number, x1: number, y1: number, by: number): [number, number, number, number] {
+  const length = Math.hypot(x1 - x0, y1 - y0) || 1;
+  const [x, y] = [(-(y1 - y0) / length) * by, ((x1 - x0) / length) * by];
+  return [x0 + x, y0 + y, x1 + x, y1 + y];
+}
+
+/** The page's own places of groups and levels, in a room of this width. */
+export function placed(model: Model, width: number): Scene {
+  const data = model.data.scene!;
+  const k = model.data.form === "groups" ? Math.min(1, width / data.size[0]) : width / data.size[0];
+  const [kx, ky] = model.data.form === "groups" ? [k, k] : [k, Math.min(1, Math.max(k, 0.8))];
+  const marks: Mark[] = data.marks.map(([x0, y0, x1, y1, before, after, room, bend]) => ({
+    x0: x0 * kx, y0: y0 * ky, x1: x1 * kx, y1: y1 * ky, bend: bend && [bend[0] * kx, bend[1] * ky],
+    free: [before, after], room: room * Math.min(1, Math.max(0.6, k)), links: [],
+  }));
+  const nodes: Node[] = data.nodes.map(([x, y, r, , label]) => ({ x: x * kx, y: y * ky, r: r * Math.min(1, k), label, routers: [], inside: [] }));
+  data.mark_of.forEach((mark, link) => {
+    if (mark >= 0) marks[mark]!.links.push(link);
+    else nodes[data.node_of[model.from[link]!]!]!.inside.push(link);
+  });
+  data.node_of.forEach((node, router) => nodes[node]!.routers.push(router));
+  if (model.data.form === "groups") for (const node of nodes) if (node.routers.length > 1) node.group = model.data.parts[node.routers[0]!]!;
+  const labels = data.labels.map(([x, y, anchor, strong, text]) => ({ x: x < 10 ? x : x * kx, y: y * ky, anchor, strong, text }));
+  const places = (router: number): [number, number][] => {
+    const node = nodes[data.node_of[router]!];
+    return node ? [[node.x, node.y]] : [];
+  };
+  return { width: data.size[0] * kx, height: data.size[1] * ky, marks, nodes, labels, crossing: true, note: data.note, places };
+}
+
+/** A point of a mark, from 0 to 1. */
+export function along(mark: Mark, t: number): [number, number] {
+  const { x0, y0, x1, y1, bend } = mark;
+  if (!bend) return [x0 + (x1 - x0) * t, y0 + (y1 - y0) * t];
+  const [a, b, c] = [(1 - t) * (1 - t), 2 * t * (1 - t), t * t];
+  return [a * x0 + b * bend[0] + c * x1, a * y0 + b * bend[1] + c * y1];
+}
+
+function distance(px: number, py: number, x0: number, y0: number, x1: number, y1: number): number {
+  const [dx, dy] = [x1 - x0, y1 - y0];
+  const t = Math.min(1, Math.max(0, ((px - x0) * dx + (py - y0) * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(px - x0 - dx * t, py - y0 - dy * t);
+}
+
+/** The mark or the node at a place. */
+export function hit(scene: Scene, x: number, y: number): Mark | Node | null {
+  let best: Mark | Node | null = null;
+  let least = 5;
+  for (const node of scene.nodes) {
+    const far = Math.hypot(node.x - x, node.y - y) - node.r;
+    if (far < Math.min(least, 1.5)) {
+      best = node;
+      least = far;
+    }
+  }
+  if (best) return best;
+  for (const mark of scene.marks) {
+    let far = Infinity;
+    if (!mark.bend) far = distance(x, y, mark.x0, mark.y0, mark.x1, mark.y1);
+    else {
+      let before = along(mark, 0);
+      for (let step = 1; step <= 10; step++) {
+        const point = along(mark, step / 10);
+        far = Math.min(far, distance(x, y, ...before, ...point));
+        before = point;
+      }
+    }
+    if (far < least) {
+      best = mark;
+      least = far;
+    }
+  }
+  return best;
+}
+
+/** The router or disk that is nearest, for clicks beside it. */
+export function nearest(scene: Scene, x: number, y: number): Node | null {
+  let best: Node | null = null;
+  let least = 14;
+  for (const node of scene.nodes) {
+    const far = Math.hypot(node.x - x, node.y - y) - node.r;
+    if (far < least) {
+      best = node;
+      least = far;
+    }
+  }
+  return best;
+}
