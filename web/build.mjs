@@ -9,11 +9,13 @@ import { build } from "esbuild";
 
 const options = { bundle: true, minify: true, legalComments: "none", write: false, outdir: "dist" };
 const pages = ["report", "topo", "network"];
+// The style sheet of the report is a part of the other pages; its own page has more.
+const styles = { report: "page" };
 const files = {};
 for (const page of pages) {
   const [program, style] = await Promise.all([
     build({ ...options, entryPoints: { [page]: `src/${page}/main.ts` }, format: "iife", target: "es2022", charset: "ascii" }),
-    build({ ...options, entryPoints: { [page]: `src/${page}/${page}.css` } }),
+    build({ ...options, entryPoints: { [page]: `src/${page}/${styles[page] ?? page}.css` } }),
   ]);
   files[`${page}.js`] = program.outputFiles[0].contents;
   files[`${page}.css`] = style.outputFiles[0].contents;

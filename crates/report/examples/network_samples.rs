@@ -33,7 +33,8 @@ fn main() {
             ("-stalled", Picture { views: vec![0], shows: Shows::Stalled, route: None }),
             ("-two", Picture { views, shows: Shows::Load, route }),
         ] {
-            std::fs::write(folder.join(format!("{name}{kind}.svg")), svg(network, &picture)).unwrap();
+            std::fs::write(folder.join(format!("{name}{kind}.svg")), svg(network, &picture))
+                .unwrap();
         }
     });
 }
@@ -44,12 +45,14 @@ fn ways(network: &Network<'_>) -> String {
     let mut out: Vec<(u32, u32, Option<Vec<u32>>)> = Vec::new();
     for at in 0..60_u32 {
         let Some(routing) = network.routing else { break };
-        let (from, to) = (at.wrapping_mul(7919) % routers, at.wrapping_mul(104_729).wrapping_add(3) % routers);
+        let (from, to) =
+            (at.wrapping_mul(7919) % routers, at.wrapping_mul(104_729).wrapping_add(3) % routers);
         let host = network.fabric.hosts().iter().position(|host| host.router == RouterId(to));
         let choice = host.map_or(0, |host| routing.choice(HostId(host as u32)));
         let mut links = Vec::new();
         let way = routing.way(RouterId(from), RouterId(to), choice, &mut links).ok();
-        let passed = way.map(|()| links.iter().map(|l| network.fabric.links()[l.at()].to.0).collect());
+        let passed =
+            way.map(|()| links.iter().map(|l| network.fabric.links()[l.at()].to.0).collect());
         out.push((from, to, passed));
     }
     serde_json::to_string(&out).unwrap()

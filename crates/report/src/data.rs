@@ -16,6 +16,7 @@ mod tree;
 use serde::Serialize;
 use talea_model::{Bytes, Gaps, Nanos, Rank};
 
+pub use crate::network::NetworkData;
 pub use graph::{ChainCall, GraphData, GraphEdge, GraphLoop, GraphNode};
 pub use study::{Picture, Study, StudyColumn, StudyKind, StudyValue};
 pub use time::{Bar, IterationSeries, Message, Outlier, RankSeries, Row, Timeline};
@@ -53,6 +54,9 @@ pub struct ReportData {
     pub hosts: Vec<HostData>,
     /// What happens between calls, where the run was sampled.
     pub studies: Vec<Study>,
+    /// The network between nodes and what its links carried, made by [`crate::network::data`]; absent where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkData>,
 }
 
 /// A host and what ran on it.
@@ -167,6 +171,8 @@ pub enum Target {
     Matrix,
     /// Where ranks ran.
     Hosts,
+    /// What links of the network carried.
+    Network,
 }
 
 /// Ranks that execute the same structure.

@@ -17,7 +17,7 @@ export function group(model: Model, id: number, width: number): Scene {
   const wide = Math.min(90, (width - LEFT - 20) / columns);
   const high = Math.max(46, Math.min(84, wide * 1.1));
   const scene: Scene = {
-    width: LEFT + wide * columns + 10, height: TOP + high * rows + 6, marks: [], nodes: [], labels: [], crossing: true,
+    width: LEFT + wide * columns + 10, height: TOP + high * rows + 6, marks: [], nodes: [], labels: [], limit: 160, bundled: true,
     note: "", places: () => [],
   };
   const nodes = new Map<number, Node>();
@@ -42,7 +42,7 @@ export function group(model: Model, id: number, width: number): Scene {
       // Links over others' heads bend: within a row upwards or downwards by direction, within a column sideways.
       const far = Math.hypot(x1 - x0, y1 - y0);
       const [nx, ny] = [(y1 - y0) / far, -(x1 - x0) / far];
-      const bow = Math.min(high * 0.42, far * 0.22);
+      const bow = Math.min(high * 0.8, far * 0.32);
       scene.marks.push({ x0, y0, x1, y1, bend: [(x0 + x1) / 2 + nx * bow, (y0 + y1) / 2 + ny * bow], free: [4.5, 4.5], room, links: [link] });
     }
     if (away.length) {

@@ -37,7 +37,7 @@ export class Ink {
   readonly paper = this.read("paper");
   readonly accent = this.read("accent");
   readonly way: string;
-  readonly halt: string;
+  readonly halt = this.read("halt");
   readonly bad = this.read("bad");
   readonly sans = this.read("sans");
   readonly mono = this.read("mono");
@@ -46,7 +46,6 @@ export class Ink {
   constructor() {
     this.dark = this.style.colorScheme.includes("dark");
     this.way = this.dark ? "#2fc79a" : "#00805e";
-    this.halt = this.dark ? "#f2b134" : "#e07b00";
     this.ramp = Array.from({ length: STEPS }, (_, step) => sequential(step / (STEPS - 1), this.dark));
     this.changes = Array.from({ length: CHANGES }, (_, step) => diverging(step / 5 - 1, this.dark));
   }

@@ -121,7 +121,7 @@ export class Key {
       if (choice.views.length > 1) lines.push(h("p", { class: "dim" }, "both views have this scale"));
     } else lines.push(h("p", { class: "dim" }, "no link of this view has a value"));
     const item = (mark: string, text: string): HTMLElement => h("li", {}, h("i", { class: `sample ${mark}`, "aria-hidden": "true" }), text);
-    const items = [item("width", model.most ? `width: capacity, to ${amount(model.most, "B/s")} one way` : "width: no capacity is known")];
+    const items = [item("width", model.widest ? `width: capacity, to ${amount(model.widest, "B/s")} one way` : "width: no capacity is known")];
     if (model.data.form === "torus" && !choice.solid) items.push(item("drive", "links drive on the right: to larger numbers below, or right; stubs lead round the axis"));
     if (model.known.includes("stalled")) items.push(item("notch", `notch: stalled ${NOTCHES[0]! * 100} % of the time or more, two: ${NOTCHES[1]! * 100} %`));
     if (model.degraded.size) items.push(item("worse", "degraded"));

@@ -22,6 +22,8 @@ export class Model {
   readonly to: Uint32Array;
   readonly capacity: Float64Array;
   readonly most: number;
+  /** The largest capacity of a line. */
+  readonly widest: number;
   readonly known: Quantity[];
   readonly degraded: Map<number, string>;
   private readonly arrays = new Map<string, Float64Array>();
@@ -39,6 +41,9 @@ export class Model {
     this.to = Uint32Array.from(to, (by, at) => this.from[at]! + by);
     this.capacity = Float64Array.from(made, (kind) => kinds[kind]?.[1] ?? NaN);
     this.most = this.capacity.reduce((most, of) => (of > most ? of : most), 0);
+    const sums = new Float64Array(data.scene?.marks.length ?? 0);
+    data.scene?.mark_of.forEach((mark, link) => { if (mark >= 0) sums[mark]! += this.capacity[link] || 0; });
+    this.widest = data.scene ? sums.reduce((most, one) => Math.max(most, one), 0) : this.most;
     this.known = QUANTITIES.filter((one) => data.views.some((view) => view[one].length));
     if (!this.known.length) this.known.push("load");
     this.degraded = new Map(data.degraded);

@@ -6,13 +6,10 @@ import type { Model, Range } from "./model";
 import { plain } from "../report/dom";
 import { Ink } from "./ink";
 import { fraction } from "./model";
-import { along } from "./scene";
+import { along, seen, widest } from "./scene";
 
 /** A link that was stalled for this share of the time has a notch, and from the second one on two. */
 export const NOTCHES = [0.1, 0.4];
-/** Of marks that cross each other no more are coloured. */
-const MOST = 400;
-
 export interface Shown {
   model: Model;
   view: number;
@@ -26,7 +23,7 @@ export interface Shown {
 /** What a mark says of its links. */
 export interface Said { value: number; link: number; stalled: number; width: number }
 
-export function says(shown: Shown, links: number[], room: number): Said {
+export function says(shown: Shown, links: number[], room: number, scene?: Scene): Said {
   const { model, view, choice } = shown;
   const values = model.values(view, choice.shows);
   const stalls = model.values(view, "stalled");
@@ -46,8 +43,11 @@ export function says(shown: Shown, links: number[], room: number): Said {
     }
   }
   if (choice.reduce === "mean" && count) said.value = sum / count;
-  const capacity = model.capacity[said.link] ?? NaN;
-  if (capacity > 0) said.width = room * (0.25 + (0.75 * capacity) / model.most);
+  const most = scene ? widest(model, scene) : 0;
+  if (scene && most > 0) {
+    const capacity = scene.bundled ? links.reduce((sum, link) => sum + (model.capacity[link] || 0), 0) : model.capacity[said.link] || 0;
+    if (capacity > 0) said.width = room * (0.25 + (0.75 * capacity) / most);
+  }
   return said;
 }
 
@@ -59,30 +59,22 @@ export function chosen(shown: Shown, value: number): boolean {
   return part >= brush[0] && part <= brush[1];
 }
 
-export function trace(pen: CanvasRenderingContext2D, mark: Mark, free: boolean): void {
-  const { x0, y0, x1, y1, bend } = mark;
-  const [before, after] = free ? mark.free : [0, 0];
-  const towards = (x: number, y: number, tx: number, ty: number, by: number): [number, number] => {
-    const part = by / (Math.hypot(tx - x, ty - y) || 1);
-    return [x + (tx - x) * part, y + (ty - y) * part];
-  };
-  const [mx, my] = bend ?? [x1, y1];
-  const [nx, ny] = bend ?? [x0, y0];
-  pen.moveTo(...towards(x0, y0, mx, my, before));
-  const end = towards(x1, y1, nx, ny, after);
-  if (bend) pen.quadraticCurveTo(...bend, ...end);
-  else pen.lineTo(...end);
+export function trace(pen: CanvasRenderingContext2D, mark: Mark, cut: boolean): void {
+  const [x0, y0, x1, y1] = seen(mark, cut);
+  pen.moveTo(x0, y0);
+  if (mark.bend) pen.quadraticCurveTo(...mark.bend, x1, y1);
+  else pen.lineTo(x1, y1);
 }
 
 export function paint(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown): string {
   const { ink, range } = shown;
   pen.clearRect(0, 0, scene.width, scene.height);
   pen.lineCap = "butt";
-  const said = scene.marks.map((mark) => says(shown, mark.links, mark.room));
+  const said = scene.marks.map((mark) => says(shown, mark.links, mark.room, scene));
   const order = scene.marks.map((_, at) => at).filter((at) => scene.marks[at]!.links.length);
   const size = (at: number): number => (Number.isNaN(said[at]!.value) ? -1 : Math.abs(said[at]!.value));
   order.sort((a, b) => size(a) - size(b) || a - b);
-  const thin = scene.crossing ? Math.max(0, order.length - MOST) : 0;
+  const thin = Math.max(0, order.length - scene.limit);
   let hidden = thin;
   // One path for each class and width: what is most comes last and is on top.
   const hairlines = order.slice(0, thin);
@@ -112,6 +104,7 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown)
     const [step, width] = key.split(" ").map(Number) as [number, number];
     stroke(list, step < 0 || !range ? ink.hatched(pen) : ink.colour(range, step), width);
   }
+  texts(pen, scene, ink);
   nodes(pen, scene, shown);
   pen.strokeStyle = ink.halt;
   pen.lineWidth = 1.6;
@@ -122,8 +115,7 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown)
   pen.stroke();
   crosses(pen, scene, shown);
   route(pen, scene, shown);
-  texts(pen, scene, ink);
-  return hidden && scene.crossing && !shown.choice.brush ? `${order.length - thin} of ${order.length} lines are coloured, those with most` : "";
+  return hidden && thin && !shown.choice.brush ? `${order.length - thin} of ${order.length} lines are coloured, those with most` : "";
 }
 
 function nodes(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown): void {
@@ -220,6 +212,12 @@ function texts(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
     pen.font = strong ? `600 11.5px ${ink.sans}` : `10.5px ${ink.mono}`;
     pen.fillStyle = strong ? ink.text : ink.dim;
     pen.textAlign = anchor === "middle" ? "center" : anchor;
+    if (scene.bundled) {
+      // Lines pass below names.
+      pen.strokeStyle = ink.paper;
+      pen.lineWidth = 3;
+      pen.strokeText(plain(text, 60), x, y);
+    }
     pen.fillText(plain(text, 60), x, y);
   }
   pen.textAlign = "left";

@@ -19,7 +19,7 @@ import { turned } from "./turn";
 export interface Common { range: Range | null; ways: [Set<number>, Set<number>] }
 
 /** Pixels that a picture may be high. */
-const HEIGHT = { alone: 500, beside: 860, solid: 620 };
+const HEIGHT = { wide: 520, narrow: 860, solid: 600 };
 
 export class Picture {
   readonly element: HTMLElement;
@@ -82,7 +82,7 @@ export class Picture {
       this.key = key;
       this.cursor = null;
       this.scene = this.model.data.form === "torus"
-        ? slabs(this.model, choice.slices, width, two ? HEIGHT.beside : HEIGHT.alone)
+        ? slabs(this.model, choice.slices, width, width < 600 ? HEIGHT.narrow : HEIGHT.wide)
         : placed(this.model, width);
       this.inner = choice.group === null ? undefined : group(this.model, choice.group, width);
     }

@@ -30,8 +30,12 @@ export interface Label { x: number; y: number; anchor: "start" | "middle" | "end
 export interface Scene {
   width: number; height: number;
   marks: Mark[]; nodes: Node[]; labels: Label[];
-  /** Of many that cross only those with most are coloured. */
-  crossing: boolean;
+  /** Lines that cross each other: of more than these only those with most are coloured. */
+  limit: number;
+  /** A line is as wide as all its links together. */
+  bundled: boolean;
+  /** The largest capacity of a line. */
+  widest?: number;
   note: string;
   places: (router: number) => [number, number][];
 }
@@ -64,12 +68,34 @@ export function placed(model: Model, width: number): Scene {
     const node = nodes[data.node_of[router]!];
     return node ? [[node.x, node.y]] : [];
   };
-  return { width: data.size[0] * kx, height: data.size[1] * ky, marks, nodes, labels, crossing: true, note: data.note, places };
+  return { width: data.size[0] * kx, height: data.size[1] * ky, marks, nodes, labels, limit: 400, bundled: true, note: data.note, places };
+}
+
+/** The largest capacity of a line: of one link in slabs, of all links of a bundle elsewhere; 0 where none is known. */
+export function widest(model: Model, scene: Scene): number {
+  if (scene.widest !== undefined) return scene.widest;
+  const of = (mark: Mark): number => mark.links.reduce((sum, link) => {
+    const capacity = model.capacity[link] || 0;
+    return scene.bundled ? sum + capacity : Math.max(sum, capacity);
+  }, 0);
+  scene.widest = scene.marks.reduce((most, mark) => Math.max(most, of(mark)), 0);
+  return scene.widest;
+}
+
+/** Both ends of what is seen of a mark. */
+export function seen({ x0, y0, x1, y1, bend, free }: Mark, cut: boolean): [number, number, number, number] {
+  if (!cut) return [x0, y0, x1, y1];
+  const towards = (x: number, y: number, tx: number, ty: number, by: number): [number, number] => {
+    const part = by / (Math.hypot(tx - x, ty - y) || 1);
+    return [x + (tx - x) * part, y + (ty - y) * part];
+  };
+  return [...towards(x0, y0, ...(bend ?? [x1, y1] as const), free[0]), ...towards(x1, y1, ...(bend ?? [x0, y0] as const), free[1])];
 }
 
 /** A point of a mark, from 0 to 1. */
 export function along(mark: Mark, t: number): [number, number] {
-  const { x0, y0, x1, y1, bend } = mark;
+  const { bend } = mark;
+  const [x0, y0, x1, y1] = seen(mark, true);
   if (!bend) return [x0 + (x1 - x0) * t, y0 + (y1 - y0) * t];
   const [a, b, c] = [(1 - t) * (1 - t), 2 * t * (1 - t), t * t];
   return [a * x0 + b * bend[0] + c * x1, a * y0 + b * bend[1] + c * y1];

@@ -6,7 +6,7 @@ import { beside } from "./scene";
 
 export const AXES = ["X", "Y", "Z", "A", "B", "C"];
 const PLACES = 96;
-const [LEFT, TOP, BELOW, RIGHT] = [34, 24, 26, 16];
+const [LEFT, TOP, BELOW, RIGHT] = [34, 24, 26, 26];
 
 /** Two axes: to the right, and up (-1 for a torus of one axis). */
 type Plane = [number, number];
@@ -45,7 +45,7 @@ export function slabs(model: Model, slices: (number | null)[], width: number, he
   const list = planes(lengths);
   const count = (axis: number): number => (axis < 0 ? 1 : Math.max(1, Math.ceil(lengths[axis]! / folded(lengths[axis]!))));
   const { cell, corners, size } = arrange(list.map(([a, b]) => [count(a), count(b)]), width, height);
-  const scene: Scene = { width: size[0], height: size[1], marks: [], nodes: [], labels: [], crossing: false, note: "", places: () => [] };
+  const scene: Scene = { width: size[0], height: size[1], marks: [], nodes: [], labels: [], limit: Infinity, bundled: false, note: "", places: () => [] };
   const grids: ((at: number[]) => [number, number] | null)[] = [];
   const room = Math.min(6, Math.max(0.8, cell * 0.25));
   list.forEach((plane, index) => {

@@ -6,9 +6,9 @@ import { chosen, end } from "./paint";
 import { AXES, inside } from "./slabs";
 
 /** Links that are coloured; of more those with most, the others are hairlines. */
-const MOST = 3000;
+const MOST = 1500;
 /** Of hairlines no more than these are drawn, evenly chosen. */
-const HAIRLINES = 12000;
+const HAIRLINES = 6000;
 
 /** A link on the screen, for what is pointed at. */
 export interface Seen { x0: number; y0: number; x1: number; y1: number; link: number }
@@ -20,7 +20,7 @@ export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: numbe
   const [cy, sy, cp, sp] = [Math.cos(yaw), Math.sin(yaw), Math.cos(pitch), Math.sin(pitch)];
   // Axes are as long as they have routers, the longest one as the picture.
   const size = Math.hypot(...lengths.slice(0, 3));
-  const scale = (Math.min(width, height * 1.25) * 0.86) / size;
+  const scale = (Math.min(width, height * 1.5) * 0.88) / size;
   const project = (x: number, y: number, z: number): [number, number, number] => {
     const [a, b, c] = [x - (lengths[0]! - 1) / 2, y - (lengths[1]! - 1) / 2, z - (lengths[2]! - 1) / 2];
     const across = a * cy + c * sy;

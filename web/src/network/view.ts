@@ -24,6 +24,7 @@ export class NetworkView {
   private readonly stage = h("div", { class: "pictures" });
   private readonly bars: Panel;
   private readonly tables = h("div", { class: "network-tables" });
+  private readonly beside = h("div");
   private width = 0;
   private tabled = "";
   private frame = 0;
@@ -41,7 +42,8 @@ export class NetworkView {
     this.bars.note.textContent = "a drag keeps only some coloured; a click takes it back";
     this.stage.append(...this.pictures.map((one) => one.element));
     this.element = h("div", { class: "network" },
-      h("div", { class: "network-stage" }, this.stage, this.key.element), this.bars.element, this.tables);
+      h("div", { class: "network-stage" }, this.stage, this.key.element),
+      h("div", { class: "network-lower" }, this.bars.element, this.beside), this.tables);
     this.element.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.target instanceof HTMLInputElement) return;
       hideTip();
@@ -75,8 +77,9 @@ export class NetworkView {
     const all = choice.views.map((view) => counts(this.model, this.state, view, range).bins);
     const most = Math.max(1, ...all.flat());
     const least = Math.min(...all.flat().filter((one) => one > 0), most);
+    this.element.classList.toggle("two-views", two);
     const whole = this.bars.element.clientWidth || this.width;
-    for (const one of this.histograms) one.update(two ? (whole - 28) / 2 : whole, range, most, most > 100 * least);
+    for (const one of this.histograms) one.update(two ? (whole - 28) / 2 : whole, range, most, most > 30 * least);
     this.table(ways);
   }
 
@@ -88,11 +91,13 @@ export class NetworkView {
     this.tabled = key;
     const { model, state } = this;
     const degraded = degradedPanel(model, state);
+    const hops = waysPanel(model, state, ways, model.data.ways.name).element;
+    const links = linksPanel(model, state).element;
+    this.beside.replaceChildren(dimensionsPanel(model, state).element);
     this.tables.replaceChildren(
-      waysPanel(model, state, ways, model.data.ways.name).element,
+      // What somebody asked for comes first.
+      ...(route[1] === null ? [links, hops] : [hops, links]),
       ...(degraded ? [degraded.element] : []),
-      dimensionsPanel(model, state).element,
-      linksPanel(model, state).element,
       routersPanel(model, state).element,
     );
   }

@@ -9,6 +9,7 @@ import { GraphView } from "./graph";
 import { Hosts } from "./hosts";
 import { MatrixView } from "./matrix";
 import { Model, load } from "./model";
+import { Network } from "./network";
 import { RankTable } from "./ranks";
 import { Sites } from "./sites";
 import { State } from "./state";
@@ -42,12 +43,13 @@ function start(model: Model, app: HTMLElement): void {
   const table = new RankTable(model, state);
   const hosts = new Hosts(model, state);
   const studies = new Studies(model);
+  const network = new Network(model.report.network);
   const where = h("div", { class: "where" });
 
   const show = (finding: Finding): void => {
     const { target } = finding;
     const panel = {
-      run: timeline, loop: timeline, iteration: iterations, site: sites, rank: timeline, class: timeline, matrix, hosts,
+      run: timeline, loop: timeline, iteration: iterations, site: sites, rank: timeline, class: timeline, matrix, hosts, network,
     }[target.kind].panel;
     const loop = target.kind === "loop" || target.kind === "iteration" ? model.loops.get(target.id) : undefined;
     switch (target.kind) {
@@ -57,7 +59,7 @@ function start(model: Model, app: HTMLElement): void {
       case "site": { const leaf = model.leaf(target.id, state.selection.cls ?? undefined); if (leaf) state.choose({ node: leaf.node.id }); break; }
       case "rank": state.choose({ rank: target.rank }); break;
       case "class": state.choose({ cls: target.id, node: null }); break;
-      case "matrix": case "hosts": break;
+      case "matrix": case "hosts": case "network": break;
     }
     panel.element.scrollIntoView({ block: "nearest" });
     panel.element.focus({ preventScroll: true });
@@ -83,10 +85,14 @@ function start(model: Model, app: HTMLElement): void {
       h("main", { id: "main", tabindex: -1 },
         findings.element, where, timeline.panel.element, ...studies.elements,
         h("div", { class: "columns" },
-          iterations.panel.element, graph.panel.element, matrix.panel.element, sites.panel.element, table.panel.element, hosts.panel.element))),
+          iterations.panel.element, graph.panel.element, matrix.panel.element, sites.panel.element, table.panel.element, hosts.panel.element),
+        network.panel.element)),
   );
   state.listen(update);
-  theme.listen(update);
+  theme.listen(() => {
+    update();
+    network.redraw();
+  });
   update();
   addEventListener("keydown", (event) => {
     const typing = event.target instanceof HTMLInputElement;

@@ -1,6 +1,8 @@
 // The data inside a report, as crates/report/src/data.rs documents them: its keys are these keys.
 // Times are nanoseconds, amounts bytes.
 
+import type { NetworkData } from "../network/data";
+
 export type Category = "computation" | "waiting" | "transfer" | "collective" | "io" | "setup";
 
 export interface Payload {
@@ -23,6 +25,7 @@ export interface Report {
   matrices: Matrix[];
   hosts: Host[];
   studies: Study[];
+  network?: NetworkData;
 }
 
 export interface Study {
@@ -86,7 +89,8 @@ export type Target =
   | { kind: "rank"; rank: number }
   | { kind: "class"; id: number }
   | { kind: "matrix" }
-  | { kind: "hosts" };
+  | { kind: "hosts" }
+  | { kind: "network" };
 
 export interface Finding {
   text: string;

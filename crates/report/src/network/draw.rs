@@ -33,8 +33,10 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
     let quantity = Quantity::of(network, &views, picture.shows);
     let range = Range::of(network, &views, quantity);
     let ways = picture.route.map_or([None, None], |ends| ways::both(network, ends));
-    let capacity = network.fabric.links().iter().filter_map(|link| link.capacity);
-    let capacity = capacity.fold(None, |most: Option<f64>, of| Some(most.map_or(of, |m| m.max(of))));
+    let columns = views.len().max(1) as f64;
+    let width = (WIDTH - 2.0 * LEFT - (columns - 1.0) * APART) / columns;
+    let scene = scene(network, width);
+    let widest = scene.widest(network);
     let mut page = Page { body: ramp::style(), y: 34.0 };
     page.head(network);
     let shown: Vec<&View> = views.iter().map(|&at| &network.views[at]).collect();
@@ -45,7 +47,7 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
         quantity,
         range,
         unit: shown.first().map_or("", |view| view.unit),
-        capacity,
+        widest,
         absent: shown.iter().any(|view| {
             (0..links).any(|at| view.links.get(at).and_then(|l| quantity.value(l)).is_none())
         }),
@@ -56,9 +58,6 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
     let (rows, height) = legend.draw([LEFT, page.y], WIDTH - LEFT);
     page.body.push_str(&rows);
     page.y += height + 4.0;
-    let columns = shown.len().max(1) as f64;
-    let width = (WIDTH - 2.0 * LEFT - (columns - 1.0) * APART) / columns;
-    let scene = scene(network, width);
     let classes = Classes::new(network);
     let histograms: Vec<Option<Histogram>> = shown
         .iter()
@@ -70,7 +69,16 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
     let top = page.y;
     let mut bottom = top;
     for (column, (view, histogram)) in shown.iter().zip(&histograms).enumerate() {
-        let paint = Paint { network, view, quantity, range, capacity, ways: &ways, ends: picture.route };
+        let paint = Paint {
+            network,
+            view,
+            quantity,
+            range,
+            widest,
+            bundled: scene.grids.is_empty(),
+            ways: &ways,
+            ends: picture.route,
+        };
         let x = LEFT + (width + APART) * column as f64;
         page.y = top;
         page.view(x, width, view, &paint, &scene);
@@ -196,11 +204,19 @@ impl Page {
         }
         let alike = order.iter().filter(|(_, value)| *value >= order[0].1).count();
         y += 6.0;
-        let of = if alike > 3 { format!(", {alike} links have as much as the first") } else { String::new() };
+        let of = if alike > 3 {
+            format!(", {alike} links have as much as the first")
+        } else {
+            String::new()
+        };
         self.text("name", [x, y], &format!("most{of}"));
         for &(at, value) in order.iter().take(3) {
             y += 15.0;
-            let text = format!("{}  {}", quantity.text(value, view.unit), between(network, LinkId(at as u32)));
+            let text = format!(
+                "{}  {}",
+                quantity.text(value, view.unit),
+                between(network, LinkId(at as u32))
+            );
             self.text("mono", [x, y], &text);
         }
         y
@@ -239,10 +255,18 @@ impl Page {
             self.y += 22.0;
             let count = network.degraded.len();
             let links = if count == 1 { "link is" } else { "links are" };
-            self.text("strong", [LEFT, self.y], &format!("{count} {links} worse than they should be"));
+            self.text(
+                "strong",
+                [LEFT, self.y],
+                &format!("{count} {links} worse than they should be"),
+            );
             for (link, why) in network.degraded.iter().take(MOST) {
                 self.y += 16.0;
-                self.text("mono", [LEFT, self.y], &format!("\u{d7} {}: {why}", between(network, *link)));
+                self.text(
+                    "mono",
+                    [LEFT, self.y],
+                    &format!("\u{d7} {}: {why}", between(network, *link)),
+                );
             }
             self.more(count);
         }
@@ -269,7 +293,9 @@ impl Page {
 }
 
 fn router(network: &Network<'_>, id: RouterId) -> String {
-    let Some(router) = network.fabric.routers().get(id.at()) else { return format!("router {}", id.0) };
+    let Some(router) = network.fabric.routers().get(id.at()) else {
+        return format!("router {}", id.0);
+    };
     match router.at {
         Some(at) if !router.name.contains(&at.to_string()) => format!("{} {at}", router.name),
         _ => router.name.clone(),

@@ -82,7 +82,7 @@ struct Circle {
 impl Circle {
     fn new(groups: usize, side: f64) -> Self {
         let groups = groups.max(1) as f64;
-        let outer = side / 2.0 - 46.0;
+        let outer = side / 2.0 - 62.0;
         // Disks on the circle do not touch.
         let part = (TAU / 2.0 / groups).sin();
         let disk = (outer * part / (1.0 + part) * 0.86).clamp(2.0, side / 7.0);

@@ -1,6 +1,6 @@
 //! How many links carry how much: bars over the range that the colours have.
 //!
-//! Owns the bins and when counts are logarithmic: where one bin has more than a hundred times the links of another one that has any. Links without a value are said, not drawn.
+//! Owns the bins and when counts are logarithmic: where one bin has more than thirty times the links of another one that has any. Links without a value are said, not drawn.
 
 use std::fmt::Write;
 
@@ -45,7 +45,7 @@ impl Histogram {
     /// Whether counts are better logarithmic.
     pub(super) fn uneven(&self) -> bool {
         let least = self.counts.iter().copied().filter(|&count| count > 0).min().unwrap_or(0);
-        self.most() > 100 * least.max(1)
+        self.most() > 30 * least.max(1)
     }
 }
 
@@ -91,7 +91,11 @@ pub(super) fn draw(
             wide - 1.0,
             bottom - top,
             xml(
-                &format!("{count} links: {} to {}", quantity.text(begin, unit), quantity.text(end, unit)),
+                &format!(
+                    "{count} links: {} to {}",
+                    quantity.text(begin, unit),
+                    quantity.text(end, unit)
+                ),
                 120
             )
         );

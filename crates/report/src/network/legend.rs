@@ -16,7 +16,7 @@ pub(super) struct Legend<'a> {
     pub(super) quantity: Quantity,
     pub(super) range: Option<Range>,
     pub(super) unit: &'a str,
-    pub(super) capacity: Option<f64>,
+    pub(super) widest: Option<f64>,
     pub(super) absent: bool,
     pub(super) stalled: bool,
     pub(super) way: bool,
@@ -70,7 +70,9 @@ impl Legend<'_> {
         }
         if self.absent {
             let hatched = |left: f64, y: f64| {
-                format!("<rect class=\"d na\" x=\"{left:.1}\" y=\"{y:.1}\" width=\"22\" height=\"14\"/>")
+                format!(
+                    "<rect class=\"d na\" x=\"{left:.1}\" y=\"{y:.1}\" width=\"22\" height=\"14\"/>"
+                )
             };
             item(22.0, &hatched, ["not known", ""]);
         }
@@ -82,7 +84,7 @@ impl Legend<'_> {
                 x + 18.0
             )
         };
-        let most = self.capacity.map_or_else(
+        let most = self.widest.map_or_else(
             || "no capacity is known".to_owned(),
             |most| format!("to {} one way", amount(most, "B/s")),
         );

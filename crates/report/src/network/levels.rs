@@ -11,9 +11,9 @@ use super::{Form, Network};
 /// Most boxes of a level.
 const MOST: usize = 40;
 
-const LEFT: f64 = 74.0;
+const LEFT: f64 = 96.0;
 const RIGHT: f64 = 16.0;
-const TOP: f64 = 20.0;
+const TOP: f64 = 32.0;
 const BELOW: f64 = 34.0;
 
 /// Levels in a room of this width.
@@ -56,8 +56,9 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: [f64; 2]) -> Scene {
                 scene.node_of[router] = scene.nodes.len() as u32;
                 x[router] = at[0];
             }
-            let names = [members.first(), members.last()]
-                .map(|end| end.map_or("", |&router| network.fabric.routers()[router].name.as_str()));
+            let names = [members.first(), members.last()].map(|end| {
+                end.map_or("", |&router| network.fabric.routers()[router].name.as_str())
+            });
             let text = if members.len() == 1 {
                 names[0].to_owned()
             } else {
@@ -66,7 +67,12 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: [f64; 2]) -> Scene {
             // Names stand below boxes only if they have room.
             if text.chars().count() <= longest {
                 let at = [at[0], y + if row == 0 { 20.0 } else { -12.0 }];
-                scene.labels.push(Label { at, anchor: "middle", strong: false, text: text.clone() });
+                scene.labels.push(Label {
+                    at,
+                    anchor: "middle",
+                    strong: false,
+                    text: text.clone(),
+                });
             }
             let radius = (apart * 0.3).clamp(2.0, 7.0);
             let routers = members.len();

@@ -25,8 +25,10 @@ pub(super) struct Paint<'a> {
     pub(super) view: &'a View,
     pub(super) quantity: Quantity,
     pub(super) range: Option<Range>,
-    /// The largest capacity of all links.
-    pub(super) capacity: Option<f64>,
+    /// The largest capacity of a line.
+    pub(super) widest: Option<f64>,
+    /// Whether a line is as wide as all its links together, not as the one with most.
+    pub(super) bundled: bool,
     /// The links of the way, and of the way back.
     pub(super) ways: &'a [Option<Vec<LinkId>>; 2],
     pub(super) ends: Option<(RouterId, RouterId)>,
@@ -40,13 +42,18 @@ struct Said {
 }
 
 impl Paint<'_> {
-    /// The largest value of the links, the capacity of the one that has it, and how long any was stalled.
+    /// The largest value of the links, the width of the line, and how long any was stalled.
     fn says(&self, links: &[u32], room: f64) -> Said {
         let carried = |link: u32| self.view.links.get(link as usize);
         let mut said = Said { value: None, width: 0.0, stalled: 0.0 };
         let mut capacity: Option<f64> = None;
         for &link in links {
-            capacity = self.network.fabric.links()[link as usize].capacity.or(capacity);
+            let of = self.network.fabric.links()[link as usize].capacity;
+            capacity = match (of, capacity) {
+                (Some(of), Some(sum)) if self.bundled => Some(of + sum),
+                (Some(of), Some(most)) => Some(of.max(most)),
+                _ => of.or(capacity),
+            };
             let Some(carried) = carried(link) else { continue };
             if let Some(value) = self.quantity.value(carried) {
                 said.value = Some(said.value.map_or(value, |most| most.max(value)));
@@ -54,7 +61,7 @@ impl Paint<'_> {
             said.stalled = said.stalled.max(carried.stalled.unwrap_or(0.0));
         }
         // Without capacities all are of a middling width.
-        let part = match (capacity, self.capacity) {
+        let part = match (capacity, self.widest) {
             (Some(of), Some(most)) if most > 0.0 => of / most,
             _ => 0.6,
         };
@@ -91,23 +98,24 @@ impl Paint<'_> {
         }
         for ((_, class, width), path) in paths {
             let width = f64::from(width) / 10.0;
-            let _ = writeln!(out, "<path class=\"l {class}\" stroke-width=\"{width}\" d=\"{path}\"/>");
+            let _ =
+                writeln!(out, "<path class=\"l {class}\" stroke-width=\"{width}\" d=\"{path}\"/>");
         }
-        self.nodes(scene, &mut out);
-        self.notches(scene, &said, &mut out);
-        self.degraded(scene, &mut out);
-        self.route(scene, &mut out);
         for label in &scene.labels {
             let _ = writeln!(
                 out,
                 "<text class=\"{}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{}\">{}</text>",
-                if label.strong { "strong" } else { "tick" },
+                if label.strong { "strong over" } else { "tick over" },
                 label.at[0],
                 label.at[1],
                 label.anchor,
                 xml(&label.text, 60)
             );
         }
+        self.nodes(scene, &mut out);
+        self.notches(scene, &said, &mut out);
+        self.degraded(scene, &mut out);
+        self.route(scene, &mut out);
         let mut notes: Vec<String> = Vec::new();
         if !scene.note.is_empty() {
             notes.push(scene.note.clone());
@@ -133,7 +141,15 @@ impl Paint<'_> {
             let [x, y] = node.at;
             let r = node.radius;
             if node.inside.is_empty() {
-                let _ = write!(dots, "M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z", x - r, y - r, 2.0 * r, 2.0 * r, 2.0 * r);
+                let _ = write!(
+                    dots,
+                    "M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z",
+                    x - r,
+                    y - r,
+                    2.0 * r,
+                    2.0 * r,
+                    2.0 * r
+                );
                 continue;
             }
             let said = self.says(&node.inside, 1.0);

@@ -106,9 +106,10 @@ mod tests {
     #[test]
     fn classes_of_values() {
         let range = Range { high: 12.0 };
-        assert_eq!([-1.0, 0.0, 0.99, 1.0, 11.0, 12.0, 99.0].map(|v| range.step(v)), [
-            0, 0, 0, 1, 11, 11, 11
-        ]);
+        assert_eq!(
+            [-1.0, 0.0, 0.99, 1.0, 11.0, 12.0, 99.0].map(|v| range.step(v)),
+            [0, 0, 0, 1, 11, 11, 11]
+        );
         assert_eq!(amount(385.0, ""), "385");
         assert_eq!(amount(0.0, "B"), "0 B");
         assert_eq!(share(0.4041), "40.4 %");

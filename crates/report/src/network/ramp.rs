@@ -38,7 +38,7 @@ fn sequential(part: f64, dark: bool) -> Rgb {
 
 fn variables(dark: bool) -> String {
     let mut out = if dark {
-        "--there:#2fc79a;--halt:#f2b134;--bad:#ff8a7a".to_owned()
+        "--there:#2fc79a;--halt:#ff7a2f;--bad:#ff8a7a".to_owned()
     } else {
         "--there:#00805e;--halt:#e07b00;--bad:#b42318".to_owned()
     };
@@ -62,7 +62,7 @@ pub(super) fn style() -> String {
          .plot .halo{{fill:none;stroke:var(--paper);stroke-width:5}}.plot .way{{fill:none;stroke:var(--there);stroke-width:3}}\
          .plot .way.back{{stroke-dasharray:5 4;stroke-width:2.4}}\n\
          .plot .end{{fill:var(--there);stroke:var(--paper);stroke-width:1.5}}.plot .endname{{fill:var(--paper);font-weight:700;font-size:10px}}\
-         .plot .bad{{fill:var(--bad)}}.plot .title{{font:600 16px ui-sans-serif,system-ui,sans-serif}}\
+         .plot .over{{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}}.plot .bad{{fill:var(--bad)}}.plot .title{{font:600 16px ui-sans-serif,system-ui,sans-serif}}\
          .plot .view{{font:600 13.5px ui-sans-serif,system-ui,sans-serif}}.plot .say{{font-size:12.5px}}.plot .dim{{fill:var(--dim)}}\
          .plot .mono{{font:11px ui-monospace,monospace}}\n"
     );

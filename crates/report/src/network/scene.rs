@@ -117,12 +117,24 @@ pub(super) fn beside(from: Point, to: Point, by: f64) -> (Point, Point) {
 }
 
 impl Scene {
+    /// The largest capacity that a line has: of one link in slabs, of all links of a bundle elsewhere. Absent if none is known.
+    pub(super) fn widest(&self, network: &Network<'_>) -> Option<f64> {
+        let links = network.fabric.links();
+        let capacity = |link: &u32| links[*link as usize].capacity;
+        let of_mark = |mark: &Mark| -> Option<f64> {
+            let known = mark.links.iter().filter_map(capacity);
+            if self.grids.is_empty() { known.reduce(|a, b| a + b) } else { known.reduce(f64::max) }
+        };
+        self.marks.iter().filter_map(of_mark).reduce(f64::max)
+    }
+
     /// The places of a router.
     pub(super) fn places(&self, network: &Network<'_>, router: RouterId) -> Vec<Point> {
         if let Some(node) = self.node_of.get(router.at()) {
             return self.nodes.get(*node as usize).map(|node| node.at).into_iter().collect();
         }
-        let Some(at) = network.fabric.routers().get(router.at()).and_then(|router| router.at) else {
+        let Some(at) = network.fabric.routers().get(router.at()).and_then(|router| router.at)
+        else {
             return Vec::new();
         };
         let place = |grid: &Grid| Some(grid.at(grid.place(at.values())?.map(f64::from)));
@@ -131,18 +143,21 @@ impl Scene {
 }
 
 impl Mark {
-    /// The outline for an SVG path, without the free ends.
-    pub(super) fn path(&self, free: bool) -> String {
-        let [before, after] = if free { self.free } else { [0.0, 0.0] };
+    /// Both ends, without what is left free.
+    fn ends(&self, cut: bool) -> (Point, Point) {
+        let [before, after] = if cut { self.free } else { [0.0, 0.0] };
         let towards = |from: Point, to: Point, by: f64| {
             let (dx, dy) = (to[0] - from[0], to[1] - from[1]);
             let part = by / dx.hypot(dy).max(1e-9);
             [from[0] + dx * part, from[1] + dy * part]
         };
-        let (from, to) = match self.bend {
-            Some(bend) => (towards(self.from, bend, before), towards(self.to, bend, after)),
-            None => (towards(self.from, self.to, before), towards(self.to, self.from, after)),
-        };
+        let (first, last) = self.bend.map_or((self.to, self.from), |bend| (bend, bend));
+        (towards(self.from, first, before), towards(self.to, last, after))
+    }
+
+    /// The outline for an SVG path; `cut` leaves the free ends out.
+    pub(super) fn path(&self, cut: bool) -> String {
+        let (from, to) = self.ends(cut);
         let [x, y] = from;
         match self.bend {
             Some(bend) => {
@@ -156,10 +171,9 @@ impl Mark {
 
     /// The middle of the line, and its direction (of length one).
     pub(super) fn middle(&self) -> (Point, Point) {
-        let [x, y] = self.bend.map_or_else(
-            || [(self.from[0] + self.to[0]) / 2.0, (self.from[1] + self.to[1]) / 2.0],
-            |bend| [0, 1].map(|i| (self.from[i] + 2.0 * bend[i] + self.to[i]) / 4.0),
-        );
+        let (from, to) = self.ends(true);
+        let middle = self.bend.unwrap_or([0, 1].map(|i| f64::midpoint(from[i], to[i])));
+        let [x, y] = [0, 1].map(|i| (from[i] + 2.0 * middle[i] + to[i]) / 4.0);
         let (dx, dy) = (self.to[0] - self.from[0], self.to[1] - self.from[1]);
         let length = dx.hypot(dy).max(1e-9);
         ([x, y], [dx / length, dy / length])
@@ -183,6 +197,6 @@ mod tests {
         };
         assert_eq!(mark.path(true), "M1.0 2.0H8.0");
         assert_eq!(mark.path(false), "M0.0 2.0H10.0");
-        assert_eq!(mark.middle(), ([5.0, 2.0], [1.0, 0.0]));
+        assert_eq!(mark.middle(), ([4.5, 2.0], [1.0, 0.0]));
     }
 }

@@ -17,14 +17,15 @@ const MOST_PLACES: u16 = 96;
 const LEFT: f64 = 34.0;
 const TOP: f64 = 24.0;
 const BELOW: f64 = 26.0;
-const RIGHT: f64 = 16.0;
+const RIGHT: f64 = 26.0;
 
 /// Two axes: to the right, and up. The second is absent for a torus of one axis.
 pub(super) type Plane = (usize, Option<usize>);
 
 /// The planes of a torus of these lengths; longer axes lie to the right.
 pub(super) fn planes(lengths: &[u16]) -> Vec<Plane> {
-    let lie = |a: usize, b: usize| if lengths[b] > lengths[a] { (b, Some(a)) } else { (a, Some(b)) };
+    let lie =
+        |a: usize, b: usize| if lengths[b] > lengths[a] { (b, Some(a)) } else { (a, Some(b)) };
     match lengths.len() {
         0 => Vec::new(),
         1 => vec![(0, None)],
@@ -55,10 +56,8 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: Point) -> Scene {
     let mut scene = Scene { width: size[0], height: size[1], ..Scene::default() };
     for ((&plane, places), corner) in planes.iter().zip(sizes).zip(places) {
         let folds = [Some(plane.0), plane.1].map(|axis| axis.map_or(1, |axis| fold(lengths[axis])));
-        let origin = [
-            corner[0] + LEFT + cell * 0.8,
-            corner[1] + TOP + cell * (f64::from(places[1]) - 0.2),
-        ];
+        let origin =
+            [corner[0] + LEFT + cell * 0.8, corner[1] + TOP + cell * (f64::from(places[1]) - 0.2)];
         let slab = Grid { axes: plane, origin, cell, places, folds };
         texts(&slab, lengths, &mut scene);
         routers(network, &slab, &mut scene);

@@ -15,6 +15,7 @@
 mod course;
 mod fill;
 pub mod irregular;
+pub mod network;
 mod play;
 mod shape;
 
@@ -35,6 +36,15 @@ pub const INNER_LOOP: u32 = 2;
 /// Four ranks on one node, all alike but rank 3, which is 12 % slower.
 pub fn halo() -> ReportData {
     fill::report(&play(4, None), "./halo -n 4096 -steps 60")
+}
+
+/// The halo run with the network between its nodes.
+pub fn networked() -> ReportData {
+    let mut report = halo();
+    network::gemini([4, 4, 8], 2, &mut |_, network| {
+        report.network = Some(talea_report::network::data(network));
+    });
+    report
 }
 
 /// 512 ranks in three classes.
@@ -146,13 +156,14 @@ pub fn nothing() -> ReportData {
 
 type Make = fn() -> ReportData;
 
-pub const ALL: [(&str, Make); 6] = [
+pub const ALL: [(&str, Make); 7] = [
     ("halo", halo),
     ("large", large),
     ("broken", broken),
     ("empty", empty),
     ("nothing", nothing),
     ("hostile", hostile),
+    ("networked", networked),
 ];
 
 pub(crate) fn category(site: usize) -> Category {

@@ -1,12 +1,13 @@
 //! Made-up networks of each form, with loads that follow ways of the library.
 
 #![allow(dead_code, reason = "the example draws all of them, a test some")]
+#![allow(unreachable_pub, clippy::unwrap_used)]
 
 use talea_fabric::place::{Placement, blocks, order};
 use talea_fabric::route::{DModK, Detour, Dimensions, Dragonflies, Routing, UpDown};
+use talea_fabric::shape::FatTree;
 use talea_fabric::shape::dragonfly::{Cables, Dragonfly, Group};
 use talea_fabric::shape::torus::{Torus, Wires};
-use talea_fabric::shape::FatTree;
 use talea_fabric::traffic::stencil::{Stencil, Weights};
 use talea_fabric::traffic::{Loads, Pairs, Protocol};
 use talea_fabric::{Draft, Fabric, LinkId, RouterId, gemini};
@@ -35,7 +36,12 @@ fn wires(kind: &str, lane: Option<f64>, count: u16) -> Wires {
     Wires { kind: kind.to_owned(), lane, count }
 }
 
-fn network<'a>(title: &str, fabric: &'a Fabric, form: Form, routing: Option<&'a dyn Routing>) -> Network<'a> {
+fn network<'a>(
+    title: &str,
+    fabric: &'a Fabric,
+    form: Form,
+    routing: Option<&'a dyn Routing>,
+) -> Network<'a> {
     Network {
         title: title.to_owned(),
         facts: vec!["made up".to_owned(), "22 Nov 2026".to_owned()],
@@ -75,7 +81,11 @@ fn stalled(mut view: View) -> View {
     view
 }
 
-fn sent(fabric: &Fabric, routing: &dyn Routing, messages: impl Iterator<Item = (u32, u32, f64)>) -> Vec<f64> {
+fn sent(
+    fabric: &Fabric,
+    routing: &dyn Routing,
+    messages: impl Iterator<Item = (u32, u32, f64)>,
+) -> Vec<f64> {
     let mut out = vec![0.0; fabric.links().len()];
     let mut way = Vec::new();
     for (from, to, bytes) in messages {
@@ -108,10 +118,18 @@ pub fn gemini(lengths: [u16; 3], views: usize, f: Use<'_>) {
     let stencil = Stencil { grid, periodic: [false; 3], weights: Weights::faces(80_000) };
     let messages = stencil.messages().unwrap();
     let nodes = order::hosts(fabric, &order::serpentine(&torus));
-    let mut sample = network("131,072 ranks on a Gemini machine", fabric, Form::Torus(lengths.to_vec()), Some(&routing));
-    for (name, block, off) in [("1x1x16, serpentine", [1, 1, 16], "68.1 %"), ("2x2x4, serpentine", [2, 2, 4], "40.4 %")] {
+    let mut sample = network(
+        "131,072 ranks on a Gemini machine",
+        fabric,
+        Form::Torus(lengths.to_vec()),
+        Some(&routing),
+    );
+    for (name, block, off) in
+        [("1x1x16, serpentine", [1, 1, 16], "68.1 %"), ("2x2x4, serpentine", [2, 2, 4], "40.4 %")]
+    {
         let placement: Placement = blocks(grid, block, 16, &nodes).unwrap();
-        let pairs = Pairs::new(&messages, placement.hosts(), fabric, &routing, &Protocol::PUT).unwrap();
+        let pairs =
+            Pairs::new(&messages, placement.hosts(), fabric, &routing, &Protocol::PUT).unwrap();
         let loads = Loads::new(&pairs, fabric, &routing).unwrap();
         let bytes: Vec<f64> = loads.links.iter().map(|load| load.bytes as f64).collect();
         let mut one = stalled(view(name, fabric, &bytes, 0.93));
@@ -133,33 +151,52 @@ pub fn gemini(lengths: [u16; 3], views: usize, f: Use<'_>) {
         }
         sample.views.push(one);
     }
-    sample.facts = vec!["16x12x24 Geminis, 9,216 nodes".into(), "7-point stencil of 64x64x32 ranks, 16 a node".into()];
+    sample.facts = vec![
+        "16x12x24 Geminis, 9,216 nodes".into(),
+        "7-point stencil of 64x64x32 ranks, 16 a node".into(),
+    ];
     sample.findings = vec![
         "The narrow links along Y are the busiest with 1x1x16: 310 of them are used for 93 % of the time, those along X for 13 % at most.".into(),
         "2x2x4 sends 40.4 % of the bytes off their node, 1x1x16 68.1 %.".into(),
     ];
-    sample.degraded = vec![(LinkId(5_000 % fabric.links().len() as u32), "6 of 8 lanes".into()), (LinkId(77), "3 of 4 lanes".into())];
+    sample.degraded = vec![
+        (LinkId(5_000 % fabric.links().len() as u32), "6 of 8 lanes".into()),
+        (LinkId(77), "3 of 4 lanes".into()),
+    ];
     sample.gaps = vec!["The model knows nothing of other jobs.".into()];
     f(if views > 2 { "gemini-ten" } else { "gemini" }, &sample);
 }
 
 /// 8x8x8 without capacities, packets of regions; one region was recorded in part.
-fn regions(f: Use<'_>) {
+pub fn regions(f: Use<'_>) {
     let torus = Torus::new(&[8, 8, 8]).unwrap();
     let fabric = torus.fabric(&wires("cable", None, 1), 1).unwrap();
     let routing = Dimensions::new(&torus, &fabric).unwrap();
-    let mut sample = network("a code's regions on an 8x8x8 torus", &fabric, Form::Torus(vec![8, 8, 8]), Some(&routing));
+    let mut sample = network(
+        "a code's regions on an 8x8x8 torus",
+        &fabric,
+        Form::Torus(vec![8, 8, 8]),
+        Some(&routing),
+    );
     for (region, stride) in [(0, 1), (3, 73), (7, 255)] {
-        let messages = (0..512_u32).map(|from| (from, (from * 3 + stride) % 512, 240.0 + f64::from(from % 7)));
+        let messages =
+            (0..512_u32).map(|from| (from, (from * 3 + stride) % 512, 240.0 + f64::from(from % 7)));
         let loads = sent(&fabric, &routing, messages);
-        let mut links: Vec<Carried> = loads.iter().map(|&load| Carried { load: Some(load), ..Carried::default() }).collect();
+        let mut links: Vec<Carried> =
+            loads.iter().map(|&load| Carried { load: Some(load), ..Carried::default() }).collect();
         if region == 7 {
             for link in &mut links[900..1100] {
                 link.load = None;
             }
         }
         let name = format!("region {region}");
-        sample.views.push(View { name, source: Source::Recorded, unit: "packets", links, figures: vec![figure("messages", "512")] });
+        sample.views.push(View {
+            name,
+            source: Source::Recorded,
+            unit: "packets",
+            links,
+            figures: vec![figure("messages", "512")],
+        });
     }
     sample.findings = vec!["Region 7 sends across the machine: its busiest link passes 14 times the packets of region 0's.".into()];
     sample.gaps = vec!["Region 7 lacks the counters of 34 routers.".into()];
@@ -173,7 +210,12 @@ pub fn sonar(f: Use<'_>) {
     let fabric = &machine.fabric;
     let torus = Torus::new(&lengths).unwrap();
     let routing = Dimensions::new(&torus, fabric).unwrap();
-    let mut sample = network("a message of 1 MiB on 2x2x8 Geminis", fabric, Form::Torus(lengths.to_vec()), Some(&routing));
+    let mut sample = network(
+        "a message of 1 MiB on 2x2x8 Geminis",
+        fabric,
+        Form::Torus(lengths.to_vec()),
+        Some(&routing),
+    );
     let bytes = sent(fabric, &routing, [(21, 23, 1_574_172.0), (23, 21, 147_663.0)].into_iter());
     let mut one = view("sonar", fabric, &bytes, 0.62);
     one.source = Source::Simulated;
@@ -184,12 +226,19 @@ pub fn sonar(f: Use<'_>) {
         link.stalled = Some(if expected > 1e6 { 0.14 } else { 0.0 });
     }
     sample.views = vec![one];
-    sample.findings = vec!["The message went where it should: 2 links there, 2 back, each within 1 % of the model.".into()];
+    sample.findings = vec![
+        "The message went where it should: 2 links there, 2 back, each within 1 % of the model."
+            .into(),
+    ];
     f("sonar", &sample);
 }
 
 fn cables(lane: f64) -> Cables {
-    Cables { row: wires("green", Some(lane), 1), column: wires("black", Some(lane), 3), global: wires("blue", Some(lane), 1) }
+    Cables {
+        row: wires("green", Some(lane), 1),
+        column: wires("black", Some(lane), 3),
+        global: wires("blue", Some(lane), 1),
+    }
 }
 
 fn groups(fabric: &Fabric) -> Form {
@@ -202,13 +251,20 @@ pub fn dragonfly(f: Use<'_>) {
     let shape = Dragonfly::new(2, Group::All(4), 2, 9).unwrap();
     let fabric = shape.fabric(&cables(5.25e9)).unwrap();
     let routing = Dragonflies::new(&fabric, Detour::Minimal, 1).unwrap();
-    let mut sample = network("a dragonfly of nine groups", &fabric, groups(&fabric), Some(&routing));
+    let mut sample =
+        network("a dragonfly of nine groups", &fabric, groups(&fabric), Some(&routing));
     let bytes = |shift: u32| {
-        let messages = (0..36_u32).map(|from| (from, (from + shift) % 36, 1e6 * (1.0 + f64::from(from % 3))));
+        let messages =
+            (0..36_u32).map(|from| (from, (from + shift) % 36, 1e6 * (1.0 + f64::from(from % 3))));
         sent(&fabric, &routing, messages.filter(|(from, to, _)| from != to))
     };
-    sample.views = vec![stalled(view("to the next group", &fabric, &bytes(4), 0.97)), stalled(view("half round", &fabric, &bytes(17), 0.41))];
-    sample.findings = vec!["One global link from each group to the next one is used for 97 % of the time.".into()];
+    sample.views = vec![
+        stalled(view("to the next group", &fabric, &bytes(4), 0.97)),
+        stalled(view("half round", &fabric, &bytes(17), 0.41)),
+    ];
+    sample.findings = vec![
+        "One global link from each group to the next one is used for 97 % of the time.".into(),
+    ];
     sample.degraded = vec![(LinkId(12), "2 of 3 lanes".into())];
     f("dragonfly", &sample);
 }
@@ -218,13 +274,19 @@ fn aries(f: Use<'_>) {
     let shape = Dragonfly::new(4, Group::Grid { rows: 6, columns: 16 }, 10, 8).unwrap();
     let fabric = shape.fabric(&cables(5.25e9)).unwrap();
     let routing = Dragonflies::new(&fabric, Detour::Minimal, 4).unwrap();
-    let mut sample = network("eight groups of an Aries machine", &fabric, groups(&fabric), Some(&routing));
+    let mut sample =
+        network("eight groups of an Aries machine", &fabric, groups(&fabric), Some(&routing));
     let routers = fabric.routers().len() as u32;
     let bytes = |spread: u32| {
-        let messages = (0..routers).flat_map(move |from| (1..9).map(move |k| (from, (from + k * spread) % routers, 1e6 * f64::from(k))));
+        let messages = (0..routers).flat_map(move |from| {
+            (1..9).map(move |k| (from, (from + k * spread) % routers, 1e6 * f64::from(k)))
+        });
         sent(&fabric, &routing, messages.filter(|(from, to, _)| from != to))
     };
-    sample.views = vec![stalled(view("near", &fabric, &bytes(23), 0.88)), stalled(view("far", &fabric, &bytes(101), 0.55))];
+    sample.views = vec![
+        stalled(view("near", &fabric, &bytes(23), 0.88)),
+        stalled(view("far", &fabric, &bytes(101), 0.55)),
+    ];
     f("aries", &sample);
 }
 
@@ -242,15 +304,19 @@ pub fn tree(f: Use<'_>) {
     let leaf = |from: u32, to: u32| (from % 16, to % 16, 4e6);
     let shift = sent(&fabric, &routing, (0..64_u32).map(|at| leaf(at / 4, (at + 20) / 4)));
     let incast = sent(&fabric, &routing, (1..16_u32).map(|at| leaf(at, 0)));
-    sample.views = vec![stalled(view("all to one leaf", &fabric, &incast, 0.99)), stalled(view("shift by 20", &fabric, &shift, 0.5))];
+    sample.views = vec![
+        stalled(view("all to one leaf", &fabric, &incast, 0.99)),
+        stalled(view("shift by 20", &fabric, &shift, 0.5)),
+    ];
     sample.findings = vec!["What leads down to switch 0 is full: 15 switches send there.".into()];
     f("tree", &sample);
 }
 
 /// Six switches as people cable them, one link slower than its siblings.
-fn irregular(f: Use<'_>) {
+pub fn irregular(f: Use<'_>) {
     let mut draft = Draft::default();
-    let (fast, slow) = (draft.kind("4xEDR", Some(12.5e9)).unwrap(), draft.kind("4xDDR", Some(2.5e9)).unwrap());
+    let (fast, slow) =
+        (draft.kind("4xEDR", Some(12.5e9)).unwrap(), draft.kind("4xDDR", Some(2.5e9)).unwrap());
     for name in ["leaf-a", "leaf-b", "leaf-c", "leaf-d", "spine-1", "spine-2"] {
         draft.router(name.to_owned(), None).unwrap();
     }
@@ -260,21 +326,28 @@ fn irregular(f: Use<'_>) {
         }
         for spine in 4..6 {
             let kind = if (leaf, spine) == (2, 5) { slow } else { fast };
-            draft.cable((RouterId(leaf), RouterId(spine)), kind, if leaf == 0 { 3 } else { 1 }).unwrap();
+            draft
+                .cable((RouterId(leaf), RouterId(spine)), kind, if leaf == 0 { 3 } else { 1 })
+                .unwrap();
         }
     }
     draft.cable((RouterId(0), RouterId(1)), fast, 1).unwrap();
     let fabric = draft.finish().unwrap();
     let routing = UpDown::new(&fabric, RouterId(4)).unwrap();
-    let mut sample = network("six switches", &fabric, Form::Levels(vec![0, 0, 0, 0, 1, 1]), Some(&routing));
-    let messages = (0..4).flat_map(|from| (0..4).map(move |to| (from, to, 1e9 * f64::from(1 + from))));
+    let mut sample =
+        network("six switches", &fabric, Form::Levels(vec![0, 0, 0, 0, 1, 1]), Some(&routing));
+    let messages =
+        (0..4).flat_map(|from| (0..4).map(move |to| (from, to, 1e9 * f64::from(1 + from))));
     let bytes = sent(&fabric, &routing, messages.filter(|(from, to, _)| from != to));
     let mut one = view("an hour", &fabric, &bytes, 0.7);
     one.source = Source::Measured;
     sample.views = vec![one];
-    let slow = [(2, 5), (5, 2)].map(|(from, to)| fabric.link(RouterId(from), RouterId(to)).unwrap());
-    sample.degraded = slow.iter().map(|&link| (link, "4xDDR, its siblings are 4xEDR".to_owned())).collect();
-    sample.findings = vec!["One cable runs at 4xDDR where its siblings run at 4xEDR: leaf-c to spine-2.".into()];
+    let slow =
+        [(2, 5), (5, 2)].map(|(from, to)| fabric.link(RouterId(from), RouterId(to)).unwrap());
+    sample.degraded =
+        slow.iter().map(|&link| (link, "4xDDR, its siblings are 4xEDR".to_owned())).collect();
+    sample.findings =
+        vec!["One cable runs at 4xDDR where its siblings run at 4xEDR: leaf-c to spine-2.".into()];
     f("irregular", &sample);
 }
 
@@ -283,11 +356,27 @@ pub fn nothing(f: Use<'_>) {
     let torus = Torus::new(&[4, 4, 4]).unwrap();
     let fabric = torus.fabric(&wires("cable", Some(1e9), 1), 1).unwrap();
     let mut sample = network("a quiet machine", &fabric, Form::Torus(vec![4, 4, 4]), None);
-    let links = vec![Carried { load: Some(0.0), used: Some(0.0), stalled: Some(0.0), deviation: None }; fabric.links().len()];
-    sample.views = vec![View { name: "idle".into(), source: Source::Measured, unit: "B", links, figures: Vec::new() }];
+    let links =
+        vec![
+            Carried { load: Some(0.0), used: Some(0.0), stalled: Some(0.0), deviation: None };
+            fabric.links().len()
+        ];
+    sample.views = vec![View {
+        name: "idle".into(),
+        source: Source::Measured,
+        unit: "B",
+        links,
+        figures: Vec::new(),
+    }];
     f("empty", &sample);
     let links = vec![Carried::default(); fabric.links().len()];
-    sample.views = vec![View { name: "no counter was read".into(), source: Source::Measured, unit: "B", links, figures: Vec::new() }];
+    sample.views = vec![View {
+        name: "no counter was read".into(),
+        source: Source::Measured,
+        unit: "B",
+        links,
+        figures: Vec::new(),
+    }];
     sample.gaps = vec!["No tile's counter could be read: permission denied.".into()];
     f("absent", &sample);
 }
@@ -310,8 +399,22 @@ pub fn hostile(f: Use<'_>) {
     sample.findings = vec![evil.to_owned()];
     sample.gaps = vec![evil.to_owned()];
     sample.degraded = vec![(LinkId(0), evil.to_owned())];
-    let links = vec![Carried { load: Some(f64::NAN), used: Some(7.5), stalled: Some(-1.0), deviation: Some(f64::INFINITY) }; 2];
-    sample.views = vec![View { name: evil.to_owned(), source: Source::Model, unit: "B", links, figures: vec![figure(evil, evil)] }];
+    let links = vec![
+        Carried {
+            load: Some(f64::NAN),
+            used: Some(7.5),
+            stalled: Some(-1.0),
+            deviation: Some(f64::INFINITY)
+        };
+        2
+    ];
+    sample.views = vec![View {
+        name: evil.to_owned(),
+        source: Source::Model,
+        unit: "B",
+        links,
+        figures: vec![figure(evil, evil)],
+    }];
     f("hostile", &sample);
 }
 
@@ -322,7 +425,8 @@ fn line(f: Use<'_>) {
         let fabric = torus.fabric(&wires("cable", Some(2e9), 1), 1).unwrap();
         let routing = Dimensions::new(&torus, &fabric).unwrap();
         let count = fabric.routers().len() as u32;
-        let bytes = sent(&fabric, &routing, (0..count).map(|from| (from, (from * 5 + 3) % count, 1e6)));
+        let bytes =
+            sent(&fabric, &routing, (0..count).map(|from| (from, (from * 5 + 3) % count, 1e6)));
         let mut sample = network(name, &fabric, Form::Torus(lengths.clone()), Some(&routing));
         sample.views = vec![view("strided", &fabric, &bytes, 0.8)];
         f(name, &sample);
@@ -334,7 +438,8 @@ fn large(f: Use<'_>) {
     let torus = Torus::new(&[28, 28, 28]).unwrap();
     let fabric = torus.fabric(&wires("cable", Some(2e9), 1), 1).unwrap();
     let routing = Dimensions::new(&torus, &fabric).unwrap();
-    let bytes: Vec<f64> = (0..fabric.links().len() as u64).map(|link| (noise(link).powi(6) * 1e9).round()).collect();
+    let bytes: Vec<f64> =
+        (0..fabric.links().len() as u64).map(|link| (noise(link).powi(6) * 1e9).round()).collect();
     let mut sample = network("28x28x28", &fabric, Form::Torus(vec![28, 28, 28]), Some(&routing));
     sample.views = vec![view("chance", &fabric, &bytes, 0.9)];
     f("large", &sample);

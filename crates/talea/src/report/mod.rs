@@ -108,6 +108,7 @@ pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
         iterations: time::series(analysis),
         hosts: host_rows(analysis),
         studies,
+        network: None,
         matrices: if analysis.matrix.is_empty() { Vec::new() } else { vec![matrix(analysis)] },
     }
 }
