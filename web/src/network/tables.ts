@@ -191,7 +191,7 @@ export function degradedPanel(model: Model, state: State): Panel | null {
     choose: (link) => state.set({ route: [model.from[link]!, model.to[link]!] }),
   });
   table.set([...model.degraded.keys()]);
-  panel.note.textContent = `${count(model.degraded.size)} ${model.degraded.size === 1 ? "link is" : "links are"} worse than they should be`;
+  panel.note.textContent = model.degraded.size === 1 ? "1 link is worse than it should be" : `${count(model.degraded.size)} links are worse than they should be`;
   panel.tools.append(saver("degraded links", () => table.csv()));
   panel.body.append(table.element);
   return panel;

@@ -123,7 +123,7 @@ export function sentence(text: string, figures = true): Node[] {
       continue;
     }
     let rest = 0;
-    const figure = /(?<![\w.])\d+(?:[.,\u2009]\d+)*(?:\s?(?:%|[kMGTP\u00b5mnp]?s\b|[kMGTP]?B\b|[kMG]?B\/s))?(?!\w)/g;
+    const figure = /(?<![\w.]|\w-)\d+(?:[.,\u2009]\d+)*(?:\s?(?:%|[kMGTP\u00b5mnp]?s\b|[kMGTP]?B\b|[kMG]?B\/s))?(?!\w)/g;
     for (const match of figures ? part.matchAll(figure) : []) {
       out.push(document.createTextNode(part.slice(rest, match.index)), h("b", {}, match[0]));
       rest = match.index + match[0].length;

@@ -254,12 +254,12 @@ impl Page {
         if !network.degraded.is_empty() {
             self.y += 22.0;
             let count = network.degraded.len();
-            let links = if count == 1 { "link is" } else { "links are" };
-            self.text(
-                "strong",
-                [LEFT, self.y],
-                &format!("{count} {links} worse than they should be"),
-            );
+            let text = if count == 1 {
+                "1 link is worse than it should be".to_owned()
+            } else {
+                format!("{count} links are worse than they should be")
+            };
+            self.text("strong", [LEFT, self.y], &text);
             for (link, why) in network.degraded.iter().take(MOST) {
                 self.y += 16.0;
                 self.text(

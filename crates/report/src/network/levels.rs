@@ -109,7 +109,11 @@ fn marks(network: &Network<'_>, scene: &mut Scene) {
             bundles.entry((ends[0], ends[1])).or_default().push(id);
         }
     }
-    let room = if bundles.len() > 600 { 2.0 } else { 3.6 };
+    let room = match bundles.len() {
+        0..80 => 6.0,
+        80..600 => 3.6,
+        _ => 2.0,
+    };
     for ((one, other), links) in bundles {
         let [a, b] = [one, other].map(|node| &scene.nodes[node as usize]);
         let (from, to) = beside(a.at, b.at, room / 2.0 + 0.3);
