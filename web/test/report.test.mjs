@@ -11,7 +11,7 @@ after(close);
 const loop = (page, label) => page.locator('.row.loop', { hasText: label });
 const note = (page, panel) => page.locator(`#${panel} .note`).textContent();
 
-for (const name of ["halo", "large", "broken", "empty", "nothing", "hostile"]) {
+for (const name of ["halo", "large", "broken", "empty", "nothing", "hostile", "networked"]) {
   for (const width of [1280, 1920]) {
     test(`${name} at ${width}: no errors, no requests, no sideways scrolling`, async () => {
       const { page, faults, done } = await report(name, { width, dark: width === 1920 });
@@ -22,6 +22,27 @@ for (const name of ["halo", "large", "broken", "empty", "nothing", "hostile"]) {
     });
   }
 }
+
+test("the network is a panel where there is one", async () => {
+  const without = await report("halo");
+  assert.equal(await without.page.locator("#network").isVisible(), false);
+  await without.done();
+  const { page, faults, done } = await report("networked");
+  const panel = page.locator("#network");
+  assert.match(await panel.locator(".says").textContent(), /links along Y/);
+  const before = await page.evaluate(() => location.hash);
+  await panel.locator(".network-key .ends input").nth(0).fill("1,0,5");
+  await panel.locator(".network-key .ends input").nth(0).press("Tab");
+  await panel.locator(".network-key .ends input").nth(1).fill("1,0,7");
+  await panel.locator(".network-key .ends input").nth(1).press("Tab");
+  await panel.locator(".says-of-ways").waitFor();
+  assert.match(await panel.locator(".says-of-ways").textContent(), /^2 links from /);
+  assert.equal(await page.evaluate(() => location.hash), before, "the address is the report's");
+  await panel.locator(".network-key .views button", { hasText: "beside" }).click();
+  await panel.locator(".view").nth(1).waitFor();
+  assert.deepEqual(faults, []);
+  await done();
+});
 
 test("choosing a loop filters every view", async () => {
   const { page, faults, done } = await report("halo");

@@ -102,6 +102,9 @@ pub struct ViewData {
     pub figures: Vec<(String, String)>,
 }
 
+/// Ends (x, y, x, y), what is left free at both, width of the largest capacity, and what it bends towards.
+pub type MarkData = (f64, f64, f64, f64, f64, f64, f64, Option<[f64; 2]>);
+
 /// Where routers and lines stand.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SceneData {
@@ -111,8 +114,8 @@ pub struct SceneData {
     pub nodes: Vec<(f64, f64, f64, usize, String)>,
     /// The node of each router.
     pub node_of: Vec<u32>,
-    /// Ends (x, y, x, y), what is left free at both, width of the largest capacity, and what it bends towards.
-    pub marks: Vec<(f64, f64, f64, f64, f64, f64, f64, Option<[f64; 2]>)>,
+    /// Lines.
+    pub marks: Vec<MarkData>,
     /// The mark of each link; -1 inside a node.
     pub mark_of: Vec<i64>,
     /// x, y, anchor, whether it stands out, text.

@@ -53,7 +53,7 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
         }),
         stalled: carried().any(|link| link.stalled.is_some()),
         way: ways.iter().any(Option::is_some),
-        both: shown.len() > 1,
+        views: shown.len(),
     };
     let (rows, height) = legend.draw([LEFT, page.y], WIDTH - LEFT);
     page.body.push_str(&rows);

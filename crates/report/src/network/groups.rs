@@ -123,7 +123,7 @@ fn marks(network: &Network<'_>, of: &[u32], circle: &Circle, open: bool, scene: 
             of.get(link.from.at()) == of.get(link.to.at())
         });
         let (from, to) = beside(a.at, b.at, room / 2.0 + 0.4);
-        let middle = [0, 1].map(|i| (from[i] + to[i]) / 2.0);
+        let middle = [0, 1].map(|i| f64::midpoint(from[i], to[i]));
         // Chords of neighbours bend most, those through the centre not at all.
         let bend = (!local).then(|| [0, 1].map(|i| middle[i] + (centre[i] - middle[i]) * 0.5));
         let free = [a.radius + 1.5, b.radius + 1.5];

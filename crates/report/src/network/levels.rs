@@ -81,7 +81,7 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: [f64; 2]) -> Scene {
     }
     marks(network, &mut scene);
     if folded {
-        scene.note = "successive switches of a level are one box".to_owned();
+        scene.note.push_str("successive switches of a level are one box");
     }
     scene
 }
@@ -117,7 +117,7 @@ fn marks(network: &Network<'_>, scene: &mut Scene) {
     for ((one, other), links) in bundles {
         let [a, b] = [one, other].map(|node| &scene.nodes[node as usize]);
         let (from, to) = beside(a.at, b.at, room / 2.0 + 0.3);
-        let middle = [0, 1].map(|i| (from[i] + to[i]) / 2.0);
+        let middle = [0, 1].map(|i| f64::midpoint(from[i], to[i]));
         let beside = (a.at[1] - b.at[1]).abs() < 1.0;
         let sag = 14.0 + (a.at[0] - b.at[0]).abs() * 0.08;
         let bend = beside.then(|| [middle[0], middle[1] + sag.min(40.0)]);

@@ -22,7 +22,10 @@ mod ways;
 use talea_fabric::route::Routing;
 use talea_fabric::{Fabric, LinkId};
 
-pub use data::{NetworkData, data};
+pub use data::{
+    HostsData, LinksData, MarkData, NetworkData, RoutersData, SceneData, ViewData, data,
+};
+pub use ways::WaysData;
 
 /// A network as it is drawn.
 #[derive(Clone)]

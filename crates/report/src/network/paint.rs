@@ -113,7 +113,7 @@ impl Paint<'_> {
             );
         }
         self.nodes(scene, &mut out);
-        self.notches(scene, &said, &mut out);
+        notches(scene, &said, &mut out);
         self.degraded(scene, &mut out);
         self.route(scene, &mut out);
         let mut notes: Vec<String> = Vec::new();
@@ -162,31 +162,6 @@ impl Paint<'_> {
         }
         if !dots.is_empty() {
             let _ = writeln!(out, "<path class=\"r\" d=\"{dots}\"/>");
-        }
-    }
-
-    /// Cuts across a link: one, or two where it stood still for long.
-    fn notches(&self, scene: &Scene, said: &[Said], out: &mut String) {
-        let mut path = String::new();
-        for (mark, said) in scene.marks.iter().zip(said) {
-            let count = NOTCHES.iter().filter(|&&least| said.stalled >= least).count();
-            let (middle, along) = mark.middle();
-            let half = mark.room / 2.0 + 0.2;
-            for at in 0..count {
-                let by = (at as f64 - (count as f64 - 1.0) / 2.0) * 3.0;
-                let centre = [middle[0] + along[0] * by, middle[1] + along[1] * by];
-                let _ = write!(
-                    path,
-                    "M{:.1} {:.1}L{:.1} {:.1}",
-                    centre[0] - along[1] * half,
-                    centre[1] + along[0] * half,
-                    centre[0] + along[1] * half,
-                    centre[1] - along[0] * half
-                );
-            }
-        }
-        if !path.is_empty() {
-            let _ = writeln!(out, "<path class=\"notch\" d=\"{path}\"/>");
         }
     }
 
@@ -255,4 +230,29 @@ fn coloured(said: &[Said], most: usize) -> Vec<bool> {
         out[at] = true;
     }
     out
+}
+
+/// Cuts across a link: one, or two where it stood still for long.
+fn notches(scene: &Scene, said: &[Said], out: &mut String) {
+    let mut path = String::new();
+    for (mark, said) in scene.marks.iter().zip(said) {
+        let count = NOTCHES.iter().filter(|&&least| said.stalled >= least).count();
+        let (middle, along) = mark.middle();
+        let half = mark.room / 2.0 + 0.2;
+        for at in 0..count {
+            let by = (at as f64 - (count as f64 - 1.0) / 2.0) * 3.0;
+            let centre = [middle[0] + along[0] * by, middle[1] + along[1] * by];
+            let _ = write!(
+                path,
+                "M{:.1} {:.1}L{:.1} {:.1}",
+                centre[0] - along[1] * half,
+                centre[1] + along[0] * half,
+                centre[0] + along[1] * half,
+                centre[1] - along[0] * half
+            );
+        }
+    }
+    if !path.is_empty() {
+        let _ = writeln!(out, "<path class=\"notch\" d=\"{path}\"/>");
+    }
 }

