@@ -78,6 +78,18 @@ fn two_views_have_one_scale() {
 }
 
 #[test]
+fn loads_in_different_units_have_scales_of_their_own() {
+    of("regions", sample::regions, |network| {
+        let mut other = network.clone();
+        other.views[1].unit = "B";
+        let picture = picture(&other, &[0, 1], None);
+        assert!(!picture.contains("both views"));
+        let legend = picture.lines().find(|line| line.contains("linear, 0 to")).unwrap();
+        assert!(legend.contains(" packets and to ") && legend.contains("B</text>"), "{legend}");
+    });
+}
+
+#[test]
 fn zero_is_not_absent() {
     sample::nothing(&mut |name, network| {
         let picture = picture(network, &[0], Some((0, 1)));

@@ -127,7 +127,8 @@ export class Histogram {
     for (const part of [0, 0.25, 0.5, 0.75, 1]) {
       const x = LEFT + part * (this.width - LEFT - RIGHT);
       pen.fillRect(Math.round(x), TOP + HEIGHT, 1, 4);
-      pen.fillText(this.text(this.value(part)), Math.min(x, this.width - 26), TOP + HEIGHT + 15);
+      pen.textAlign = part === 1 ? "right" : "center";
+      pen.fillText(this.text(this.value(part)), part === 1 ? this.width - 2 : x, TOP + HEIGHT + 15);
     }
     pen.textAlign = "right";
     pen.fillText(`${QUANTITY_NAMES[choice.shows]}${range.log ? " (log)" : ""}`, this.width - RIGHT, TOP + HEIGHT + 30);

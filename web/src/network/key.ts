@@ -62,7 +62,7 @@ export class Key {
       ...options.map(([word, text]) => h("option", { value: word, selected: word === value }, text))));
   }
 
-  update(range: Range | null): void {
+  update(ranges: (Range | null)[], apart: boolean): void {
     const { model, state } = this;
     const { choice } = state;
     const many = model.data.views.length > 1;
@@ -99,14 +99,15 @@ export class Key {
       const input = this.ends[at]!;
       if (document.activeElement !== input) input.value = router === null ? "" : model.name(router);
     });
-    this.explain(range);
+    this.explain(ranges, apart);
   }
 
-  private explain(range: Range | null): void {
+  private explain(ranges: (Range | null)[], apart: boolean): void {
     const { model } = this;
     const { choice } = this.state;
     const ink = new Ink();
     const view = choice.views[0] ?? 0;
+    const range = ranges.find((one) => one !== null) ?? null;
     const lines: Node[] = [];
     if (range) {
       const steps = range.both ? CHANGES : STEPS;
@@ -118,7 +119,11 @@ export class Key {
       const text = (value: number): string => model.text(value, choice.shows, view);
       const low = range.both ? text(-range.high) : range.log ? text(range.low) : text(0);
       lines.push(bar, h("div", { class: "ends-of-ramp" }, h("span", {}, low), h("span", { class: "dim" }, range.log ? "logarithmic" : range.both ? "grey: as the model says" : "linear"), h("span", {}, text(range.high))));
-      if (choice.views.length > 1) lines.push(h("p", { class: "dim" }, "both views have this scale"));
+      const other = choice.views[1];
+      if (other !== undefined) {
+        const second = apart && ranges[1] ? `the second view, in another unit, has a scale to ${model.text(ranges[1].high, choice.shows, other)}` : "both views have this scale";
+        lines.push(h("p", { class: "dim" }, second));
+      }
     } else lines.push(h("p", { class: "dim" }, "no link of this view has a value"));
     const item = (mark: string, text: string): HTMLElement => h("li", {}, h("i", { class: `sample ${mark}`, "aria-hidden": "true" }), text);
     const items = [item("width", model.widest ? `width: capacity, to ${amount(model.widest, "B/s")} one way` : "width: no capacity is known")];

@@ -107,10 +107,12 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown)
   texts(pen, scene, ink);
   nodes(pen, scene, shown);
   pen.strokeStyle = ink.halt;
-  pen.lineWidth = 1.6;
+  // Thin where marks are short, as a notch must not hide the colour.
+  const fine = Math.min(1.6, Math.max(0.7, scene.cell === undefined ? 1.6 : scene.cell * 0.06));
+  pen.lineWidth = fine;
   pen.beginPath();
   scene.marks.forEach((mark, at) => {
-    if (chosen(shown, said[at]!.value)) notches(pen, mark, said[at]!.stalled);
+    if (chosen(shown, said[at]!.value)) notches(pen, mark, said[at]!.stalled, fine * 1.9);
   });
   pen.stroke();
   crosses(pen, scene, shown);
@@ -139,7 +141,7 @@ function nodes(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown): void 
 }
 
 /** Cuts across a link: one, or two where it stood still for long. */
-function notches(pen: CanvasRenderingContext2D, mark: Mark, stalled: number): void {
+function notches(pen: CanvasRenderingContext2D, mark: Mark, stalled: number, apart: number): void {
   const count = NOTCHES.filter((least) => stalled >= least).length;
   if (!count) return;
   const [x, y] = along(mark, 0.5);
@@ -147,7 +149,7 @@ function notches(pen: CanvasRenderingContext2D, mark: Mark, stalled: number): vo
   const [dx, dy] = [(mark.x1 - mark.x0) / length, (mark.y1 - mark.y0) / length];
   const half = mark.room / 2 + 0.2;
   for (let at = 0; at < count; at++) {
-    const by = (at - (count - 1) / 2) * 3;
+    const by = (at - (count - 1) / 2) * apart;
     pen.moveTo(x + dx * by - dy * half, y + dy * by + dx * half);
     pen.lineTo(x + dx * by + dy * half, y + dy * by - dx * half);
   }

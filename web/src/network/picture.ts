@@ -34,7 +34,7 @@ export class Picture {
   private seen: Seen[] = [];
   private cursor: Node | null = null;
   private shown: Shown | undefined;
-  private dragged = 0;
+  private last: [number, number] = [0, 0];
 
   constructor(private readonly model: Model, private readonly state: State, private readonly place: number) {
     this.element = h("section", { class: "view" }, this.head, this.figures, this.canvas, this.opened, this.note);
@@ -42,7 +42,7 @@ export class Picture {
       canvas.addEventListener("pointermove", (event) => this.point(event));
       canvas.addEventListener("pointerleave", () => { hideTip(); this.repaint(); });
       canvas.addEventListener("pointerdown", (event) => {
-        this.dragged = 0;
+        this.last = [event.clientX, event.clientY];
         if (this.state.choice.solid) canvas.setPointerCapture(event.pointerId);
       });
       canvas.addEventListener("click", (event) => this.click(event));
@@ -148,9 +148,10 @@ export class Picture {
   private point(event: PointerEvent): void {
     const { choice } = this.state;
     if (choice.solid && event.buttons & 1) {
-      this.dragged += Math.abs(event.movementX) + Math.abs(event.movementY);
       const [yaw, pitch] = choice.turn;
-      this.state.set({ turn: [yaw + event.movementX * 0.008, Math.min(1.57, Math.max(-1.57, pitch + event.movementY * 0.008))] });
+      const [dx, dy] = [event.clientX - this.last[0], event.clientY - this.last[1]];
+      this.last = [event.clientX, event.clientY];
+      this.state.set({ turn: [yaw + dx * 0.008, Math.min(1.57, Math.max(-1.57, pitch + dy * 0.008))] });
       return;
     }
     const { what, inner } = this.find(event);

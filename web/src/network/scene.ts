@@ -36,6 +36,8 @@ export interface Scene {
   bundled: boolean;
   /** The largest capacity of a line. */
   widest?: number;
+  /** Pixels between neighbours of slabs. */
+  cell?: number;
   note: string;
   places: (router: number) => [number, number][];
 }

@@ -45,7 +45,7 @@ export function slabs(model: Model, slices: (number | null)[], width: number, he
   const list = planes(lengths);
   const count = (axis: number): number => (axis < 0 ? 1 : Math.max(1, Math.ceil(lengths[axis]! / folded(lengths[axis]!))));
   const { cell, corners, size } = arrange(list.map(([a, b]) => [count(a), count(b)]), width, height);
-  const scene: Scene = { width: size[0], height: size[1], marks: [], nodes: [], labels: [], limit: Infinity, bundled: false, note: "", places: () => [] };
+  const scene: Scene = { width: size[0], height: size[1], marks: [], nodes: [], labels: [], limit: Infinity, bundled: false, cell, note: "", places: () => [] };
   const grids: ((at: number[]) => [number, number] | null)[] = [];
   const room = Math.min(6, Math.max(0.8, cell * 0.25));
   list.forEach((plane, index) => {
@@ -92,7 +92,12 @@ export function slabs(model: Model, slices: (number | null)[], width: number, he
     scene.nodes.push(...nodes.values());
     for (const mark of marks.values()) scene.marks.push(mark);
   });
-  if (lengths.some((length) => folded(length) > 1)) scene.note = `axes longer than ${PLACES} are folded`;
+  let astray = 0;
+  for (const kind of model.data.links.class) if (kind >= 2 * lengths.length) astray++;
+  scene.note = [
+    lengths.some((length) => folded(length) > 1) ? `axes longer than ${PLACES} are folded` : "",
+    astray ? `${astray} links are not drawn, as they lead to no neighbour on the torus` : "",
+  ].filter(Boolean).join("; ");
   scene.places = (router) => {
     const at = model.at(router);
     return grids.map((grid) => grid(at)).filter((one): one is [number, number] => one !== null);

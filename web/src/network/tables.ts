@@ -30,9 +30,10 @@ function carried(model: Model, view: number, named: boolean): Column<number>[] {
     const values = model.values(view, quantity);
     const unit = quantity === "load" ? ` (${model.view(view).unit})` : "";
     const of = named ? `${plain(model.view(view).name, 40)}: ` : "";
+    const begin = named ? `${plain(model.view(view).name, 9)}: ` : "";
     const short = { used: "used", load: "load", stalled: "stalled", deviation: "deviation" }[quantity];
     return {
-      head: `${of}${QUANTITY_NAMES[quantity]}${unit}`, short: `${of}${short}`,
+      head: `${of}${QUANTITY_NAMES[quantity]}${unit}`, short: `${begin}${short}`,
       value: (link: number) => or(values[link]!), show: (link: number) => model.text(values[link]!, quantity, view),
     };
   });

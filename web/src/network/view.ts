@@ -65,21 +65,23 @@ export class NetworkView {
   private draw(): void {
     if (!this.width) return;
     const { choice } = this.state;
-    const range: Range | null = this.model.range(choice.views, choice.shows, choice.log);
+    // Loads in different units have no scale in common.
+    const units = new Set(choice.views.map((view) => (choice.shows === "load" ? this.model.view(view).unit : "")));
+    const ranges: (Range | null)[] = choice.views.map((view) => this.model.range(units.size > 1 ? [view] : choice.views, choice.shows, choice.log));
     const [from, to] = choice.route;
     const ways: [Way, Way] = from === null || to === null ? [[], []] : [this.ways.way(from, to), this.ways.way(to, from)];
     const sets = ways.map((way) => new Set(typeof way === "string" ? [] : way)) as [Set<number>, Set<number>];
     const two = choice.views.length > 1;
     this.stage.classList.toggle("two", two);
     const width = two ? Math.floor((this.width - 28) / 2) : this.width;
-    this.key.update(range);
-    for (const picture of this.pictures) picture.update(width, { range, ways: sets });
-    const all = choice.views.map((view) => counts(this.model, this.state, view, range).bins);
+    this.key.update(ranges, units.size > 1);
+    this.pictures.forEach((picture, place) => picture.update(width, { range: ranges[place] ?? null, ways: sets }));
+    const all = choice.views.map((view, place) => counts(this.model, this.state, view, ranges[place] ?? null).bins);
     const most = Math.max(1, ...all.flat());
     const least = Math.min(...all.flat().filter((one) => one > 0), most);
     this.element.classList.toggle("two-views", two);
     const whole = this.bars.element.clientWidth || this.width;
-    for (const one of this.histograms) one.update(two ? (whole - 28) / 2 : whole, range, most, most > 30 * least);
+    this.histograms.forEach((one, place) => one.update(two ? (whole - 28) / 2 : whole, ranges[place] ?? null, most, most > 30 * least));
     this.table(ways);
   }
 

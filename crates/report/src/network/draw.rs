@@ -31,7 +31,7 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
         views.push(0);
     }
     let quantity = Quantity::of(network, &views, picture.shows);
-    let range = Range::of(network, &views, quantity);
+    let ranges = ranges(network, &views, quantity);
     let ways = picture.route.map_or([None, None], |ends| ways::both(network, ends));
     let columns = views.len().max(1) as f64;
     let width = (WIDTH - 2.0 * LEFT - (columns - 1.0) * APART) / columns;
@@ -45,15 +45,17 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
     let legend = Legend {
         network,
         quantity,
-        range,
-        unit: shown.first().map_or("", |view| view.unit),
+        ranges: shown
+            .iter()
+            .zip(&ranges)
+            .filter_map(|(view, range)| Some(((*range)?, view.unit)))
+            .collect(),
         widest,
         absent: shown.iter().any(|view| {
             (0..links).any(|at| view.links.get(at).and_then(|l| quantity.value(l)).is_none())
         }),
         stalled: carried().any(|link| link.stalled.is_some()),
         way: ways.iter().any(Option::is_some),
-        views: shown.len(),
     };
     let (rows, height) = legend.draw([LEFT, page.y], WIDTH - LEFT);
     page.body.push_str(&rows);
@@ -61,14 +63,17 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
     let classes = Classes::new(network);
     let histograms: Vec<Option<Histogram>> = shown
         .iter()
-        .map(|view| range.map(|range| Histogram::new(view, links, quantity, range)))
+        .zip(&ranges)
+        .map(|(view, range)| Some(Histogram::new(view, links, quantity, (*range)?)))
         .collect();
     let known = histograms.iter().flatten();
     let most = known.clone().map(Histogram::most).max().unwrap_or(0);
     let log = known.clone().any(Histogram::uneven);
     let top = page.y;
     let mut bottom = top;
-    for (column, (view, histogram)) in shown.iter().zip(&histograms).enumerate() {
+    for (column, ((view, histogram), &range)) in
+        shown.iter().zip(&histograms).zip(&ranges).enumerate()
+    {
         let paint = Paint {
             network,
             view,
@@ -108,6 +113,21 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
         names.join(" and ")
     );
     document((WIDTH, page.y + 8.0), &label, &page.body)
+}
+
+/// The range of each view: the same for all, or its own where loads have different units.
+fn ranges(network: &Network<'_>, views: &[usize], quantity: Quantity) -> Vec<Option<Range>> {
+    let mut units = views.iter().map(|&at| network.views[at].unit);
+    let first = units.next();
+    let alike = quantity != Quantity::Load || units.all(|unit| Some(unit) == first);
+    let of = |view: usize| {
+        if alike {
+            Range::of(network, views, quantity)
+        } else {
+            Range::of(network, &[view], quantity)
+        }
+    };
+    views.iter().map(|&view| of(view)).collect()
 }
 
 /// What is drawn of the form in a room of this width.

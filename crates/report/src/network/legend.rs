@@ -16,14 +16,10 @@ pub(super) struct Legend<'a> {
     pub(super) network: &'a Network<'a>,
     /// What colours say.
     pub(super) quantity: Quantity,
-    /// Their range.
-    pub(super) range: Option<Range>,
-    /// Of loads.
-    pub(super) unit: &'a str,
+    /// Range and unit of each view that has values.
+    pub(super) ranges: Vec<(Range, &'a str)>,
     /// The largest capacity of a line.
     pub(super) widest: Option<f64>,
-    /// How many views have this scale.
-    pub(super) views: usize,
     /// Some link has no value.
     pub(super) absent: bool,
     /// Stalls are known.
@@ -71,9 +67,14 @@ impl Legend<'_> {
     /// Its rows, which begin at a place and end at `right`, and their height.
     pub(super) fn draw(&self, begin: Point, right: f64) -> (String, f64) {
         let mut rows = Rows { out: String::new(), begin, at: begin, right };
-        if let Some(range) = self.range {
-            let views = if self.views > 1 { ", both views" } else { "" };
-            let ends = format!("linear, 0 to {}{views}", self.quantity.text(range.high, self.unit));
+        if let Some((first, rest)) = self.ranges.split_first() {
+            let high = |(range, unit): &(Range, &str)| self.quantity.text(range.high, unit);
+            let views = match rest.first() {
+                None => String::new(),
+                Some(other) if other == first => ", both views".to_owned(),
+                Some(other) => format!(" and to {}", high(other)),
+            };
+            let ends = format!("linear, 0 to {}{views}", high(first));
             let name = format!("colour: {}", self.quantity.name());
             rows.item(14.0 * STEPS as f64, ramp, [&name, &ends]);
         }
@@ -142,7 +143,7 @@ fn sides([x, y]: Point) -> String {
 fn notch([x, y]: Point) -> String {
     format!(
         "<path class=\"l q6\" stroke-width=\"5\" d=\"M{x:.1} {:.1}h20\"/>\
-         <path class=\"notch\" d=\"M{:.1} {:.1}v6\"/>",
+         <path class=\"notch\" stroke-width=\"1.6\" d=\"M{:.1} {:.1}v6\"/>",
         y + 7.0,
         x + 10.0,
         y + 4.0

@@ -235,12 +235,14 @@ fn coloured(said: &[Said], most: usize) -> Vec<bool> {
 /// Cuts across a link: one, or two where it stood still for long.
 fn notches(scene: &Scene, said: &[Said], out: &mut String) {
     let mut path = String::new();
+    // Thin where marks are short, as a notch must not hide the colour.
+    let fine = scene.grids.first().map_or(1.6, |grid| (grid.cell * 0.06).clamp(0.7, 1.6));
     for (mark, said) in scene.marks.iter().zip(said) {
         let count = NOTCHES.iter().filter(|&&least| said.stalled >= least).count();
         let (middle, along) = mark.middle();
         let half = mark.room / 2.0 + 0.2;
         for at in 0..count {
-            let by = (at as f64 - (count as f64 - 1.0) / 2.0) * 3.0;
+            let by = (at as f64 - (count as f64 - 1.0) / 2.0) * fine * 1.9;
             let centre = [middle[0] + along[0] * by, middle[1] + along[1] * by];
             let _ = write!(
                 path,
@@ -253,6 +255,6 @@ fn notches(scene: &Scene, said: &[Said], out: &mut String) {
         }
     }
     if !path.is_empty() {
-        let _ = writeln!(out, "<path class=\"notch\" d=\"{path}\"/>");
+        let _ = writeln!(out, "<path class=\"notch\" stroke-width=\"{fine:.2}\" d=\"{path}\"/>");
     }
 }

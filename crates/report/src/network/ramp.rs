@@ -58,7 +58,7 @@ pub(super) fn style() -> String {
          :root[data-theme=dark] svg.plot{{{dark}}}\n\
          .plot .l{{fill:none}}.plot .thin{{stroke:var(--line)}}.plot .l.na{{stroke:url(#hatch)}}.plot .d.na{{fill:url(#hatch)}}\
          .plot .hatch{{stroke:var(--dim);fill:none}}.plot .r{{fill:var(--dim)}}.plot circle.d,.plot .na.d{{stroke:var(--dim);stroke-width:.6}}\n\
-         .plot .notch{{fill:none;stroke:var(--halt);stroke-width:1.6}}.plot .worse{{fill:none;stroke:var(--bad);stroke-width:2.4}}\n\
+         .plot .notch{{fill:none;stroke:var(--halt)}}.plot .worse{{fill:none;stroke:var(--bad);stroke-width:2.4}}\n\
          .plot .halo{{fill:none;stroke:var(--paper);stroke-width:5}}.plot .way{{fill:none;stroke:var(--there);stroke-width:3}}\
          .plot .way.back{{stroke-dasharray:5 4;stroke-width:2.4}}\n\
          .plot .end{{fill:var(--there);stroke:var(--paper);stroke-width:1.5}}.plot .endname{{fill:var(--paper);font-weight:700;font-size:10px}}\

@@ -64,10 +64,28 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: Point) -> Scene {
         links(network, &slab, lengths, &mut scene);
         scene.grids.push(slab);
     }
+    let mut notes = Vec::new();
     if lengths.iter().any(|&length| fold(length) > 1) {
-        scene.note = format!("axes longer than {MOST_PLACES} are folded");
+        notes.push(format!("axes longer than {MOST_PLACES} are folded"));
     }
+    let astray = astray(network, lengths);
+    if astray > 0 {
+        notes.push(format!(
+            "{astray} links are not drawn, as they lead to no neighbour on the torus"
+        ));
+    }
+    scene.note = notes.join("; ");
     scene
+}
+
+/// Links that lead to no neighbour.
+fn astray(network: &Network<'_>, lengths: &[u16]) -> usize {
+    let at = |router: talea_fabric::RouterId| network.fabric.routers()[router.at()].at;
+    let fits = |link: &&talea_fabric::Link| match (at(link.from), at(link.to)) {
+        (Some(from), Some(to)) => step(from.values(), to.values(), lengths).is_some(),
+        _ => false,
+    };
+    network.fabric.links().len() - network.fabric.links().iter().filter(fits).count()
 }
 
 /// The largest cell with which slabs find room, the corner of each, and the size of all. Slabs flow in rows.
@@ -186,7 +204,69 @@ fn links(network: &Network<'_>, slab: &Grid, lengths: &[u16], scene: &mut Scene)
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use talea_fabric::shape::Torus;
+    use talea_fabric::shape::torus::Wires;
+
     use super::*;
+
+    fn torus<T>(lengths: &[u16], f: impl FnOnce(&Network<'_>) -> T) -> T {
+        let wires = Wires { kind: "cable".to_owned(), lane: Some(1.0), count: 1 };
+        let fabric = Torus::new(lengths).unwrap().fabric(&wires, 0).unwrap();
+        f(&Network {
+            title: String::new(),
+            facts: Vec::new(),
+            findings: Vec::new(),
+            fabric: &fabric,
+            form: Form::Torus(lengths.to_vec()),
+            routing: None,
+            views: Vec::new(),
+            degraded: Vec::new(),
+            gaps: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn a_link_to_no_neighbour_is_said() {
+        torus(&[4, 4], |network| {
+            assert_eq!(scene(network, [600.0, 400.0]).note, "");
+            // Seen as a torus of 8 by 4, the links round the first axis lead across.
+            let other = Network { form: Form::Torus(vec![8, 4]), ..network.clone() };
+            let note = scene(&other, [600.0, 400.0]).note;
+            assert_eq!(note, "8 links are not drawn, as they lead to no neighbour on the torus");
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn each_link_is_once_in_each_plane_of_its_axis(
+            lengths in prop::collection::vec(1_u16..6, 1..=4),
+        ) {
+            torus(&lengths, |network| {
+                let scene = scene(network, [900.0, 500.0]);
+                let mut seen = vec![0; network.fabric.links().len()];
+                for link in scene.marks.iter().flat_map(|mark| &mark.links) {
+                    seen[*link as usize] += 1;
+                }
+                let planes = planes(&lengths);
+                for (link, seen) in network.fabric.links().iter().zip(seen) {
+                    let [from, to] =
+                        [link.from, link.to].map(|end| network.fabric.routers()[end.at()].at.unwrap());
+                    let axis = (0..lengths.len())
+                        .find(|&axis| from.values()[axis] != to.values()[axis])
+                        .unwrap();
+                    let expected =
+                        planes.iter().filter(|plane| plane.0 == axis || plane.1 == Some(axis)).count();
+                    assert_eq!(seen, expected, "{from} to {to}");
+                }
+                for mark in &scene.marks {
+                    for [x, y] in [mark.from, mark.to] {
+                        assert!((0.0..=scene.width).contains(&x) && (0.0..=scene.height).contains(&y));
+                    }
+                }
+            });
+        }
+    }
 
     #[test]
     fn planes_of_any_torus() {
