@@ -204,7 +204,7 @@ test("a group opens to its routers", async () => {
   await page.keyboard.press("Enter");
   await frame(page);
   assert.equal(await page.locator(".view canvas:visible").count(), 2);
-  assert.match(await page.locator(".panel.ways").textContent(), /A click on two routers/);
+  assert.match(await page.locator(".panel.ways").textContent(), /No way can be shown: ways between so many routers are not kept/);
   await page.evaluate(() => { location.hash = "group=2&route=5,300"; });
   await frame(page);
   await frame(page);
@@ -233,6 +233,7 @@ test("what is absent is said, zero is a number", async () => {
   assert.match(await absent.page.locator(".network-key").textContent(), /no link of this view has a value/);
   assert.match(await absent.page.locator(".histogram .note").first().textContent(), /384 are not known/);
   assert.match(await absent.page.locator(".gaps").textContent(), /permission denied/);
+  assert.match(await absent.page.locator(".panel.dimensions").textContent(), /X128not knownnot knownnot known/);
   await absent.done();
   const empty = await show("empty");
   assert.match(await empty.page.locator(".histogram .note").first().textContent(), /384 of 384 links have none/);

@@ -126,6 +126,7 @@ export function dimensionsPanel(model: Model, state: State): Panel {
       if (!(row.most >= value)) row.most = value;
     }
     row.mean = known ? row.mean / known : NaN;
+    if (!known) row.zero = NaN;
     return row;
   })).filter((row) => row.links);
   const text = (row: Dimension, value: number): string => model.text(value, shows, row.view);
@@ -137,7 +138,7 @@ export function dimensionsPanel(model: Model, state: State): Panel {
       { head: "links", value: (row) => row.links, show: (row) => count(row.links) },
       { head: "at most", value: (row) => or(row.most), show: (row) => text(row, row.most) },
       { head: "mean", value: (row) => or(row.mean), show: (row) => text(row, row.mean) },
-      { head: "with none", value: (row) => row.zero, show: (row) => count(row.zero) },
+      { head: "with none", value: (row) => or(row.zero), show: (row) => (Number.isNaN(row.zero) ? "not known" : count(row.zero)) },
     ],
   });
   table.set(rows);
@@ -150,12 +151,12 @@ export function dimensionsPanel(model: Model, state: State): Panel {
 interface Hop { way: string; hop: number; link: number }
 
 /** Both ways, hop by hop. */
-export function waysPanel(model: Model, state: State, ways: [Way, Way], rule: string): Panel {
+export function waysPanel(model: Model, state: State, ways: [Way, Way], why: string): Panel {
   const panel = new Panel("ways", "way from A to B and back");
   const [from, to] = state.choice.route;
   const { views } = state.choice;
   if (from === null || to === null) {
-    panel.body.append(h("p", { class: "dim" }, from === null ? "A click on two routers, or two names at the right, shows the way and the way back." : "A click on another router shows the way."));
+    panel.body.append(h("p", { class: "dim" }, why ? `No way can be shown: ${why}.` : from === null ? "A click on two routers, or two names at the right, shows the way and the way back." : "A click on another router shows the way."));
     return panel;
   }
   const rows: Hop[] = [];
@@ -175,6 +176,7 @@ export function waysPanel(model: Model, state: State, ways: [Way, Way], rule: st
   ];
   const table = new Table<Hop>({ label: "hops", sort: -1, first: 200, columns });
   table.set(rows);
+  const rule = model.data.ways.name;
   panel.note.textContent = rule ? `${plain(rule, 40)} ways` : "";
   panel.tools.append(saver("hops", () => table.csv()));
   panel.body.append(h("p", { class: "says-of-ways" }, words.join("; ")), ...(rows.length ? [table.element] : []));

@@ -20,7 +20,7 @@ export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: numbe
   const [cy, sy, cp, sp] = [Math.cos(yaw), Math.sin(yaw), Math.cos(pitch), Math.sin(pitch)];
   // Axes are as long as they have routers, the longest one as the picture.
   const size = Math.hypot(...lengths.slice(0, 3));
-  const scale = (Math.min(width, height * 1.5) * 0.88) / size;
+  const scale = (Math.min(width, height * 1.5) * 0.8) / size;
   const project = (x: number, y: number, z: number): [number, number, number] => {
     const [a, b, c] = [x - (lengths[0]! - 1) / 2, y - (lengths[1]! - 1) / 2, z - (lengths[2]! - 1) / 2];
     const across = a * cy + c * sy;
@@ -127,10 +127,12 @@ export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: numbe
     const [x, y] = at(router);
     end(pen, x, y, place ? "B" : "A", ink);
   });
+  const absent = list.filter((link) => rank(link) < 0).length;
   const more = list.filter((link) => rank(link) > 0).length - lit.length;
   const note = [
     flat.length ? `links of ${flat.map((axis) => AXES[axis]).join(", ")} are not in it` : "",
     more > 0 && !choice.brush ? `${lit.length} links with most are coloured, ${more} with less are hairlines` : "",
+    absent ? `${absent} links are not known: hairlines too` : "",
   ].filter(Boolean).join("; ");
   return { seen, note, at: (router) => [at(router)[0], at(router)[1]] };
 }

@@ -93,7 +93,7 @@ export class NetworkView {
     this.tabled = key;
     const { model, state } = this;
     const degraded = degradedPanel(model, state);
-    const hops = waysPanel(model, state, ways, model.data.ways.name).element;
+    const hops = waysPanel(model, state, ways, this.ways.why).element;
     const links = linksPanel(model, state).element;
     this.beside.replaceChildren(dimensionsPanel(model, state).element);
     this.tables.replaceChildren(

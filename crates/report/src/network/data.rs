@@ -154,7 +154,12 @@ pub fn data(network: &Network<'_>) -> NetworkData {
         },
         links: links(network),
         views: network.views.iter().map(|one| view(one, fabric.links().len())).collect(),
-        degraded: network.degraded.iter().map(|(link, why)| (link.0, why.clone())).collect(),
+        degraded: network
+            .degraded
+            .iter()
+            .filter(|(link, _)| link.at() < fabric.links().len())
+            .map(|(link, why)| (link.0, why.clone()))
+            .collect(),
         scene: scene(network),
         ways: WaysData::new(network),
     }

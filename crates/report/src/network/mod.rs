@@ -16,6 +16,7 @@ mod paint;
 mod quantity;
 mod ramp;
 mod scene;
+mod sheet;
 mod slabs;
 mod ways;
 
