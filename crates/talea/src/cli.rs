@@ -11,6 +11,7 @@ mod always;
 mod cluster;
 mod convert;
 mod fabric;
+mod fabric_table;
 mod fold;
 mod metrics;
 mod place;

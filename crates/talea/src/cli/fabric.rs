@@ -12,6 +12,7 @@ use clap::{Args, Subcommand, ValueHint};
 use talea_fabric::Coordinate;
 use talea_model::Nanos;
 
+use super::fabric_table::TableArgs;
 use super::place::{GenerateArgs, PlaceArgs};
 use super::values;
 use crate::fabric::{self, counters, pinged, sonar};
@@ -40,6 +41,7 @@ enum What {
     Generate(GenerateArgs),
     Place(Box<PlaceArgs>),
     Sonar(SonarArgs),
+    Table(TableArgs),
 }
 
 /// Rates of all ports of this node, with their share of the link's speed, stalls and faults
@@ -164,6 +166,7 @@ impl From<FabricArgs> for fabric::Options {
             What::Generate(args) => args.into(),
             What::Place(args) => (*args).into(),
             What::Sonar(args) => args.into(),
+            What::Table(args) => args.into(),
         }
     }
 }

@@ -6,10 +6,12 @@ pub(crate) mod counters;
 pub(crate) mod generate;
 pub(crate) mod messages;
 pub(crate) mod network;
+pub(crate) mod of_run;
 pub(crate) mod pinged;
 pub(crate) mod place;
 mod rates;
 pub(crate) mod sonar;
+pub(crate) mod table;
 mod wire;
 
 use std::io::{self, Write as _};
@@ -33,6 +35,8 @@ pub(crate) enum Options {
     Ping(pinged::Options),
     /// Known messages.
     Sonar(sonar::Options),
+    /// Links of a recording, or ports of a run.
+    Table(table::Options),
 }
 
 /// Why there is no answer.
@@ -124,6 +128,12 @@ pub(crate) enum FabricError {
         "expected a port with counters in /sys/class/infiniband, /sys/class/cxi or /sys/class/net, found none"
     )]
     NoPorts,
+    /// A run without counters.
+    #[error("expected counters of the network, which `talea run --fabric` keeps, found none: `{}`", path.display())]
+    NoCounters {
+        /// The run.
+        path: PathBuf,
+    },
     /// No such port.
     #[error("expected an Ethernet interface with counters, such as {known}, found none: `{name}`")]
     NoInterface {
@@ -162,6 +172,7 @@ impl Expected for FabricError {
             | Self::NoTorus { .. }
             | Self::Names { .. }
             | Self::Read { .. }
+            | Self::NoCounters { .. }
             | Self::NoInterface { .. } => Exit::Input,
             Self::Load(error) => error.exit(),
             Self::Write { .. } | Self::NoPorts | Self::Socket { .. } | Self::Silent(_) => {
@@ -180,6 +191,7 @@ pub(crate) fn fabric(options: &Options) -> Result<(), FabricError> {
         Options::Place(options) => place::place(options),
         Options::Ping(options) => pinged::ping(options),
         Options::Sonar(options) => sonar::sonar(options),
+        Options::Table(options) => table::table(options),
     }
 }
 
