@@ -5,9 +5,11 @@
 
 mod coordinate;
 pub mod counters;
+pub mod degraded;
 mod error;
 pub mod fair;
 pub mod gemini;
+mod levels;
 mod machine;
 pub mod place;
 pub mod route;
@@ -16,4 +18,5 @@ pub mod traffic;
 
 pub use coordinate::{Coordinate, MOST_AXES};
 pub use error::FabricError;
+pub use levels::levels;
 pub use machine::{Draft, Fabric, Host, HostId, Kind, Lanes, Link, LinkId, Router, RouterId};

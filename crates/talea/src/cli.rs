@@ -14,6 +14,7 @@ mod fabric;
 mod fabric_table;
 mod fold;
 mod metrics;
+mod network;
 mod place;
 mod serve;
 mod show;

@@ -20,12 +20,15 @@ use crate::machine::{Fabric, RouterId};
 /// The largest value of a counter.
 const LARGEST: u64 = (1 << BITS) - 1;
 
+/// What stands for a counter that was not read.
+pub const ABSENT: u64 = u64::MAX;
+
 /// Two readings of the tiles of some routers.
 #[derive(Clone, Copy, Debug)]
 pub struct Readings<'a> {
     /// Whose tiles they are.
     pub routers: &'a [RouterId],
-    /// 288 values of each router, in the order of [`super::tiles::registers`]; beyond 48 bits where one could not be read.
+    /// 288 values of each router, in the order of [`super::tiles::registers`]; [`ABSENT`] where one could not be read.
     pub before: &'a [u64],
     /// As many, read later.
     pub after: &'a [u64],
@@ -157,16 +160,19 @@ struct Missing {
     router: RouterId,
     tile: Tile,
     counter: TileCounter,
-    why: Lost,
+    /// None where it was not read.
+    why: Option<Lost>,
 }
 
 /// One gap a reason, with the first counter as an example.
 fn tell(machine: &Machine, missing: &[Missing], gaps: &mut Gaps) {
-    for why in [Lost::Backwards, Lost::Stopped, Lost::Beyond] {
+    let losses = [Lost::Backwards, Lost::Stopped, Lost::Beyond].map(Some);
+    for why in [None].into_iter().chain(losses) {
         let mut these = missing.iter().filter(|missing| missing.why == why);
         let Some(first) = these.next() else { continue };
         let router = &machine.fabric.routers()[first.router.at()].name;
         let name = register(first.tile, first.counter);
+        let why = why.map_or_else(|| "were not read".to_owned(), |why| why.to_string());
         let detail = format!(
             "counters of tiles {why}, first {name} of {router}: sums of their links are absent"
         );
@@ -242,6 +248,7 @@ fn of_router(
         for (counter, (before, after)) in TileCounter::ALL.into_iter().zip(before.iter().zip(after))
         {
             if let Err(why) = counters::delta(*before, *after, Width::Wraps(BITS)) {
+                let why = Some(why).filter(|_| *before != ABSENT && *after != ABSENT);
                 missing.push(Missing { router, tile, counter, why });
                 absent[usize::from(row)] |= 1 << counter.at();
             }

@@ -1,11 +1,12 @@
 //! Placements: which host and which of its slots each rank has, how good that is, how to find a better one, and the files that launchers read.
 //!
-//! Owns placements as data. Blocks of a grid, orders of nodes, cuts of a matrix and swaps make them; [`Evaluation`] compares them; [`text`] writes them. It refuses to start anything.
+//! Owns placements as data. Blocks of a grid, orders of nodes, cuts of a matrix and swaps make them; [`Evaluation`] compares them; [`text`] writes them, [`read`] reads them. It refuses to start anything.
 
 mod blocks;
 mod evaluate;
 pub mod order;
 mod partition;
+pub mod read;
 mod search;
 pub mod text;
 
@@ -61,6 +62,16 @@ pub enum PlaceError {
     Name {
         /// Its name, or its begin.
         name: String,
+    },
+    /// A rank on a host that is not there.
+    #[error("rank {rank} is on host `{name}`, expected one of the network's {hosts}")]
+    NoHost {
+        /// The rank.
+        rank: u32,
+        /// The host's name, or its begin.
+        name: String,
+        /// How many the network has.
+        hosts: usize,
     },
     /// A form that cannot say a placement.
     #[error("{what}")]

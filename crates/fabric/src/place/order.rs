@@ -46,7 +46,12 @@ pub fn serpentine(torus: &Torus) -> Vec<RouterId> {
 
 /// A random order, the same each time for a seed.
 pub fn random(torus: &Torus, seed: u64) -> Vec<RouterId> {
-    let mut routers = plain(torus);
+    shuffled(torus.routers(), seed)
+}
+
+/// So many routers in a random order, the same each time for a seed, whatever the shape.
+pub fn shuffled(routers: usize, seed: u64) -> Vec<RouterId> {
+    let mut routers: Vec<RouterId> = (0..routers as u32).map(RouterId).collect();
     Random::new(seed).shuffle(&mut routers);
     routers
 }

@@ -16,13 +16,13 @@ pub struct DModK<'a> {
 }
 
 impl<'a> DModK<'a> {
-    /// The ways on this fabric.
+    /// The ways on this fabric, which may lack hosts of the last leaf switches.
     ///
     /// # Errors
-    /// Other numbers of switches or hosts than those of the tree.
+    /// Another number of switches than that of the tree, or more hosts.
     pub fn new(tree: &FatTree, fabric: &'a Fabric) -> Result<Self, FabricError> {
         let (found, expected) = (fabric.routers().len(), tree.first(tree.levels()));
-        if found != expected || fabric.hosts().len() != tree.hosts() {
+        if found != expected || fabric.hosts().len() > tree.hosts() {
             let (what, expected) = ("the number of switches or hosts", "those of the fat tree");
             return Err(FabricError::Size { what, found: found as u64, expected });
         }

@@ -31,6 +31,60 @@ pub struct Region {
     pub packets: Vec<Option<u64>>,
 }
 
+/// What the description of a recording (`..._meta.yaml`) tells of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// The machine.
+    pub torus: Torus,
+    /// How many nodes it says that there are.
+    pub nodes: Option<u64>,
+    /// Name of the table of links.
+    pub link_table: Option<String>,
+    /// Name of the table of nodes.
+    pub node_table: Option<String>,
+    /// Name of the table of ranks.
+    pub rank_table: Option<String>,
+}
+
+/// Reads the description of a recording. Tables lie beside it: their names have no folder.
+pub fn described(bytes: &[u8]) -> Result<Described, Error> {
+    let torus = torus(bytes)?;
+    let text = String::from_utf8_lossy(bytes);
+    let (mut nodes, mut link_table, mut node_table, mut rank_table) = (None, None, None, None);
+    // Name of the file of the part that is read.
+    let mut file = None;
+    for (line, number) in text.lines().zip(1..) {
+        let trimmed = line.trim().trim_end_matches(',');
+        if trimmed == "---" {
+            file = None;
+        }
+        let value = |key: &str| trimmed.strip_prefix(key).map(str::trim);
+        if let Some(name) = value("link_coords_table:") {
+            link_table = Some(beside(name, number)?);
+        } else if let Some(name) = value("coords_table:") {
+            node_table = Some(beside(name, number)?);
+        } else if let Some(name) = value("filename:") {
+            file = Some(beside(name, number)?);
+        } else if let Some(count) = value("nodes:") {
+            let count = count.parse().map_err(|_| wrong(number, "a number of nodes", line))?;
+            nodes = Some(count);
+        } else if trimmed.starts_with('-') && trimmed.contains("field: mpirank") {
+            rank_table = rank_table.or_else(|| file.take());
+        }
+    }
+    Ok(Described { torus, nodes, link_table, node_table, rank_table })
+}
+
+/// The name of a file beside the description.
+fn beside(name: &str, line: u64) -> Result<String, Error> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let plain = !name.is_empty() && name.len() <= 255 && name.chars().all(good);
+    if !plain || name.starts_with('.') {
+        return Err(wrong(line, "the name of a file beside this one", name));
+    }
+    Ok(name.to_owned())
+}
+
 /// The torus that the description of a recording (`..._meta.yaml`) tells of.
 pub fn torus(bytes: &[u8]) -> Result<Torus, Error> {
     let text = String::from_utf8_lossy(bytes);
@@ -235,6 +289,23 @@ mod tests {
     use crate::fabric::damaged::{changed, changes};
 
     const META: &str = "---\nhardware: {\n network: torus,\n dim: {x: 1, y: 1, z: 3},\n}\n";
+    #[test]
+    fn tables_of_a_description() {
+        let text = "---\nhardware: {\n nodes: 3,\n coords_table: n.yaml,\n dim: {x: 1, y: 1, z: 3},\n link_coords_table: l.yaml\n}\n---\nfilename: n.yaml\n---\nfilename: r.yaml\nsubdomain:\n- { domain: COMM, type: RANK, field: mpirank }\n---\nsubdomain:\n- { field: mpirank }\n...\n";
+        let found = described(text.as_bytes()).unwrap();
+        let name = |name: &str| Some(name.to_owned());
+        assert_eq!(found.nodes, Some(3));
+        assert_eq!((found.link_table, found.node_table), (name("l.yaml"), name("n.yaml")));
+        assert_eq!(found.rank_table, name("r.yaml"));
+        let bare = described(META.as_bytes()).unwrap();
+        assert_eq!((bare.link_table, bare.rank_table, bare.nodes), (None, None, None));
+        for name in ["../l.yaml", "/etc/passwd", "", ".", "a b"] {
+            let error = described(text.replace("l.yaml", name).as_bytes()).unwrap_err();
+            assert!(error.to_string().contains("line 6"), "{error}");
+        }
+        assert!(described(text.replace("nodes: 3", "nodes: x").as_bytes()).is_err());
+    }
+
     const LINKS: &str = "\
 ---
 key: SAMPLE
@@ -311,6 +382,7 @@ key: SAMPLE
             let _ = nodes(&changed(NODES, &changes), &torus);
             let _ = ranks(&changed(RANKS, &changes));
             let _ = super::torus(&changed(META, &changes));
+            let _ = described(&changed(META, &changes));
         }
     }
 }

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand, ValueHint};
 use talea_fabric::Coordinate;
 use talea_model::Nanos;
 
-use super::fabric_table::TableArgs;
+use super::fabric_table::{RegionsArgs, TableArgs};
 use super::place::{GenerateArgs, PlaceArgs};
 use super::values;
 use crate::fabric::{self, counters, pinged, sonar};
@@ -40,8 +40,9 @@ enum What {
     Counters(CountersArgs),
     Generate(GenerateArgs),
     Place(Box<PlaceArgs>),
+    Regions(RegionsArgs),
     Sonar(SonarArgs),
-    Table(TableArgs),
+    Table(Box<TableArgs>),
 }
 
 /// Rates of all ports of this node, with their share of the link's speed, stalls and faults
@@ -166,7 +167,8 @@ impl From<FabricArgs> for fabric::Options {
             What::Generate(args) => args.into(),
             What::Place(args) => (*args).into(),
             What::Sonar(args) => args.into(),
-            What::Table(args) => args.into(),
+            What::Regions(args) => args.into(),
+            What::Table(args) => (*args).into(),
         }
     }
 }

@@ -9,45 +9,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::network::{DESCRIBED, NetworkArgs};
 use crate::fabric::messages::Sent;
-use crate::fabric::network::Given;
+use crate::fabric::network::{Given, Options};
 use crate::fabric::place::{self, Order, Way};
 use crate::fabric::{self, generate};
-
-/// What the network is
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-struct NetworkArgs {
-    /// A torus: of three axes a Gemini machine, two nodes at each router
-    #[arg(long, value_name = "AxBxC", value_parser = lengths)]
-    torus: Option<Lengths>,
-    /// What rtr --interconnect printed on a Cray
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    interconnect: Option<PathBuf>,
-    /// Nodes with their coordinates on a Gemini machine: NODE N X Y Z
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    nodemap: Option<PathBuf>,
-    /// What ibnetdiscover printed
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    ibnetdiscover: Option<PathBuf>,
-    /// Slurm's topology.conf
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    topology_conf: Option<PathBuf>,
-}
-
-impl From<NetworkArgs> for Given {
-    fn from(args: NetworkArgs) -> Self {
-        let NetworkArgs { torus, interconnect, nodemap, ibnetdiscover, topology_conf } = args;
-        let torus = torus.map(|lengths| Self::Torus(lengths.0));
-        let found = torus
-            .or(interconnect.map(Self::Interconnect))
-            .or(nodemap.map(Self::NodeMap))
-            .or(ibnetdiscover.map(Self::InfiniBand))
-            .or(topology_conf.map(Self::Slurm));
-        // One of them is required.
-        found.unwrap_or(Self::Torus(Vec::new()))
-    }
-}
 
 /// Compare placements of ranks on a network, and write the best one for a launcher
 #[derive(Debug, Args)]
@@ -55,24 +21,27 @@ impl From<NetworkArgs> for Given {
 Compare placements of ranks on a network, and write the best one for a launcher.
 
 Loads are bytes over links on the ways that messages take: all of the first axis, then the next, on a torus, up and down on \
-switches. Times are a model's: flows share links by max-min fair rates, with headers, requests and responses of Gemini's packets.")]
+switches; --routing has others. Times are a model's: flows share links by max-min fair rates, with headers, requests and responses of \
+Gemini's packets.")]
 #[command(after_long_help = "\
 Examples:
   talea fabric place --torus 16x12x24 --ranks 64x64x32 --stencil 7 --compare 1x1x16,2x2x4,4x2x4
   talea fabric place --torus 4x2x8 --matrix RUN --compare filled,greedy,bisection --rankfile ranks.txt
   talea fabric place --topology-conf topology.conf --matrix bytes.csv --cores 8 --hostfile hosts.txt
+  talea fabric place --dragonfly 4,8,4,33 --link-speed 25GB/s --matrix RUN --routing valiant
 
 Blocks are ranks of a node, or of several, on each axis of the grid, the axis of successive ranks
 last; a grid has that axis first. `filled` gives ranks to nodes in their order. --matrix takes a
 run's folder, or a table with the columns from, to and bytes. With 1 byte, the default, loads of a
 stencil are numbers of faces.
 
-JSON: {routers, links, placements: [{placement, order, ranks, nodes, routers, off_node_share,
+JSON: {routers, links, routing, placements: [{placement, order, ranks, nodes, routers, off_node_share,
 bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router, max_link_load,
 max_link, mean_link_load, mean_hops, max_link_utilisation, per_dimension: [{name, links, bytes,
 max_load, mean_load}], model_seconds, model_least_seconds, gaps}], recommended: {placement, order},
 gaps}; what is absent is null.")]
 #[command(group(clap::ArgGroup::new("sent").args(["stencil", "matrix"]).required(true)))]
+#[command(group(clap::ArgGroup::new("described").args(DESCRIBED).required(true)))]
 pub(super) struct PlaceArgs {
     #[command(flatten)]
     network: NetworkArgs,
@@ -131,20 +100,15 @@ impl From<PlaceArgs> for fabric::Options {
                 bytes: args.bytes,
             },
         };
-        let network = Given::from(args.network);
-        let orders = match (&args.order[..], &network) {
-            ([], Given::Torus(_) | Given::Interconnect(_) | Given::NodeMap(_)) => {
-                vec![Order::Serpentine]
-            }
-            ([], _) => vec![Order::Plain],
-            (orders, _) => orders.to_vec(),
-        };
+        // One of them is required.
+        let unknown = || Options { given: Given::Torus(Vec::new()), speed: None, ways: None };
+        let network = args.network.options().unwrap_or_else(unknown);
         Self::Place(place::Options {
             network,
             hosts: args.hosts,
             sent,
             ways: args.compare,
-            orders,
+            orders: args.order,
             cores: args.cores,
             swaps: args.swaps,
             hostfile: args.hostfile,
@@ -178,18 +142,9 @@ impl From<GenerateArgs> for fabric::Options {
     }
 }
 
-/// Lengths of the axes of a torus.
-#[derive(Clone, Debug)]
-struct Lengths(Vec<u16>);
-
 /// Three numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid(pub(super) [u32; 3]);
-
-fn lengths(text: &str) -> Result<Lengths, String> {
-    let all: Result<Vec<u16>, _> = text.split('x').map(str::parse).collect();
-    all.map(Lengths).map_err(|_| "expected lengths of axes such as 16x12x24".to_owned())
-}
 
 pub(super) fn grid(text: &str) -> Result<Grid, String> {
     let all: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();

@@ -34,9 +34,21 @@ pub(crate) enum Sent {
     Matrix(PathBuf),
 }
 
+/// What is known of messages.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) messages: Messages,
+    /// How many ranks there are.
+    pub(crate) ranks: usize,
+    /// The host of each rank, of a run; empty where nobody knows.
+    pub(crate) hosts: Vec<String>,
+    /// What is missing.
+    pub(crate) gaps: Gaps,
+}
+
 impl Sent {
-    /// The messages, how many ranks there are, and what of them is not known.
-    pub(crate) fn messages(&self) -> Result<(Messages, usize, Gaps), FabricError> {
+    /// The messages, and how many ranks there are.
+    pub(crate) fn messages(&self) -> Result<Known, FabricError> {
         match self {
             Self::Stencil { grid, points, periodic, bytes } => {
                 // Edges and corners of a cube of so many bytes a face, with eight bytes a value.
@@ -48,27 +60,47 @@ impl Sent {
                 let stencil = Stencil { grid: *grid, periodic: [*periodic; 3], weights };
                 let messages = stencil.messages()?;
                 let ranks = stencil.ranks().unwrap_or(0) as usize;
-                Ok((messages, ranks, Gaps::default()))
+                Ok(Known { messages, ranks, ..Known::default() })
             }
-            Self::Matrix(path) if path.is_dir() => of_run(path),
-            Self::Matrix(path) => of_table(path),
+            Self::Matrix(path) => of(path),
         }
     }
 }
 
-fn of_run(path: &Path) -> Result<(Messages, usize, Gaps), FabricError> {
+/// The messages of a run's folder, or of a table.
+pub(crate) fn of(path: &Path) -> Result<Known, FabricError> {
+    if !path.is_dir() {
+        return of_table(path);
+    }
     let run = load::load(path)?;
-    let analysis = Analysis::new(&run, &mut Progress::new());
+    of_analysis(&Analysis::new(&run, &mut Progress::new()))
+}
+
+/// The messages of a run that was looked at, with the hosts of its ranks.
+pub(crate) fn of_analysis(analysis: &Analysis<'_>) -> Result<Known, FabricError> {
+    let recording = &analysis.run.recording;
     let mut messages = Messages::default();
     for (from, to, cell) in analysis.matrix.cells() {
         let (bytes, count) = (cell.bytes.0, cell.messages);
         messages.add(Message { from: from.0, to: to.0, bytes, count })?;
     }
-    let ranks = messages.ranks().max(crate::report::matrix(&analysis).ranks as usize);
-    Ok((messages, ranks, run.recording.gaps.clone()))
+    let ranks = messages.ranks().max(crate::report::matrix(analysis).ranks as usize);
+    // Of the world that was started first, whose ranks the matrix has.
+    let mut hosts = vec![None; ranks];
+    for process in &recording.processes {
+        let location = process.location;
+        if let Some(host) = hosts.get_mut(location.rank.0 as usize)
+            && location.world == 0
+        {
+            *host = Some(process.host.clone());
+        }
+    }
+    let hosts: Option<Vec<String>> = hosts.into_iter().collect();
+    let gaps = recording.gaps.clone();
+    Ok(Known { messages, ranks, hosts: hosts.unwrap_or_default(), gaps })
 }
 
-fn of_table(path: &Path) -> Result<(Messages, usize, Gaps), FabricError> {
+fn of_table(path: &Path) -> Result<Known, FabricError> {
     let file =
         File::open(path).map_err(|source| FabricError::Read { source, path: path.to_owned() })?;
     let damaged = |source| FabricError::Table { source, path: path.to_owned() };
@@ -85,5 +117,5 @@ fn of_table(path: &Path) -> Result<(Messages, usize, Gaps), FabricError> {
         messages.add(Message { from, to, bytes: row[2] as u64, count: 1 })?;
     }
     let ranks = messages.ranks();
-    Ok((messages, ranks, Gaps::default()))
+    Ok(Known { messages, ranks, ..Known::default() })
 }

@@ -10,6 +10,7 @@ pub(crate) mod of_run;
 pub(crate) mod pinged;
 pub(crate) mod place;
 mod rates;
+pub(crate) mod regions;
 pub(crate) mod sonar;
 pub(crate) mod table;
 mod wire;
@@ -31,12 +32,14 @@ pub(crate) enum Options {
     Generate(generate::Options),
     /// Placements of ranks.
     Place(place::Options),
+    /// Regions of a code.
+    Regions(regions::Options),
     /// Known messages on a machine that does not exist.
     Ping(pinged::Options),
     /// Known messages.
     Sonar(sonar::Options),
     /// Links of a recording, or ports of a run.
-    Table(table::Options),
+    Table(Box<table::Options>),
 }
 
 /// Why there is no answer.
@@ -93,18 +96,45 @@ pub(crate) enum FabricError {
     NoGrid,
     /// An order without coordinates.
     #[error(
-        "the order `{order}` is of a torus, which this network is not: expected `plain` in --order"
+        "the order `{order}` is of a torus, which this network is not: expected `plain` or `random` in --order"
     )]
     NoTorus {
         /// As it was asked for.
         order: &'static str,
     },
+    /// Ways of another shape.
+    #[error(
+        "the ways `{ways}` do not fit the network, which is {is}: expected {expected} in --routing"
+    )]
+    Ways {
+        /// As they were asked for.
+        ways: &'static str,
+        /// What the network is.
+        is: &'static str,
+        /// What fits.
+        expected: String,
+    },
+    /// A speed of links that have one.
+    #[error(
+        "the description of this network tells how fast its links are: expected no --link-speed"
+    )]
+    Speed,
     /// More names than nodes.
     #[error("{names} names of nodes, expected up to {hosts}, as the network has")]
     Names {
         /// Names that were given.
         names: usize,
         /// Nodes of the network.
+        hosts: usize,
+    },
+    /// A node that is not there.
+    #[error("no node `{name}`, expected one of the network's {hosts} such as `{first}`")]
+    NoHost {
+        /// As it was asked for.
+        name: String,
+        /// The first of the network.
+        first: String,
+        /// How many the network has.
         hosts: usize,
     },
     /// A file cannot be read.
@@ -128,6 +158,73 @@ pub(crate) enum FabricError {
         "expected a port with counters in /sys/class/infiniband, /sys/class/cxi or /sys/class/net, found none"
     )]
     NoPorts,
+    /// A recording that does not say where its tiles lead.
+    #[error(
+        "a recording of tiles does not say where they lead: expected --interconnect FILE, --nodemap FILE or --torus AxBxC"
+    )]
+    NoNetwork,
+    /// A network whose links are not made of tiles.
+    #[error(
+        "links of this network are not made of tiles that are known: expected --interconnect FILE, --nodemap FILE or --torus of three axes without --link-speed"
+    )]
+    Tiles,
+    /// A recording of other ports.
+    #[error("expected ports that are tiles of the machine, such as `c0-0c0s0g0l00`, found `{found}`: `{}`", path.display())]
+    NoTiles {
+        /// The first port.
+        found: String,
+        /// The recording.
+        path: PathBuf,
+    },
+    /// A tile that was recorded twice.
+    #[error("the tile `{name}` is recorded twice, expected once: `{}`", path.display())]
+    TileTwice {
+        /// Its name.
+        name: String,
+        /// The recording.
+        path: PathBuf,
+    },
+    /// A counter of a tile that is another one.
+    #[error("counter `{name}` of tile `{tile}`: expected 48 bits that wrap, phits as 3B, packets, stalls as 800000000Hz: `{}`", path.display())]
+    TileCounter {
+        /// Its name.
+        name: String,
+        /// The tile.
+        tile: String,
+        /// The recording.
+        path: PathBuf,
+    },
+    /// Too few readings.
+    #[error("{readings} readings, expected two or more, of which the difference counts: `{}`", path.display())]
+    Readings {
+        /// How many there are.
+        readings: u64,
+        /// The recording.
+        path: PathBuf,
+    },
+    /// A launcher's file that is none.
+    #[error("{source}: `{}`", path.display())]
+    Launcher {
+        /// Where, and what was expected.
+        source: talea_fabric::place::read::ReadError,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A region that is not there.
+    #[error("no region {number}, expected one of {known}: `{}`", path.display())]
+    Region {
+        /// As it was asked for.
+        number: i64,
+        /// Those that are there.
+        known: String,
+        /// The table of links.
+        path: PathBuf,
+    },
+    /// Ranks whose nodes nobody knows.
+    #[error(
+        "nobody says where the ranks of the matrix are: expected --hostfile, --rankfile, --hosts, or a run"
+    )]
+    NoPlaces,
     /// A run without counters.
     #[error("expected counters of the network, which `talea run --fabric` keeps, found none: `{}`", path.display())]
     NoCounters {
@@ -171,8 +268,20 @@ impl Expected for FabricError {
             | Self::NoGrid
             | Self::NoTorus { .. }
             | Self::Names { .. }
+            | Self::Ways { .. }
+            | Self::Speed
             | Self::Read { .. }
             | Self::NoCounters { .. }
+            | Self::NoNetwork
+            | Self::Tiles
+            | Self::NoTiles { .. }
+            | Self::TileTwice { .. }
+            | Self::TileCounter { .. }
+            | Self::Readings { .. }
+            | Self::Launcher { .. }
+            | Self::NoPlaces
+            | Self::NoHost { .. }
+            | Self::Region { .. }
             | Self::NoInterface { .. } => Exit::Input,
             Self::Load(error) => error.exit(),
             Self::Write { .. } | Self::NoPorts | Self::Socket { .. } | Self::Silent(_) => {
@@ -190,6 +299,7 @@ pub(crate) fn fabric(options: &Options) -> Result<(), FabricError> {
         Options::Generate(options) => generate::generate(options),
         Options::Place(options) => place::place(options),
         Options::Ping(options) => pinged::ping(options),
+        Options::Regions(options) => regions::regions(options),
         Options::Sonar(options) => sonar::sonar(options),
         Options::Table(options) => table::table(options),
     }

@@ -1,23 +1,38 @@
 //! The network that a command is about, from whatever describes it.
 //!
-//! Owns the choice of the reader, and which ways messages take on what it gives: dimension by dimension on a torus, up and down else. It refuses to know formats.
+//! Owns the choice of the reader or generator, which ways messages take on what it gives (dimension by dimension on a torus, minimal on a dragonfly, D-mod-k on a fat tree, up and down else), and
+//! which other ways fit it. It refuses to know formats.
 
 use std::path::{Path, PathBuf};
 
-use talea_fabric::gemini::{self, HOST_CAPACITY, Machine};
-use talea_fabric::route::{Dimensions, Routing, UpDown};
-use talea_fabric::shape::Torus;
-use talea_fabric::{Draft, Fabric};
+use talea_fabric::degraded::{Alike, At, Degraded, degraded};
+use talea_fabric::gemini::tiles::TileMap;
+use talea_fabric::gemini::{self, Chip, HOST_CAPACITY, Machine};
+use talea_fabric::place::read::Names;
+use talea_fabric::route::{DModK, Detour, Dimensions, Dragonflies, Routing, UpDown};
+use talea_fabric::shape::dragonfly::{Cables, Group};
+use talea_fabric::shape::torus::{Direction, Wires};
+use talea_fabric::shape::{Dragonfly, FatTree, Torus};
+use talea_fabric::{Draft, Fabric, HostId, LinkId, RouterId};
 use talea_formats::fabric::{ibnetdiscover, nodemap, rtr, topology_conf};
 use talea_model::{Gap, GapKind, Gaps};
 
 use super::FabricError;
 
+/// Nodes at each router of a torus that is no Gemini machine.
+const HOSTS: u16 = 2;
+/// Nodes at each router of an Aries machine.
+const ARIES_HOSTS: u32 = 4;
+
 /// What describes a network.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Given {
     /// A Gemini machine of these lengths, or a torus with the links of one.
     Torus(Vec<u16>),
+    /// Hosts of a router, routers of a group, global ports of a router, groups.
+    Dragonfly { hosts: u16, group: Group, global: u16, groups: u16 },
+    /// Children of a switch and parents of what is below it, level by level.
+    FatTree { children: Vec<u16>, parents: Vec<u16> },
     /// What `rtr --interconnect` printed.
     Interconnect(PathBuf),
     /// Nodes and their coordinates on a Gemini machine.
@@ -28,96 +43,342 @@ pub(crate) enum Given {
     Slurm(PathBuf),
 }
 
+/// Which ways messages take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Ways {
+    /// All of one axis, then all of the next, on a torus
+    Dimensions,
+    /// Within the group, one global link, within the group, on a dragonfly
+    Minimal,
+    /// By another group, on a dragonfly
+    Valiant,
+    /// Up by the destination's number, and down, on a generated fat tree
+    DModK,
+    /// Up towards the switch with the most links, then down, on any network
+    UpDown,
+}
+
+/// What is asked for of a network.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) given: Given,
+    /// Bytes a second of a link, one way, where its description does not say.
+    pub(crate) speed: Option<f64>,
+    /// Ways other than the usual ones.
+    pub(crate) ways: Option<Ways>,
+}
+
+/// What is known of the form of a network.
+#[derive(Debug)]
+pub(crate) enum Shape {
+    Torus(Torus),
+    /// Between two routers messages are spread over so many ways.
+    Dragonfly(u32),
+    FatTree(FatTree),
+    Other,
+}
+
 /// A network with what is known beside it.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Fabric,
-    /// Its coordinates, if it is a torus.
-    pub(crate) torus: Option<Torus>,
+    pub(crate) shape: Shape,
+    /// What its routers are and what their tiles are used for, where links are made of tiles.
+    pub(crate) tiles: Option<(Chip, Vec<TileMap>)>,
     /// Bytes a second between a router and its hosts.
     pub(crate) host_capacity: Option<f64>,
+    ways: Option<Ways>,
     pub(crate) gaps: Gaps,
+}
+
+impl Ways {
+    /// As the command line has it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Dimensions => "dimensions",
+            Self::Minimal => "minimal",
+            Self::Valiant => "valiant",
+            Self::DModK => "d-mod-k",
+            Self::UpDown => "up-down",
+        }
+    }
+}
+
+impl Shape {
+    /// What it is, and the ways that fit it, the usual ones first.
+    fn fits(&self) -> (&'static str, &'static [Ways]) {
+        match self {
+            Self::Torus(_) => ("a torus", &[Ways::Dimensions, Ways::UpDown]),
+            Self::Dragonfly(_) => ("a dragonfly", &[Ways::Minimal, Ways::Valiant, Ways::UpDown]),
+            Self::FatTree(_) => ("a fat tree", &[Ways::DModK, Ways::UpDown]),
+            Self::Other => ("of no shape that is known", &[Ways::UpDown]),
+        }
+    }
 }
 
 impl Network {
     /// Reads or makes it, with nodes of these names in place of its own, in its order, if there are any.
-    pub(crate) fn new(given: &Given, names: &[String]) -> Result<Self, FabricError> {
-        let network = Self::of(given)?;
+    pub(crate) fn new(options: &Options, names: &[String]) -> Result<Self, FabricError> {
+        let mut network = Self::of(options)?;
+        network.ways = options.ways;
+        let (is, fit) = network.shape.fits();
+        if let Some(ways) = options.ways.filter(|ways| !fit.contains(ways)) {
+            let expected: Vec<String> =
+                fit.iter().map(|ways| format!("`{}`", ways.word())).collect();
+            let expected = expected.join(" or ");
+            return Err(FabricError::Ways { ways: ways.word(), is, expected });
+        }
         if names.is_empty() { Ok(network) } else { network.named(names) }
     }
 
-    fn of(given: &Given) -> Result<Self, FabricError> {
-        let of_machine = |machine: Machine| Self {
-            fabric: machine.fabric,
-            torus: machine.torus,
-            host_capacity: Some(HOST_CAPACITY),
-            gaps: machine.gaps,
+    fn of(options: &Options) -> Result<Self, FabricError> {
+        let speed = options.speed;
+        let known = || match speed {
+            Some(_) => Err(FabricError::Speed),
+            None => Ok(()),
         };
-        let of_switches = |fabric, gaps| Self { fabric, torus: None, host_capacity: None, gaps };
-        match given {
+        match &options.given {
             Given::Torus(lengths) => match <[u16; 3]>::try_from(&lengths[..]) {
-                Ok(lengths) => Ok(of_machine(gemini::machine(lengths)?)),
-                Err(_) => of_torus(lengths),
+                Ok(lengths) if speed.is_none() => Ok(Self::of_machine(gemini::machine(lengths)?)),
+                _ => of_torus(lengths, speed),
             },
-            Given::Interconnect(path) => Ok(of_machine(described(path, rtr::read)?)),
+            Given::Dragonfly { hosts, group, global, groups } => {
+                let shape = Dragonfly::new(*hosts, *group, *global, *groups)?;
+                let [row, column, global] =
+                    ["row", "column", "global"].map(|kind| wires(kind, speed));
+                let fabric = shape.fabric(&Cables { row, column, global })?;
+                Ok(Self::switches(
+                    fabric,
+                    Shape::Dragonfly(u32::from(*hosts).max(1)),
+                    Gaps::default(),
+                ))
+            }
+            Given::FatTree { children, parents } => {
+                let tree = FatTree::new(children, parents)?;
+                let fabric = tree.fabric(&wires("cable", speed))?;
+                Ok(Self::switches(fabric, Shape::FatTree(tree), Gaps::default()))
+            }
+            Given::Interconnect(path) => {
+                known()?;
+                Ok(Self::of_machine(described(path, rtr::read)?))
+            }
             Given::NodeMap(path) => {
-                Ok(of_machine(described(path, |bytes| nodemap::read(bytes)?.gemini())?))
+                known()?;
+                Ok(Self::of_machine(described(path, |bytes| nodemap::read(bytes)?.gemini())?))
             }
             Given::InfiniBand(path) => {
+                known()?;
                 let found = described(path, ibnetdiscover::read)?;
-                Ok(of_switches(found.fabric, found.gaps))
+                Ok(Self::switches(found.fabric, Shape::Other, found.gaps))
             }
             Given::Slurm(path) => {
-                Ok(of_switches(described(path, topology_conf::read)?, Gaps::default()))
+                let fabric = described(path, topology_conf::read)?;
+                let network = Self::switches(fabric, Shape::Other, Gaps::default());
+                match speed {
+                    Some(speed) => network.with_speed(speed),
+                    None => Ok(network),
+                }
             }
+        }
+    }
+
+    fn of_machine(machine: Machine) -> Self {
+        let Machine { chip, fabric, torus, tiles, gaps } = machine;
+        let shape = match torus {
+            Some(torus) => Shape::Torus(torus),
+            None if chip == Chip::Aries => Shape::Dragonfly(ARIES_HOSTS),
+            None => Shape::Other,
+        };
+        let host_capacity = (chip == Chip::Gemini).then_some(HOST_CAPACITY);
+        Self { fabric, shape, tiles: Some((chip, tiles)), host_capacity, ways: None, gaps }
+    }
+
+    fn switches(fabric: Fabric, shape: Shape, gaps: Gaps) -> Self {
+        Self { fabric, shape, tiles: None, host_capacity: None, ways: None, gaps }
+    }
+
+    /// Its coordinates, if it is a torus.
+    pub(crate) fn torus(&self) -> Option<&Torus> {
+        match &self.shape {
+            Shape::Torus(torus) => Some(torus),
+            _ => None,
         }
     }
 
     /// The same network with other names of its first hosts; those beyond are left out.
-    fn named(self, names: &[String]) -> Result<Self, FabricError> {
-        let Self { fabric, torus, host_capacity, gaps } = self;
+    fn named(mut self, names: &[String]) -> Result<Self, FabricError> {
+        let fabric = &self.fabric;
         if names.len() > fabric.hosts().len() {
             return Err(FabricError::Names { names: names.len(), hosts: fabric.hosts().len() });
         }
-        let mut draft = Draft::default();
-        for router in fabric.routers() {
-            draft.router(router.name.clone(), router.at)?;
-        }
-        for (name, host) in names.iter().zip(fabric.hosts()) {
-            draft.host(name.clone(), host.router)?;
-        }
-        for link in fabric.links() {
-            for lanes in &link.lanes {
-                let kind = &fabric.kinds()[usize::from(lanes.kind)];
-                let kind = draft.kind(&kind.name, kind.lane)?;
-                for _ in 0..lanes.count {
-                    draft.lane(link.from, link.to, kind)?;
-                }
-            }
-        }
-        Ok(Self { fabric: draft.finish()?, torus, host_capacity, gaps })
+        let hosts =
+            names.iter().zip(fabric.hosts()).map(|(name, host)| (name.clone(), host.router));
+        self.fabric = again(fabric, hosts, |lane| lane)?;
+        Ok(self)
     }
 
-    /// The ways of its messages.
-    pub(crate) fn routing(&self) -> Result<Box<dyn Routing + '_>, FabricError> {
-        if let Some(torus) = &self.torus
-            && let Ok(routing) = Dimensions::new(torus, &self.fabric)
-        {
-            return Ok(Box::new(routing));
-        }
+    fn with_speed(mut self, speed: f64) -> Result<Self, FabricError> {
+        let hosts = self.fabric.hosts().iter().map(|host| (host.name.clone(), host.router));
+        self.fabric = again(&self.fabric, hosts, |lane| lane.or(Some(speed)))?;
+        Ok(self)
+    }
+
+    /// The ways of its messages, and which they are.
+    pub(crate) fn routing(&self) -> Result<(Box<dyn Routing + '_>, Ways), FabricError> {
+        let fabric = &self.fabric;
+        let usual = self.shape.fits().1[0];
+        let ways = self.ways.unwrap_or(usual);
+        let found: Box<dyn Routing> = match (ways, &self.shape) {
+            (Ways::Dimensions, Shape::Torus(torus)) => match Dimensions::new(torus, fabric) {
+                Ok(routing) => Box::new(routing),
+                Err(error) if self.ways.is_some() => return Err(error.into()),
+                Err(_) => return Ok((self.up_down()?, Ways::UpDown)),
+            },
+            (Ways::Minimal, Shape::Dragonfly(spread)) => {
+                Box::new(Dragonflies::new(fabric, Detour::Minimal, *spread)?)
+            }
+            (Ways::Valiant, Shape::Dragonfly(spread)) => {
+                Box::new(Dragonflies::new(fabric, Detour::Valiant, *spread)?)
+            }
+            (Ways::DModK, Shape::FatTree(tree)) => Box::new(DModK::new(tree, fabric)?),
+            _ => return Ok((self.up_down()?, Ways::UpDown)),
+        };
+        Ok((found, ways))
+    }
+
+    fn up_down(&self) -> Result<Box<dyn Routing + '_>, FabricError> {
         Ok(Box::new(UpDown::new(&self.fabric, UpDown::root(&self.fabric))?))
+    }
+
+    /// Hosts of these names.
+    pub(crate) fn hosts_named(&self, names: &[String]) -> Result<Vec<HostId>, FabricError> {
+        let known = Names::new(&self.fabric);
+        let find = |name: &String| {
+            let hosts = self.fabric.hosts();
+            let first = hosts.first().map_or_else(String::new, |host| host.name.clone());
+            let lost = || FabricError::NoHost { name: name.clone(), first, hosts: hosts.len() };
+            known.find(name).ok_or_else(lost)
+        };
+        names.iter().map(find).collect()
+    }
+
+    /// The torus of a Blue Gene.
+    pub(crate) fn of_blue_gene(fabric: Fabric, torus: Torus) -> Self {
+        Self::switches(fabric, Shape::Torus(torus), Gaps::default())
+    }
+
+    /// The way along an axis that a link of a torus leads: `X+`, or `X` where both ways lead to the same router.
+    pub(crate) fn way_name(&self, link: LinkId) -> Option<String> {
+        let torus = self.torus()?;
+        let link = self.fabric.links().get(link.at())?;
+        let at = |router: RouterId| self.fabric.routers().get(router.at())?.at;
+        let (from, to) = (at(link.from)?, at(link.to)?);
+        let lengths = torus.lengths();
+        let axis = (0..lengths.len()).find(|&axis| from.values()[axis] != to.values()[axis])?;
+        let (length, from, to) = (lengths[axis], from.values()[axis], to.values()[axis]);
+        let sign = match Dimensions::hops(from, to, length) {
+            _ if length == 2 => "",
+            (_, Direction::Plus) => "+",
+            (_, Direction::Minus) => "-",
+        };
+        Some(format!("{}{sign}", axis_name(axis, lengths.len())))
+    }
+
+    /// Links that are worse than others of their kind.
+    pub(crate) fn degraded(&self) -> Vec<Degraded> {
+        let alike = match &self.shape {
+            Shape::Torus(torus) => Alike::Torus(torus),
+            Shape::Dragonfly(_) => Alike::Groups,
+            Shape::FatTree(_) | Shape::Other => Alike::Levels,
+        };
+        degraded(&self.fabric, alike)
+    }
+
+    /// The same, a sentence each; the first of them where they are many.
+    pub(crate) fn worse_links(&self) -> Vec<String> {
+        const SHOWN: usize = 4;
+        let degraded = self.degraded();
+        let told = |one: &Degraded| match one.at {
+            At::Link(link) => format!("the link {} is worse: {}", self.link_name(link), one.why),
+            At::Between(one_end, other) => {
+                let [one_end, other] = [one_end, other].map(|router| self.router_name(router));
+                format!("{one_end} and {other}: {}", one.why)
+            }
+        };
+        let mut said: Vec<String> = degraded.iter().take(SHOWN).map(told).collect();
+        if degraded.len() > SHOWN {
+            said.push(format!("{} more links are worse than others", degraded.len() - SHOWN));
+        }
+        said
+    }
+
+    /// A router as people write it: its coordinate, else its name.
+    pub(crate) fn router_name(&self, router: RouterId) -> String {
+        match self.fabric.routers().get(router.at()) {
+            Some(router) => router.at.map_or_else(|| router.name.clone(), |at| at.to_string()),
+            None => "-".to_owned(),
+        }
+    }
+
+    /// `(0,1,2) to (0,1,3)`.
+    pub(crate) fn link_name(&self, link: LinkId) -> String {
+        let link = &self.fabric.links()[link.at()];
+        format!("{} to {}", self.router_name(link.from), self.router_name(link.to))
     }
 }
 
-/// A torus of another number of axes than a Gemini has, with two nodes at each router and links whose capacity nobody knows.
-fn of_torus(lengths: &[u16]) -> Result<Network, FabricError> {
+/// An axis as people call it: letters of up to three, `1`, `2` ... of more.
+pub(crate) fn axis_name(axis: usize, axes: usize) -> String {
+    match ["X", "Y", "Z"].get(axis) {
+        Some(letter) if axes <= 3 => (*letter).to_owned(),
+        _ => format!("axis {}", axis + 1),
+    }
+}
+
+/// The same routers and links with these hosts, and other speeds of lanes.
+fn again(
+    fabric: &Fabric,
+    hosts: impl Iterator<Item = (String, RouterId)>,
+    speed: impl Fn(Option<f64>) -> Option<f64>,
+) -> Result<Fabric, FabricError> {
+    let mut draft = Draft::default();
+    for router in fabric.routers() {
+        draft.router(router.name.clone(), router.at)?;
+    }
+    for (name, router) in hosts {
+        draft.host(name, router)?;
+    }
+    for link in fabric.links() {
+        for lanes in &link.lanes {
+            let kind = &fabric.kinds()[usize::from(lanes.kind)];
+            let kind = draft.kind(&kind.name, speed(kind.lane))?;
+            for _ in 0..lanes.count {
+                draft.lane(link.from, link.to, kind)?;
+            }
+        }
+    }
+    Ok(draft.finish()?)
+}
+
+fn wires(kind: &str, lane: Option<f64>) -> Wires {
+    Wires { kind: kind.to_owned(), lane, count: 1 }
+}
+
+fn missing(detail: &str) -> Gap {
+    Gap { kind: GapKind::Missing, rank: None, detail: detail.to_owned(), count: 0 }
+}
+
+/// A torus that is no Gemini machine, with two nodes at each router and links whose capacity nobody knows unless it was given.
+fn of_torus(lengths: &[u16], speed: Option<f64>) -> Result<Network, FabricError> {
     let torus = Torus::new(lengths)?;
-    let wires = talea_fabric::shape::torus::Wires { kind: "link".to_owned(), lane: None, count: 1 };
-    let fabric = torus.fabric(&wires, 2)?;
+    let fabric = torus.fabric(&wires("link", speed), HOSTS)?;
     let mut gaps = Gaps::default();
-    let detail = "capacities are known of tori of three axes only, which are taken for Gemini's";
-    gaps.note(Gap { kind: GapKind::Missing, rank: None, detail: detail.to_owned(), count: 0 });
-    Ok(Network { fabric, torus: Some(torus), host_capacity: None, gaps })
+    if speed.is_none() {
+        gaps.note(missing(
+            "capacities are known of tori of three axes only, which are taken for Gemini's",
+        ));
+    }
+    Ok(Network::switches(fabric, Shape::Torus(torus), gaps))
 }
 
 fn described<T>(

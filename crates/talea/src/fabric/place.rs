@@ -6,17 +6,17 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use talea_fabric::HostId;
 use talea_fabric::place::{
     Cut, Evaluation, Graph, Placement, Question, Search, Swap, blocks, improve, order, partition,
     text,
 };
 use talea_fabric::route::Routing;
 use talea_fabric::traffic::{Messages, Protocol};
-use talea_fabric::{HostId, LinkId};
 use talea_topology::svg::amount;
 
-use super::messages::Sent;
-use super::network::{Given, Network};
+use super::messages::{Known, Sent};
+use super::network::{self, Network};
 use super::{FabricError, print_json};
 use crate::load::say_gaps;
 use crate::table::{Column, Table};
@@ -55,11 +55,12 @@ pub(crate) enum Way {
 /// What is asked for.
 #[derive(Debug)]
 pub(crate) struct Options {
-    pub(crate) network: Given,
+    pub(crate) network: network::Options,
     /// Names of the nodes, in place of those of the network.
     pub(crate) hosts: Vec<String>,
     pub(crate) sent: Sent,
     pub(crate) ways: Vec<Way>,
+    /// None for the usual one of the network.
     pub(crate) orders: Vec<Order>,
     /// Ranks on a node.
     pub(crate) cores: u16,
@@ -70,6 +71,9 @@ pub(crate) struct Options {
     pub(crate) rank_order: Option<PathBuf>,
     pub(crate) json: bool,
 }
+
+/// What random orders and swaps follow from.
+const SEED: u64 = 1;
 
 /// One that is compared.
 struct Compared {
@@ -82,15 +86,20 @@ struct Compared {
 /// Prints the comparison and writes the files of the best one.
 pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     let network = Network::new(&options.network, &options.hosts)?;
-    let routing = network.routing()?;
-    let (messages, ranks, mut gaps) = options.sent.messages()?;
+    let (routing, ways) = network.routing()?;
+    let Known { messages, ranks, mut gaps, .. } = options.sent.messages()?;
     gaps.merge(network.gaps.clone());
     let mut compared = Vec::new();
     let mut progress = Progress::new();
     let graph = options.swaps > 0
         || options.ways.iter().any(|way| matches!(way, Way::Greedy | Way::Bisection));
     let graph = graph.then(|| Graph::new(&messages, ranks));
-    for &order in &options.orders {
+    let usual = match network.torus() {
+        Some(_) => Order::Serpentine,
+        None => Order::Plain,
+    };
+    let orders = if options.orders.is_empty() { &[usual][..] } else { &options.orders };
+    for &order in orders {
         let nodes = nodes(&network, order)?;
         for &way in &options.ways {
             let name = name_of(way);
@@ -98,7 +107,7 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
             let placement = self::placement(options, way, ranks, &nodes, graph.as_ref())?;
             let placement = match &graph {
                 Some(graph) if options.swaps > 0 => {
-                    let search = Search { swap: Swap::Ranks, tries: options.swaps, seed: 1 };
+                    let search = Search { swap: Swap::Ranks, tries: options.swaps, seed: SEED };
                     improve(graph, &placement, (&network.fabric, &*routing), &search)?.0
                 }
                 _ => placement,
@@ -127,6 +136,7 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
         return print_json(&json!({
             "routers": network.fabric.routers().len(),
             "links": network.fabric.links().len(),
+            "routing": ways.word(),
             "placements": placements,
             "recommended": recommended,
             "gaps": gaps,
@@ -175,8 +185,12 @@ fn placement(
 fn nodes(network: &Network, order: Order) -> Result<Vec<HostId>, FabricError> {
     let fabric = &network.fabric;
     let all = || (0..fabric.hosts().len() as u32).map(HostId).collect();
-    let torus = match (&network.torus, order) {
+    let torus = match (network.torus(), order) {
         (_, Order::Plain) => return Ok(all()),
+        (None, Order::Random) => {
+            let routers = order::shuffled(fabric.routers().len(), SEED);
+            return Ok(order::hosts(fabric, &routers));
+        }
         (Some(torus), _) => torus,
         (None, _) => return Err(FabricError::NoTorus { order: word(order) }),
     };
@@ -184,7 +198,7 @@ fn nodes(network: &Network, order: Order) -> Result<Vec<HostId>, FabricError> {
         Order::Plain => return Ok(all()),
         Order::Serpentine => order::serpentine(torus),
         Order::Cabinets => order::cabinets(torus)?,
-        Order::Random => order::random(torus, 1),
+        Order::Random => order::random(torus, SEED),
         Order::Morton => order::morton(torus),
         Order::Hilbert => order::hilbert(torus),
     };
@@ -243,23 +257,12 @@ fn write_files(
     Ok(())
 }
 
-/// `(0,1,2) to (0,1,3)`.
-fn link_name(network: &Network, link: LinkId) -> String {
-    let fabric = &network.fabric;
-    let link = &fabric.links()[link.at()];
-    let end = |router: talea_fabric::RouterId| {
-        let router = &fabric.routers()[router.at()];
-        router.at.map_or_else(|| router.name.clone(), |at| at.to_string())
-    };
-    format!("{} to {}", end(link.from), end(link.to))
-}
-
 fn shown(network: &Network, one: &Compared) -> Value {
     let mut value = json!(one.found);
     if let Value::Object(object) = &mut value {
         object.insert("placement".to_owned(), json!(one.name));
         object.insert("order".to_owned(), json!(one.order));
-        let link = one.found.max_link.map(|link| link_name(network, link));
+        let link = one.found.max_link.map(|link| network.link_name(link));
         object.insert("max_link".to_owned(), json!(link));
     }
     value
@@ -302,7 +305,7 @@ fn print(network: &Network, compared: &[Compared], best: usize) -> Result<(), Fa
             Some(_) => "the model's last flow is done first",
             None => "the most loaded link has the least load",
         };
-        let link = link_name(network, link);
+        let link = network.link_name(link);
         writeln!(out, "\n* {} {}: {why}; its busiest link is {link}", most.name, most.order)?;
     }
     Ok(())

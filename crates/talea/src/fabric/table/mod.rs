@@ -1,16 +1,51 @@
 //! `talea fabric table`: what each link carried, from a recording of tiles; of a run its ports.
 //!
-//! Owns which of the two is asked for.
+//! Owns which routers are shown and in which form: the table of the slides to the digit, shares for people, or JSON. Tiles are summed by [`recording`], the job's own traffic is [`own`]'s. Follows Pedretti et
+//! al., "Using the Cray Gemini Performance Counters", 2013, "Gathering Job Wide Information".
 
+pub(crate) mod own;
+mod print;
+mod recording;
+
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use super::{FabricError, of_run};
+use serde_json::json;
+use talea_fabric::gemini::Machine;
+use talea_fabric::{Coordinate, RouterId};
+use talea_model::Gaps;
+
+use super::network::{self, Network};
+use super::{FabricError, of_run, print_json};
+use crate::load::say_gaps;
+use crate::terminal::say;
+use own::Own;
+use recording::recording;
+
+/// How links are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Sums of counters, as the slides have them.
+    JobWide,
+    /// Shares of capacity and time.
+    Shares,
+}
 
 /// What is asked for.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// A recording, or the folder of a run.
     pub(crate) of: PathBuf,
+    pub(crate) network: Option<network::Options>,
+    pub(crate) form: Form,
+    /// Every interval instead of the whole.
+    pub(crate) each: bool,
+    /// Routers by coordinate, in this order.
+    pub(crate) routers: Vec<Coordinate>,
+    /// The job's nodes.
+    pub(crate) hosts: Vec<String>,
+    /// What the job sent.
+    pub(crate) own: Option<own::Options>,
     pub(crate) json: bool,
 }
 
@@ -19,5 +54,85 @@ pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     if options.of.is_dir() {
         return of_run::table(&options.of, options.json);
     }
-    Err(FabricError::NoCounters { path: options.of.clone() })
+    let given = options.network.as_ref().ok_or(FabricError::NoNetwork)?;
+    let network = Network::new(given, &[])?;
+    let machine = machine(&network)?;
+    let chosen = chosen(options, &network)?;
+    let mut recording = recording(&options.of, &machine, chosen.as_deref(), options.each)?;
+    drop(machine);
+    let own =
+        options.own.as_ref().map(|own| Own::new(own, &network, &options.hosts)).transpose()?;
+    recording.gaps.merge(network.gaps.clone());
+    if let Some(own) = &own {
+        recording.gaps.merge(own.gaps.clone());
+    }
+    let total = std::slice::from_ref(&recording.total);
+    let shown = if options.each { &recording.frames[..] } else { total };
+    let findings = print::findings(&network, &recording, own.as_ref());
+    if options.json {
+        let frame = |frame| print::json(&network, &recording, frame, own.as_ref());
+        return print_json(&json!({
+            "source": recording.source,
+            "routing": own.as_ref().map(|own| own.ways),
+            "frames": shown.iter().map(frame).collect::<Vec<_>>(),
+            "findings": findings,
+            "gaps": recording.gaps,
+        }));
+    }
+    let mut out = io::stdout().lock();
+    for frame in shown {
+        print::frame(&mut out, &network, &recording, frame, (options.form, options.each))?;
+    }
+    if let Some(own) = &own {
+        print::beside(&mut out, &network, &recording.total, own)?;
+    }
+    out.flush()?;
+    drop(out);
+    findings.iter().for_each(|finding| say(finding));
+    say_all(&recording.gaps);
+    Ok(())
+}
+
+/// Gaps have no place in the table of the slides.
+fn say_all(gaps: &Gaps) {
+    const SHOWN: usize = 8;
+    for gap in gaps.iter().take(SHOWN) {
+        say(&format!("gap: {}", gap.told()));
+    }
+    if gaps.iter().count() > SHOWN {
+        say_gaps(gaps, None);
+    }
+}
+
+/// The network as a machine with tiles.
+fn machine(network: &Network) -> Result<Machine, FabricError> {
+    let (chip, tiles) = network.tiles.clone().ok_or(FabricError::Tiles)?;
+    Ok(Machine {
+        chip,
+        fabric: network.fabric.clone(),
+        torus: network.torus().cloned(),
+        tiles,
+        gaps: Gaps::default(),
+    })
+}
+
+/// The routers that were asked for, by coordinate or by the job's nodes; none for all.
+fn chosen(options: &Options, network: &Network) -> Result<Option<Vec<RouterId>>, FabricError> {
+    let mut routers = Vec::new();
+    for &at in &options.routers {
+        let router = network.fabric.router_at(at).ok_or_else(|| {
+            let name = at.to_string();
+            talea_fabric::FabricError::Unknown { what: "router", name }
+        })?;
+        routers.push(router);
+    }
+    if routers.is_empty() && !options.hosts.is_empty() {
+        for host in network.hosts_named(&options.hosts)? {
+            let router = network.fabric.hosts()[host.at()].router;
+            if !routers.contains(&router) {
+                routers.push(router);
+            }
+        }
+    }
+    Ok(Some(routers).filter(|routers| !routers.is_empty()))
 }

@@ -1,0 +1,170 @@
+//! What of the traffic is the job's own: the model's loads of its messages beside what tiles counted.
+//!
+//! Owns where the job's ranks are (a launcher's file, the run itself, or nodes that are filled in order), the difference, and which routers have nodes of others: a Gemini is shared by two nodes, and its
+//! counters do not tell them apart. Own loads are a model's, and of all messages of the matrix, whenever they were sent. It refuses to say whose the rest is.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use talea_fabric::gemini::tiles::PHIT;
+use talea_fabric::gemini::{Label, Row};
+use talea_fabric::place::{Placement, read};
+use talea_fabric::traffic::{Load, Loads, Pairs, Protocol};
+use talea_fabric::{HostId, RouterId};
+use talea_model::Gaps;
+
+use crate::fabric::messages::{self, Known};
+use crate::fabric::network::Network;
+use crate::fabric::{FabricError, read as read_text};
+
+/// Where ranks are.
+#[derive(Debug)]
+pub(crate) enum Placed {
+    /// Slurm's host file.
+    Hostfile(PathBuf),
+    /// Open MPI's rankfile.
+    Rankfile(PathBuf),
+    /// Cray's rank order on the job's nodes.
+    RankOrder(PathBuf),
+    /// As the run says, or in order on the job's nodes.
+    Known,
+}
+
+/// What the job sent, and from where.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) matrix: PathBuf,
+    pub(crate) placed: Placed,
+    /// Ranks on a node, where nodes are filled in order.
+    pub(crate) cores: u16,
+}
+
+/// The job's own traffic.
+#[derive(Debug)]
+pub(super) struct Own {
+    loads: Loads,
+    /// Nodes of each router, and how many of them are the job's.
+    nodes: Vec<(u16, u16)>,
+    pub(super) ways: &'static str,
+    pub(super) gaps: Gaps,
+}
+
+/// One row beside the model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beside {
+    /// Bytes on the wire that the tiles counted.
+    pub(super) measured: Option<u64>,
+    /// The same by the model of the job's messages.
+    pub(super) own: u64,
+    /// What was measured beyond that.
+    pub(super) other: Option<u64>,
+    /// By how much of the model the measured differs.
+    pub(super) deviation: Option<f64>,
+}
+
+impl Own {
+    /// What the messages put on the network with ranks where they are; `nodes` are the job's, if they were given.
+    pub(super) fn new(
+        options: &Options,
+        network: &Network,
+        nodes: &[String],
+    ) -> Result<Self, FabricError> {
+        let Known { messages, ranks, hosts, gaps } = messages::of(&options.matrix)?;
+        let placement = placement(options, network, nodes, ranks, &hosts)?;
+        let fabric = &network.fabric;
+        let (routing, ways) = network.routing()?;
+        let pairs = Pairs::new(&messages, placement.hosts(), fabric, &*routing, &Protocol::MPI)?;
+        let loads = Loads::new(&pairs, fabric, &*routing)?;
+        let mut mine = vec![false; fabric.hosts().len()];
+        placement.hosts().iter().for_each(|host| mine[host.at()] = true);
+        let mut of_routers = vec![(0_u16, 0_u16); fabric.routers().len()];
+        for (host, mine) in fabric.hosts().iter().zip(mine) {
+            let (all, own) = &mut of_routers[host.router.at()];
+            *all = all.saturating_add(1);
+            *own = own.saturating_add(mine.into());
+        }
+        Ok(Self { loads, nodes: of_routers, ways: ways.word(), gaps })
+    }
+
+    /// The model of a row.
+    pub(super) fn load(&self, network: &Network, row: &Row) -> Load {
+        let none = Load::default();
+        if row.label == Label::Host {
+            return self.loads.injected.get(row.router.at()).copied().unwrap_or(none);
+        }
+        // Tiles count what comes in.
+        let link = network.fabric.link(row.to, row.router);
+        link.and_then(|link| self.loads.links.get(link.at())).copied().unwrap_or(none)
+    }
+
+    /// A row beside its model.
+    pub(super) fn beside(&self, network: &Network, row: &Row) -> Beside {
+        let own = self.load(network, row).wire();
+        let measured = row.phits().and_then(|phits| phits.checked_mul(PHIT));
+        let other = measured.map(|measured| measured.saturating_sub(own));
+        let deviation = measured.filter(|_| own > 0);
+        let deviation = deviation.map(|measured| measured as f64 / own as f64 - 1.0);
+        Beside { measured, own, other, deviation }
+    }
+
+    /// Whose the nodes of a router are.
+    pub(super) fn whose(&self, router: RouterId) -> &'static str {
+        match self.nodes.get(router.at()) {
+            Some((_, 0)) | None => "of others",
+            Some((all, own)) if own < all => "shared with others",
+            Some(_) => "own",
+        }
+    }
+
+    /// Nodes of a router and of the job there.
+    pub(super) fn nodes(&self, router: RouterId) -> (u16, u16) {
+        self.nodes.get(router.at()).copied().unwrap_or_default()
+    }
+}
+
+impl Beside {
+    /// With the public keys.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "own_model_bytes": self.own,
+            "other_bytes": self.other,
+            "deviation_percent": self.deviation.map(|part| part * 100.0),
+        })
+    }
+}
+
+fn placement(
+    options: &Options,
+    network: &Network,
+    nodes: &[String],
+    ranks: usize,
+    hosts: &[String],
+) -> Result<Placement, FabricError> {
+    let fabric = &network.fabric;
+    let job = || network.hosts_named(nodes);
+    let launcher = |path: &PathBuf, source| FabricError::Launcher { source, path: path.clone() };
+    match &options.placed {
+        Placed::Hostfile(path) => {
+            let names = read::hostfile(&read_text(path)?).map_err(|error| launcher(path, error))?;
+            Ok(read::placement(&names, fabric)?)
+        }
+        Placed::Rankfile(path) => {
+            let names = read::rankfile(&read_text(path)?).map_err(|error| launcher(path, error))?;
+            Ok(read::placement(&names, fabric)?)
+        }
+        Placed::RankOrder(path) => {
+            let order =
+                read::rank_order(&read_text(path)?).map_err(|error| launcher(path, error))?;
+            let filled = Placement::filled(order.len(), options.cores, &job()?)?;
+            let mut placed = vec![HostId(0); order.len()];
+            // The file has each rank once.
+            for (rank, host) in order.into_iter().zip(filled.hosts()) {
+                placed[rank as usize] = *host;
+            }
+            Ok(Placement::of(placed))
+        }
+        Placed::Known if !nodes.is_empty() => Ok(Placement::filled(ranks, options.cores, &job()?)?),
+        Placed::Known if hosts.len() == ranks && ranks > 0 => Ok(read::placement(hosts, fabric)?),
+        Placed::Known => Err(FabricError::NoPlaces),
+    }
+}
