@@ -156,8 +156,8 @@ fn class(
     }
 }
 
-/// What two thirds have of at least [`FEWEST`].
-fn usual<T: Copy + Eq + std::hash::Hash + Ord>(values: impl Iterator<Item = T>) -> Option<T> {
+/// What two thirds have of at least three.
+pub fn usual<T: Copy + Eq + std::hash::Hash + Ord>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts: HashMap<T, usize> = HashMap::new();
     let mut all = 0;
     for value in values {

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use talea_fabric::degraded::{Alike, degraded};
 use talea_fabric::{Coordinate, Fabric};
 use talea_formats::fabric::{blue_gene, ibnetdiscover, nodemap, perfquery, topology_conf};
 use talea_model::{Gap, Gaps};
@@ -57,6 +58,16 @@ fn switches_and_adapters() {
     assert_eq!(kinds, [("4xQDR", Some(4e9))]);
     let slow = found.ports.iter().filter(|port| port.kind == "4xDDR").count();
     assert_eq!(slow, text.lines().filter(|line| line.ends_with("4xDDR")).count());
+    // A quarter of the adapters is slower than the others, as both ends of their cables say.
+    let slow_hosts = found.slow_hosts();
+    assert_eq!((slow_hosts.len() * 2, slow_hosts[0].1, slow_hosts[0].2), (slow, "4xDDR", "4xQDR"));
+    assert_eq!(degraded(fabric, Alike::Levels), []);
+    // One cable between switches of the wrong kind shows, both ways.
+    let between =
+        |line: &&str| line.starts_with('[') && line.contains("\"S-") && line.ends_with("4xQDR");
+    let mut of_switches = text.split("\n\n").filter(|part| part.contains("\nSwitch"));
+    let cable = of_switches.find_map(|part| part.lines().find(between));
+    assert!(cable.is_some(), "switches are joined");
     // Cables between the first switch and another one.
     let lanes = |fabric: &Fabric, name: &str, to: &str| {
         let find = |name: &str| fabric.routers().iter().position(|router| router.name == name);

@@ -80,7 +80,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(RunArgs),
-    Report(ReportArgs),
+    Report(Box<ReportArgs>),
     Show(show::ShowArgs),
     Events(EventsArgs),
     Cluster(Box<cluster::ClusterArgs>),
@@ -227,12 +227,15 @@ pub(crate) enum Calls {
 #[command(long_about = "\
 Write the report of a run again: one HTML file that needs nothing but a browser.
 
-`talea run` does this at the end. Use it after a run was killed together with talea, or after an update.")]
+`talea run` does this at the end. Use it after a run was killed together with talea, or after an update. With a description of the network between \
+nodes, the report also shows what the run's messages put on its links by a model; ranks are on their hosts.")]
 #[command(after_long_help = "\
 Examples:
   talea report talea-app                       writes talea-app/report.html
   talea report talea-app --out /tmp/app.html
-  talea report talea-app --out - > app.html")]
+  talea report talea-app --out - > app.html
+  talea report talea-app --topology-conf topology.conf
+  talea report talea-app --torus 16x12x24 --called node01=c0-0c0s0n0,node02=c0-0c0s0n1")]
 struct ReportArgs {
     /// Run directory, or a file in it
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
@@ -240,6 +243,20 @@ struct ReportArgs {
     /// Where to write; `-` is standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    network: network::NetworkArgs,
+    /// What the network calls the hosts of the run, where it has other names
+    #[arg(long, value_name = "HOST=NODE,...", value_delimiter = ',', value_parser = network::called, requires = "network")]
+    called: Vec<(String, String)>,
+}
+
+impl From<ReportArgs> for crate::report::Options {
+    fn from(args: ReportArgs) -> Self {
+        let ReportArgs { run, out, network, called: hosts } = args;
+        let network = network.options();
+        let network = network.map(|network| crate::fabric::of_report::Options { network, hosts });
+        Self { run, out, network }
+    }
 }
 
 /// Print the calls of one rank in order

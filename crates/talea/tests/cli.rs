@@ -16,6 +16,7 @@ mod cli {
     mod cgroups;
     mod cluster;
     mod convert;
+    mod fabric_pictures;
     mod fabric_sonar;
     mod fabric_table;
     mod fold;

@@ -10,6 +10,7 @@ mod lines;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use talea_fabric::degraded::usual;
 use talea_fabric::{Draft, Fabric, HostId, RouterId};
 use talea_model::Gaps;
 
@@ -53,6 +54,24 @@ pub struct InfiniBand {
     pub ports: Vec<Port>,
     /// What is not told.
     pub gaps: Gaps,
+}
+
+impl InfiniBand {
+    /// Hosts whose ports are slower than those of most, each with the kind of its port and the usual one; none where no kind is usual.
+    pub fn slow_hosts(&self) -> Vec<(HostId, &str, &str)> {
+        let of_hosts = || {
+            self.ports.iter().filter_map(|port| match port.of {
+                End::Host(host) => Some((host, port)),
+                End::Router(_) => None,
+            })
+        };
+        let rates = of_hosts().filter_map(|(_, port)| Some(port.rate?.to_bits()));
+        let Some(most) = usual(rates).map(f64::from_bits) else { return Vec::new() };
+        let kind = of_hosts().find(|(_, port)| port.rate == Some(most));
+        let kind = kind.map_or("", |(_, port)| port.kind.as_str());
+        let slow = of_hosts().filter(|(_, port)| port.rate.is_some_and(|rate| rate < most));
+        slow.map(|(host, port)| (host, port.kind.as_str(), kind)).collect()
+    }
 }
 
 /// A switch or adapter.

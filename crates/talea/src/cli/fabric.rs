@@ -15,6 +15,7 @@ use talea_model::Nanos;
 use super::fabric_table::{RegionsArgs, TableArgs};
 use super::place::{GenerateArgs, PlaceArgs};
 use super::values;
+use crate::fabric::pictured::Files;
 use crate::fabric::{self, counters, pinged, sonar};
 
 /// Show what the network between nodes carries, and check its counters
@@ -28,6 +29,7 @@ use crate::fabric::{self, counters, pinged, sonar};
 Examples:
   talea fabric counters --interval 1s                   rates of all ports of this node
   talea fabric place --torus 16x12x24 --ranks 64x64x32 --stencil 7 --compare 1x1x16,2x2x4
+  talea fabric table tiles.txt --interconnect interconnect.txt        what each link carried
   talea fabric sonar --ethernet eth0 --listen 0.0.0.0:5733            on one node, then on another:
   talea fabric sonar --ethernet eth0 --to 10.0.0.1:5733 --messages 1000 --bytes 8000")]
 pub(super) struct FabricArgs {
@@ -149,6 +151,12 @@ struct SonarArgs {
     /// How long the other side may be silent before anything is sent
     #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "30s")]
     wait: Nanos,
+    /// Draw the simulated machine with what its links carried, and the ways there and back
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "simulate")]
+    svg: Option<PathBuf>,
+    /// The same as a page that needs nothing but a browser
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "simulate")]
+    html: Option<PathBuf>,
     /// Print JSON, see below
     #[arg(long)]
     json: bool,
@@ -185,6 +193,7 @@ impl From<SonarArgs> for fabric::Options {
                 zeros: args.zeros,
                 get: args.get,
                 noise: args.noise,
+                pictures: Files { svg: args.svg, html: args.html },
                 json: args.json,
             });
         }

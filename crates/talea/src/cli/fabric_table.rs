@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use talea_fabric::Coordinate;
 
-use super::network::NetworkArgs;
+use super::network::{NetworkArgs, PictureArgs};
 use crate::fabric::table::own::{self, Placed};
 use crate::fabric::table::{self, Form};
 use crate::fabric::{self, regions};
@@ -75,6 +75,8 @@ pub(super) struct TableArgs {
     /// Ranks on a node, where nodes are filled in order
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     cores: u16,
+    #[command(flatten)]
+    pictures: PictureArgs,
     /// Print JSON, see below
     #[arg(long, conflicts_with = "shares")]
     json: bool,
@@ -97,6 +99,7 @@ impl From<TableArgs> for fabric::Options {
             routers: args.routers,
             hosts: args.hosts,
             own: args.matrix.map(|matrix| own::Options { matrix, placed, cores }),
+            pictures: args.pictures.into(),
             json: args.json,
         }))
     }
@@ -125,6 +128,8 @@ pub(super) struct RegionsArgs {
     /// Only these regions
     #[arg(long, value_name = "N,...", value_delimiter = ',', allow_negative_numbers = true)]
     region: Vec<i64>,
+    #[command(flatten)]
+    pictures: PictureArgs,
     /// Print JSON, see below
     #[arg(long)]
     json: bool,
@@ -132,6 +137,11 @@ pub(super) struct RegionsArgs {
 
 impl From<RegionsArgs> for fabric::Options {
     fn from(args: RegionsArgs) -> Self {
-        Self::Regions(regions::Options { meta: args.meta, regions: args.region, json: args.json })
+        Self::Regions(regions::Options {
+            meta: args.meta,
+            regions: args.region,
+            pictures: args.pictures.into(),
+            json: args.json,
+        })
     }
 }

@@ -11,6 +11,7 @@ use clap::{Args, ValueHint};
 use talea_fabric::shape::dragonfly::Group;
 
 use crate::fabric::network::{Given, Options, Ways};
+use crate::fabric::pictured::Files;
 
 /// Which arguments describe a network: one of them does.
 pub(super) const DESCRIBED: [&str; 7] =
@@ -56,6 +57,23 @@ struct GivenArgs {
     /// Slurm's topology.conf
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     topology_conf: Option<PathBuf>,
+}
+
+/// Where pictures go.
+#[derive(Debug, Args)]
+pub(super) struct PictureArgs {
+    /// Draw the network with the loads of its links
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+    /// The same as a page that needs nothing but a browser, with all views
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+}
+
+impl From<PictureArgs> for Files {
+    fn from(args: PictureArgs) -> Self {
+        Self { svg: args.svg, html: args.html }
+    }
 }
 
 impl NetworkArgs {
@@ -135,6 +153,13 @@ fn speed(text: &str) -> Result<f64, String> {
     };
     let found = units.into_iter().find_map(read);
     found.ok_or_else(|| "expected a speed such as 12.5GB/s or 200Gbit/s".to_owned())
+}
+
+/// A host of a run and what the network calls it.
+pub(super) fn called(text: &str) -> Result<(String, String), String> {
+    let both = text.split_once('=').filter(|(host, node)| !host.is_empty() && !node.is_empty());
+    let both = both.map(|(host, node)| (host.to_owned(), node.to_owned()));
+    both.ok_or_else(|| "expected a host and a node such as node01=c0-0c0s0n0".to_owned())
 }
 
 #[cfg(test)]

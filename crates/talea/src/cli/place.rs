@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::network::{DESCRIBED, NetworkArgs};
+use super::network::{DESCRIBED, NetworkArgs, PictureArgs};
 use crate::fabric::messages::Sent;
 use crate::fabric::network::{Given, Options};
 use crate::fabric::place::{self, Order, Way};
@@ -39,7 +39,7 @@ JSON: {routers, links, routing, placements: [{placement, order, ranks, nodes, ro
 bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router, max_link_load,
 max_link, mean_link_load, mean_hops, max_link_utilisation, per_dimension: [{name, links, bytes,
 max_load, mean_load}], model_seconds, model_least_seconds, gaps}], recommended: {placement, order},
-gaps}; what is absent is null.")]
+findings, gaps}; what is absent is null.")]
 #[command(group(clap::ArgGroup::new("sent").args(["stencil", "matrix"]).required(true)))]
 #[command(group(clap::ArgGroup::new("described").args(DESCRIBED).required(true)))]
 pub(super) struct PlaceArgs {
@@ -84,6 +84,8 @@ pub(super) struct PlaceArgs {
     /// Write the best one as MPICH_RANK_ORDER of Cray's MPICH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     rank_order: Option<PathBuf>,
+    #[command(flatten)]
+    pictures: PictureArgs,
     /// Print JSON, see below
     #[arg(long)]
     json: bool,
@@ -114,6 +116,7 @@ impl From<PlaceArgs> for fabric::Options {
             hostfile: args.hostfile,
             rankfile: args.rankfile,
             rank_order: args.rank_order,
+            pictures: args.pictures.into(),
             json: args.json,
         })
     }

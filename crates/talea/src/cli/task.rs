@@ -61,7 +61,7 @@ impl From<Command> for Task {
     fn from(command: Command) -> Self {
         match command {
             Command::Run(args) => Self::Run(args.into()),
-            Command::Report(ReportArgs { run, out }) => Self::Report(report::Options { run, out }),
+            Command::Report(args) => Self::Report((*args).into()),
             Command::Show(ShowArgs { run, view }) => {
                 Self::Show(show::Options { run, view: view.into() })
             }

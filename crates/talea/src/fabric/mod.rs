@@ -1,12 +1,15 @@
 //! `talea fabric`: the network between nodes.
 //!
-//! Owns the choice of what is done, and why it cannot be. What counters mean is `talea-sampling`'s, routers and links are `talea-fabric`'s.
+//! Owns the choice of what is done. What counters mean is `talea-sampling`'s, routers and links are `talea-fabric`'s.
 
 pub(crate) mod counters;
+mod error;
 pub(crate) mod generate;
 pub(crate) mod messages;
 pub(crate) mod network;
+pub(crate) mod of_report;
 pub(crate) mod of_run;
+pub(crate) mod pictured;
 pub(crate) mod pinged;
 pub(crate) mod place;
 mod rates;
@@ -16,12 +19,11 @@ pub(crate) mod table;
 mod wire;
 
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
-use talea_sampling::fabric::recorded::RecordedError;
 
-use crate::exit::{Exit, Expected};
+pub(crate) use error::FabricError;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -40,256 +42,6 @@ pub(crate) enum Options {
     Sonar(sonar::Options),
     /// Links of a recording, or ports of a run.
     Table(Box<table::Options>),
-}
-
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FabricError {
-    /// A recording is none.
-    #[error("the recording of counters is damaged: {source}: `{}`", path.display())]
-    Recorded {
-        /// Where, and what was expected.
-        source: RecordedError,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A description of a network that is none.
-    #[error("{source}: `{}`", path.display())]
-    Described {
-        /// Where, and what was expected.
-        source: talea_formats::fabric::Error,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A network that cannot be.
-    #[error(transparent)]
-    Fabric(#[from] talea_fabric::FabricError),
-    /// A placement that cannot be.
-    #[error(transparent)]
-    Place(#[from] talea_fabric::place::PlaceError),
-    /// Messages that cannot be.
-    #[error(transparent)]
-    Traffic(#[from] talea_fabric::traffic::TrafficError),
-    /// A run that cannot be looked at.
-    #[error(transparent)]
-    Load(#[from] crate::load::LoadError),
-    /// A table of messages that is none.
-    #[error("{source}: `{}`", path.display())]
-    Table {
-        /// Where, and what was expected.
-        source: talea_formats::table::TableError,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A row of such a table.
-    #[error("row {row}: expected whole numbers of ranks and bytes: `{}`", path.display())]
-    Row {
-        /// From 1, without the names of the columns.
-        row: u64,
-        /// The file.
-        path: PathBuf,
-    },
-    /// Blocks without a grid.
-    #[error(
-        "blocks are of a grid of ranks, which a matrix has not: expected `filled`, `greedy` or `bisection` in --compare, or --stencil with --ranks"
-    )]
-    NoGrid,
-    /// An order without coordinates.
-    #[error(
-        "the order `{order}` is of a torus, which this network is not: expected `plain` or `random` in --order"
-    )]
-    NoTorus {
-        /// As it was asked for.
-        order: &'static str,
-    },
-    /// Ways of another shape.
-    #[error(
-        "the ways `{ways}` do not fit the network, which is {is}: expected {expected} in --routing"
-    )]
-    Ways {
-        /// As they were asked for.
-        ways: &'static str,
-        /// What the network is.
-        is: &'static str,
-        /// What fits.
-        expected: String,
-    },
-    /// A speed of links that have one.
-    #[error(
-        "the description of this network tells how fast its links are: expected no --link-speed"
-    )]
-    Speed,
-    /// More names than nodes.
-    #[error("{names} names of nodes, expected up to {hosts}, as the network has")]
-    Names {
-        /// Names that were given.
-        names: usize,
-        /// Nodes of the network.
-        hosts: usize,
-    },
-    /// A node that is not there.
-    #[error("no node `{name}`, expected one of the network's {hosts} such as `{first}`")]
-    NoHost {
-        /// As it was asked for.
-        name: String,
-        /// The first of the network.
-        first: String,
-        /// How many the network has.
-        hosts: usize,
-    },
-    /// A file cannot be read.
-    #[error("cannot read: {source}: `{}`", path.display())]
-    Read {
-        /// What the system said.
-        source: io::Error,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file cannot be written.
-    #[error("cannot write: {source}: `{}`", path.display())]
-    Write {
-        /// What the system said.
-        source: io::Error,
-        /// The file.
-        path: PathBuf,
-    },
-    /// No port.
-    #[error(
-        "expected a port with counters in /sys/class/infiniband, /sys/class/cxi or /sys/class/net, found none"
-    )]
-    NoPorts,
-    /// A recording that does not say where its tiles lead.
-    #[error(
-        "a recording of tiles does not say where they lead: expected --interconnect FILE, --nodemap FILE or --torus AxBxC"
-    )]
-    NoNetwork,
-    /// A network whose links are not made of tiles.
-    #[error(
-        "links of this network are not made of tiles that are known: expected --interconnect FILE, --nodemap FILE or --torus of three axes without --link-speed"
-    )]
-    Tiles,
-    /// A recording of other ports.
-    #[error("expected ports that are tiles of the machine, such as `c0-0c0s0g0l00`, found `{found}`: `{}`", path.display())]
-    NoTiles {
-        /// The first port.
-        found: String,
-        /// The recording.
-        path: PathBuf,
-    },
-    /// A tile that was recorded twice.
-    #[error("the tile `{name}` is recorded twice, expected once: `{}`", path.display())]
-    TileTwice {
-        /// Its name.
-        name: String,
-        /// The recording.
-        path: PathBuf,
-    },
-    /// A counter of a tile that is another one.
-    #[error("counter `{name}` of tile `{tile}`: expected 48 bits that wrap, phits as 3B, packets, stalls as 800000000Hz: `{}`", path.display())]
-    TileCounter {
-        /// Its name.
-        name: String,
-        /// The tile.
-        tile: String,
-        /// The recording.
-        path: PathBuf,
-    },
-    /// Too few readings.
-    #[error("{readings} readings, expected two or more, of which the difference counts: `{}`", path.display())]
-    Readings {
-        /// How many there are.
-        readings: u64,
-        /// The recording.
-        path: PathBuf,
-    },
-    /// A launcher's file that is none.
-    #[error("{source}: `{}`", path.display())]
-    Launcher {
-        /// Where, and what was expected.
-        source: talea_fabric::place::read::ReadError,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A region that is not there.
-    #[error("no region {number}, expected one of {known}: `{}`", path.display())]
-    Region {
-        /// As it was asked for.
-        number: i64,
-        /// Those that are there.
-        known: String,
-        /// The table of links.
-        path: PathBuf,
-    },
-    /// Ranks whose nodes nobody knows.
-    #[error(
-        "nobody says where the ranks of the matrix are: expected --hostfile, --rankfile, --hosts, or a run"
-    )]
-    NoPlaces,
-    /// A run without counters.
-    #[error("expected counters of the network, which `talea run --fabric` keeps, found none: `{}`", path.display())]
-    NoCounters {
-        /// The run.
-        path: PathBuf,
-    },
-    /// No such port.
-    #[error("expected an Ethernet interface with counters, such as {known}, found none: `{name}`")]
-    NoInterface {
-        /// As it was asked for.
-        name: String,
-        /// Names of those that are there.
-        known: String,
-    },
-    /// Sending, or listening.
-    #[error("cannot {what}: {source}")]
-    Socket {
-        /// What was done, with the address.
-        what: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The other side is silent.
-    #[error("{0}")]
-    Silent(String),
-    /// Standard output.
-    #[error("cannot write to standard output: {0}")]
-    Output(#[from] io::Error),
-}
-
-impl Expected for FabricError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Recorded { .. }
-            | Self::Described { .. }
-            | Self::Fabric(_)
-            | Self::Place(_)
-            | Self::Traffic(_)
-            | Self::Table { .. }
-            | Self::Row { .. }
-            | Self::NoGrid
-            | Self::NoTorus { .. }
-            | Self::Names { .. }
-            | Self::Ways { .. }
-            | Self::Speed
-            | Self::Read { .. }
-            | Self::NoCounters { .. }
-            | Self::NoNetwork
-            | Self::Tiles
-            | Self::NoTiles { .. }
-            | Self::TileTwice { .. }
-            | Self::TileCounter { .. }
-            | Self::Readings { .. }
-            | Self::Launcher { .. }
-            | Self::NoPlaces
-            | Self::NoHost { .. }
-            | Self::Region { .. }
-            | Self::NoInterface { .. } => Exit::Input,
-            Self::Load(error) => error.exit(),
-            Self::Write { .. } | Self::NoPorts | Self::Socket { .. } | Self::Silent(_) => {
-                Exit::Lacking
-            }
-            Self::Output(error) => Exit::of_output(error),
-        }
-    }
 }
 
 /// Does what is asked for.

@@ -12,10 +12,13 @@ use talea_fabric::traffic::protocol::{Control, Transaction};
 use talea_fabric::traffic::{Load, Loads, Message, Messages, Pairs, Protocol};
 use talea_fabric::{Coordinate, HostId, RouterId};
 use talea_model::{Gaps, Nanos};
+use talea_report::network::{Source, View};
 use talea_sampling::fabric::CounterSource as _;
 use talea_sampling::fabric::simulated::{Noise, Simulated, Traffic, tiles_of, values};
 
-use super::{FabricError, print_json};
+use super::network::{Given, Network};
+use super::pictured::{self, Files, Said};
+use super::{FabricError, network, print_json};
 use crate::load::say_gaps;
 use crate::table::{Column, Table};
 use crate::terminal::grouped;
@@ -36,6 +39,7 @@ pub(crate) struct Options {
     pub(crate) get: bool,
     /// Most packets that others add at a router.
     pub(crate) noise: u64,
+    pub(crate) pictures: Files,
     pub(crate) json: bool,
 }
 
@@ -71,6 +75,9 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
         gemini::Readings { routers: &routers, before: &before, after: &after, interval: INTERVAL };
     let table = link_table(&machine, &readings)?;
     let rows = compared(&machine, &table, &loads);
+    if options.pictures.wanted() {
+        draw(options, source.name(), &table, &rows, &gaps)?;
+    }
     if options.json {
         return print_json(&json!({
             "source": source.name(),
@@ -107,6 +114,49 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
     drop(out);
     say_gaps(&gaps, None);
     Ok(())
+}
+
+/// Pictures of what the links on the way carried.
+fn draw(
+    options: &Options,
+    source: &str,
+    table: &gemini::Table,
+    rows: &[Compared],
+    gaps: &Gaps,
+) -> Result<(), FabricError> {
+    let given = Given::Torus(options.lengths.to_vec());
+    let network = Network::new(&network::Options { given, speed: None, ways: None }, &[])?;
+    let (routing, _) = network.routing()?;
+    // Of the phits of both channels, as the bytes of the picture are.
+    let deviation = |row: &gemini::Row| {
+        let own = rows.iter().filter(|one| (one.router, one.to) == (row.router, row.to));
+        let phits = own.filter(|one| one.counter.ends_with("PHITS"));
+        let expected: u64 = phits.map(|one| one.expected).sum();
+        let part = row.phits()? as f64 / expected as f64 - 1.0;
+        Some(part).filter(|part| part.is_finite())
+    };
+    let links = pictured::counted(&network, table, deviation);
+    let view = View {
+        name: "sonar".to_owned(),
+        source: Source::Simulated,
+        unit: "B",
+        links,
+        figures: vec![("messages".to_owned(), grouped(options.messages.into()))],
+    };
+    let [from, to] = options.ends.map(|at| at.to_string());
+    let said = Said {
+        title: format!("sonar from {from} to {to}"),
+        facts: vec![source.to_owned(), pictured::facts(&network)],
+        findings: vec![format!(
+            "{} messages of {} bytes from {from} to {to}: requests and responses take their own ways",
+            grouped(options.messages.into()),
+            grouped(options.bytes)
+        )],
+        gaps,
+    };
+    let ends = options.ends.map(|at| network.fabric.router_at(at));
+    let drawn = pictured::drawn(&network, Some(&*routing), said, vec![view]);
+    options.pictures.write(&drawn, vec![0], ends[0].zip(ends[1]))
 }
 
 /// The routers on the way, from the source to the destination, and what the model puts on all links.

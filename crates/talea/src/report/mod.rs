@@ -27,6 +27,7 @@ use crate::analysis::rank::part;
 use crate::analysis::tree::numbers;
 use crate::analysis::{Analysis, graph, tree};
 use crate::exit::{Exit, Expected};
+use crate::fabric::{FabricError, of_report};
 use crate::load::{self, LoadError};
 use crate::terminal::{Progress, say};
 
@@ -37,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) run: PathBuf,
     /// Where to; `-` is standard output, without it `report.html` in the run directory.
     pub(crate) out: Option<PathBuf>,
+    /// A network on which the run's messages are modelled.
+    pub(crate) network: Option<of_report::Options>,
 }
 
 /// Why there is no report.
@@ -48,6 +51,9 @@ pub(crate) enum ReportError {
     /// The file.
     #[error("{0}")]
     Write(#[from] WriteError),
+    /// The network.
+    #[error("{0}")]
+    Network(#[from] FabricError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
@@ -58,6 +64,7 @@ impl Expected for ReportError {
         match self {
             Self::Load(error) => error.exit(),
             Self::Write(_) => Exit::Input,
+            Self::Network(error) => error.exit(),
             Self::Output(error) => Exit::of_output(error),
         }
     }
@@ -69,13 +76,18 @@ pub(crate) fn report(options: &Options) -> Result<(), ReportError> {
     progress.step("reading");
     let run = load::load(&options.run)?;
     let analysis = Analysis::new(&run, &mut progress);
+    let mut data = data(&analysis);
+    if let Some(network) = &options.network {
+        progress.step("modelling the network");
+        data.network = Some(of_report::network(&analysis, network)?);
+    }
+    let page = talea_report::html(&data);
     if options.out.as_deref() == Some(Path::new("-")) {
-        let page = talea_report::html(&data(&analysis));
         drop(progress);
         return Ok(io::stdout().write_all(page.as_bytes())?);
     }
     let path = options.out.clone().unwrap_or_else(|| run.directory.report());
-    write(&analysis, &path)?;
+    replace(&path, page.as_bytes())?;
     drop(progress);
     say(&format!("report   {}", path.display()));
     Ok(())

@@ -24,7 +24,7 @@ fn talea(words: &[&str]) -> Output {
 fn printed(words: &[&str]) -> (String, String) {
     let output = talea(words);
     assert!(output.status.success(), "{}", stderr(&output));
-    (String::from_utf8(output.stdout).unwrap(), stderr(&output))
+    (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output))
 }
 
 fn answered(words: &[&str]) -> Value {
@@ -126,14 +126,14 @@ fn recording(list: &str, table: &str, intervals: u64, second: u64) -> String {
 }
 
 /// The slide's machine and its recording in a folder.
-struct Slide {
+pub(super) struct Slide {
     folder: tempfile::TempDir,
-    list: String,
-    tiles: String,
+    pub(super) list: String,
+    pub(super) tiles: String,
 }
 
 impl Slide {
-    fn new(intervals: u64) -> Self {
+    pub(super) fn new(intervals: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let (list, tiles) = (path("interconnect.txt"), path("tiles.txt"));
@@ -143,7 +143,7 @@ impl Slide {
         Self { folder, list, tiles }
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(super) fn path(&self, name: &str) -> String {
         self.folder.path().join(name).display().to_string()
     }
 
@@ -160,7 +160,7 @@ fn the_table_of_the_slides_to_the_digit() {
     for network in [["--interconnect", &slide.list], ["--torus", "16x12x24"]] {
         let (table, said) = printed(&[&given[..], &network].concat());
         assert_eq!(table, SLIDE);
-        assert!(said.contains("the busiest link, (0,0,2) to (0,0,1), used"), "{said}");
+        assert!(said.contains("the busiest link, (0,2,1) to (0,1,1), used 38.4 %"), "{said}");
         assert!(!said.contains("gap:"), "{said}");
     }
     let torus = ["--torus", "16x12x24"];
@@ -302,14 +302,15 @@ fn regions_of_a_real_torus() {
         assert_eq!(ways.len(), 6);
         assert_eq!(Some(of("packets")), region["packets"].as_u64());
         assert_eq!(Some(of("links")), region["links"].as_u64());
-        assert!(region["max_over_mean"].as_f64() >= Some(1.0), "{region}");
+        let nothing = region["packets"] == 0;
+        assert!(nothing || region["max_over_mean"].as_f64() >= Some(1.0), "{region}");
     }
     let one = answered(&["fabric", "regions", &meta, "--region", "-2", "--json"]);
     assert_eq!(one["regions"].as_array().unwrap().len(), 1);
 }
 
 /// Three places in a row, whose table lacks some links.
-fn small(folder: &Path) -> String {
+pub(super) fn small(folder: &Path) -> String {
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     write(
         "meta.yaml",

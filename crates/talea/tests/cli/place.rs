@@ -102,6 +102,63 @@ fn mpirun_places_ranks_as_the_file_says() {
 }
 
 #[test]
+fn dragonflies_and_fat_trees_have_their_ways() {
+    let grid = ["--ranks", "4x3x6", "--stencil", "7", "--cores", "1"];
+    let asked = |words: &[&str]| placed(&[&grid[..], words].concat());
+    let dragonfly = ["--dragonfly", "2,4,2,9", "--link-speed", "12.5GB/s"];
+    let [usual, minimal, valiant, switches] = [
+        &[][..],
+        &["--routing", "minimal"],
+        &["--routing", "valiant"],
+        &["--routing", "up-down", "--order", "random"],
+    ]
+    .map(|words| asked(&[&dragonfly[..], words].concat()));
+    assert_eq!((usual["routing"].as_str(), usual["routers"].as_u64()), (Some("minimal"), Some(36)));
+    assert_eq!(usual, minimal);
+    assert_eq!((&valiant["routing"], &switches["routing"]), (&"valiant".into(), &"up-down".into()));
+    let hops = |answer: &Value| answer["placements"][0]["mean_hops"].as_f64().unwrap();
+    assert!(hops(&valiant) > hops(&minimal));
+    let one = &usual["placements"][0];
+    let names = one["per_dimension"].as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!((names, one["order"].as_str()), (vec!["local", "global"], Some("plain")));
+    assert!(one["model_seconds"].as_f64() > Some(0.0));
+    let slow = asked(&dragonfly[..2]);
+    assert!(slow["placements"][0]["model_seconds"].is_null(), "{slow}");
+    assert_eq!(slow["placements"][0]["max_link_load"], one["max_link_load"]);
+    // Rows and columns of a group, blocks and greedy cuts.
+    let aries = ["--dragonfly", "4,2x4,2,5", "--compare", "2x1x1,greedy", "--cores", "2"];
+    let aries = placed(&[&grid[..4], &aries].concat());
+    assert_eq!(
+        (aries["routers"].as_u64(), aries["placements"].as_array().unwrap().len()),
+        (Some(40), 2)
+    );
+    let [short, long] = ["5^3", "5,5,5:1,5,5"].map(|sizes| asked(&["--fat-tree", sizes]));
+    assert_eq!((&short, &short["routing"]), (&long, &"d-mod-k".into()));
+    assert_eq!(short["placements"][0]["per_dimension"][1]["name"], "down");
+    // Some nodes alone, with names that launchers take; they are the first ones.
+    let names: Vec<String> = (0..80).map(|at| format!("node{at}")).collect();
+    let some = asked(&["--fat-tree", "5^3", "--hosts", &names.join(",")]);
+    assert_eq!(some["placements"], short["placements"]);
+    let torus = asked(&["--torus", "4x4x4x2", "--link-speed", "200Gbit/s"]);
+    assert!(torus["placements"][0]["model_seconds"].as_f64() > Some(0.0), "{torus}");
+}
+
+#[test]
+fn a_list_of_an_aries_is_a_dragonfly() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("rtr.txt").display().to_string();
+    let text = "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)\nc0-0c0s0a0l53(0:0:0) ptile -> processor\nc0-0c0s6a0l10(0:0:6) green -> c0-0c0s0a0l00(0:0:0)\n";
+    std::fs::write(&list, text).unwrap();
+    let answer =
+        placed(&["--interconnect", &list, "--ranks", "2x2x2", "--stencil", "7", "--cores", "1"]);
+    assert_eq!(
+        (&answer["routing"], &answer["placements"][0]["order"]),
+        (&"minimal".into(), &"plain".into())
+    );
+}
+
+#[test]
 fn a_simulated_sonar_is_the_known_table() {
     let sonar = |words: &[&str]| {
         let simulated = ["--simulate", "2x2x8", "--ends", "1,0,5:1,0,7", "--messages", "1"];
@@ -153,6 +210,12 @@ fn what_cannot_be_placed_is_refused() {
         refused(&[&["--interconnect", &cut][..], &grid].concat()),
         refused(&[&["--torus", "1x1x1", "--hosts", "a,b,c"][..], &grid].concat()),
         refused(&[&["--torus", "65535x65535x65535"][..], &grid].concat()),
+        refused(&[&["--torus", "4x4x4", "--routing", "d-mod-k"][..], &grid].concat()),
+        refused(&[&["--fat-tree", "4^2", "--routing", "minimal"][..], &grid].concat()),
+        refused(&[&["--fat-tree", "4^2", "--order", "morton"][..], &grid].concat()),
+        refused(&[&["--fat-tree", "4,4:2,4"][..], &grid].concat()),
+        refused(&[&["--dragonfly", "4,4,1,9"][..], &grid].concat()),
+        refused(&[&["--interconnect", &cut, "--link-speed", "1GB/s"][..], &grid].concat()),
         {
             let words = ["sonar", "--simulate", "2x2x8", "--ends", "1,0,5:1,0,8"];
             let output = talea(&[&["fabric"], &words[..]].concat());

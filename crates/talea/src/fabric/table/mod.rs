@@ -14,13 +14,15 @@ use serde_json::json;
 use talea_fabric::gemini::Machine;
 use talea_fabric::{Coordinate, RouterId};
 use talea_model::Gaps;
+use talea_report::network::{Source, View};
 
 use super::network::{self, Network};
+use super::pictured::{self, Files, Said};
 use super::{FabricError, of_run, print_json};
 use crate::load::say_gaps;
 use crate::terminal::say;
 use own::Own;
-use recording::recording;
+use recording::{Frame, Recording, recording};
 
 /// How links are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,7 @@ pub(crate) struct Options {
     pub(crate) hosts: Vec<String>,
     /// What the job sent.
     pub(crate) own: Option<own::Options>,
+    pub(crate) pictures: Files,
     pub(crate) json: bool,
 }
 
@@ -58,7 +61,8 @@ pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     let network = Network::new(given, &[])?;
     let machine = machine(&network)?;
     let chosen = chosen(options, &network)?;
-    let mut recording = recording(&options.of, &machine, chosen.as_deref(), options.each)?;
+    let each = options.each || options.pictures.html.is_some();
+    let mut recording = recording(&options.of, &machine, chosen.as_deref(), each)?;
     drop(machine);
     let own =
         options.own.as_ref().map(|own| Own::new(own, &network, &options.hosts)).transpose()?;
@@ -69,6 +73,9 @@ pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     let total = std::slice::from_ref(&recording.total);
     let shown = if options.each { &recording.frames[..] } else { total };
     let findings = print::findings(&network, &recording, own.as_ref());
+    if options.pictures.wanted() {
+        draw(options, &network, &recording, own.as_ref(), &findings)?;
+    }
     if options.json {
         let frame = |frame| print::json(&network, &recording, frame, own.as_ref());
         return print_json(&json!({
@@ -91,6 +98,48 @@ pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     findings.iter().for_each(|finding| say(finding));
     say_all(&recording.gaps);
     Ok(())
+}
+
+/// Intervals that a page has at most.
+const MOST_VIEWS: usize = 64;
+
+/// Pictures of the whole, and on the page of each interval.
+fn draw(
+    options: &Options,
+    network: &Network,
+    recording: &Recording,
+    own: Option<&Own>,
+    findings: &[String],
+) -> Result<(), FabricError> {
+    let source = match recording.source.contains("simulated") {
+        true => Source::Simulated,
+        false => Source::Recorded,
+    };
+    let view = |name: String, frame: &Frame, own: Option<&Own>| {
+        let deviation = |row: &talea_fabric::gemini::Row| own?.beside(network, row).deviation;
+        let links = pictured::counted(network, &frame.table, deviation);
+        let most = links.iter().filter_map(|link| link.used).max_by(f64::total_cmp);
+        let most = most.map(|used| ("most used".to_owned(), format!("{:.1} %", used * 100.0)));
+        View { name, source, unit: "B", links, figures: most.into_iter().collect() }
+    };
+    let mut views = vec![view("whole".to_owned(), &recording.total, own)];
+    if recording.frames.len() > 1 {
+        let since = |at| print::since(recording, at);
+        let name =
+            |frame: &Frame| format!("{:.3} s to {:.3} s", since(frame.begin), since(frame.end));
+        let frames = recording.frames.iter().take(MOST_VIEWS);
+        views.extend(frames.map(|frame| view(name(frame), frame, None)));
+    }
+    let (routing, _) = network.routing()?;
+    let seconds = recording.total.table.interval.seconds();
+    let said = Said {
+        title: "links of a network".to_owned(),
+        facts: vec![recording.source.clone(), format!("{seconds:.3} s"), pictured::facts(network)],
+        findings: findings.to_vec(),
+        gaps: &recording.gaps,
+    };
+    let drawn = pictured::drawn(network, Some(&*routing), said, views);
+    options.pictures.write(&drawn, vec![0], None)
 }
 
 /// Gaps have no place in the table of the slides.

@@ -145,11 +145,13 @@ fn placement(
     let launcher = |path: &PathBuf, source| FabricError::Launcher { source, path: path.clone() };
     match &options.placed {
         Placed::Hostfile(path) => {
-            let names = read::hostfile(&read_text(path)?).map_err(|error| launcher(path, error))?;
+            let text = read_text(path)?;
+            let names = read::hostfile(&text).map_err(|error| launcher(path, error))?;
             Ok(read::placement(&names, fabric)?)
         }
         Placed::Rankfile(path) => {
-            let names = read::rankfile(&read_text(path)?).map_err(|error| launcher(path, error))?;
+            let text = read_text(path)?;
+            let names = read::rankfile(&text).map_err(|error| launcher(path, error))?;
             Ok(read::placement(&names, fabric)?)
         }
         Placed::RankOrder(path) => {

@@ -38,7 +38,7 @@ pub(super) fn frame(
 }
 
 /// Seconds since the first reading.
-fn since(recording: &Recording, at: Nanos) -> f64 {
+pub(super) fn since(recording: &Recording, at: Nanos) -> f64 {
     Nanos(at.0.saturating_sub(recording.total.begin.0)).seconds()
 }
 

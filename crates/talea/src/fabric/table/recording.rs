@@ -132,7 +132,7 @@ impl Places {
     /// When a reading was, and its values as [`link_table`] takes them.
     fn values(&self, ports: &[Port], readings: &Readings) -> (Nanos, Vec<u64>) {
         let mut values = vec![ABSENT; self.routers.len() * READINGS];
-        let mut at = None;
+        let at = readings.all().iter().flatten().next().map(|reading| reading.at);
         for (port, place) in (0..ports.len()).zip(&self.tiles) {
             let Some((first, columns)) = place else { continue };
             let own = readings.port(port);
@@ -140,7 +140,6 @@ impl Places {
                 let reading = column.and_then(|column| own.get(column).copied().flatten());
                 if let Some(reading) = reading {
                     *value = reading.value;
-                    at = at.or(Some(reading.at));
                 }
             }
         }

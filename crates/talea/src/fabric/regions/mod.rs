@@ -3,20 +3,21 @@
 //! Owns which tables are read beside their description, the sums of each region (busiest link, mean, ways along the axes), and whether the tables of nodes and ranks fit the torus. The mean is over all links
 //! that the table tells of. It refuses to say which packets went a long way: counts of links do not tell where packets began. Follows Landge et al., "Visualizing Network Traffic", 2012.
 
-use std::io::{self, Write as _};
+mod shown;
+
+use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use talea_fabric::shape::Torus;
 use talea_fabric::{LinkId, RouterId};
 use talea_formats::fabric::blue_gene::{self, Described, Region};
 use talea_model::{Gap, GapKind, Gaps};
 
 use super::network::{Network, axis_name};
+use super::pictured::Files;
 use super::{FabricError, print_json};
 use crate::load::say_gaps;
-use crate::table::{Column, Table};
-use crate::terminal::{Palette, findings as shown_findings, grouped};
 
 /// What is asked for.
 #[derive(Debug)]
@@ -25,6 +26,7 @@ pub(crate) struct Options {
     pub(crate) meta: PathBuf,
     /// Only these regions.
     pub(crate) regions: Vec<i64>,
+    pub(crate) pictures: Files,
     pub(crate) json: bool,
 }
 
@@ -86,19 +88,22 @@ pub(crate) fn regions(options: &Options) -> Result<(), FabricError> {
     }
     let summaries: Vec<Summary> =
         found.iter().map(|region| summary(&network, &torus, region)).collect();
-    let findings = findings(&network, &summaries);
+    let findings = shown::findings(&network, &summaries);
+    if options.pictures.wanted() {
+        shown::draw(options, &network, (&found, &summaries), &findings, &gaps)?;
+    }
     if options.json {
         return print_json(&json!({
             "torus": torus.lengths(),
             "nodes": ranks.nodes,
             "ranks": ranks.ranks,
             "most_ranks_of_a_node": ranks.most,
-            "regions": summaries.iter().map(|one| shown(&network, one)).collect::<Vec<_>>(),
+            "regions": summaries.iter().map(|one| shown::json(&network, one)).collect::<Vec<_>>(),
             "findings": findings,
             "gaps": gaps,
         }));
     }
-    print(&network, &torus, &summaries, &ranks, &findings)?;
+    shown::print(&network, &torus, &summaries, &ranks, &findings)?;
     say_gaps(&gaps, None);
     Ok(())
 }
@@ -226,117 +231,4 @@ impl Summary {
     fn share(&self, packets: u64) -> Option<f64> {
         (self.packets > 0).then(|| packets as f64 / self.packets as f64)
     }
-}
-
-fn findings(network: &Network, all: &[Summary]) -> Vec<String> {
-    let mut said = Vec::new();
-    let packets: u64 = all.iter().map(|one| one.packets).sum();
-    // Regions below 0 are none of the code's own.
-    let own = || all.iter().filter(|one| one.number >= 0);
-    if let Some(most) = own().max_by_key(|one| one.packets).filter(|_| packets > 0) {
-        let share = most.packets as f64 / packets as f64 * 100.0;
-        said.push(format!(
-            "region {} sends most: {} packets over links, {share:.1} % of all",
-            most.number,
-            grouped(most.packets)
-        ));
-    }
-    let uneven = own().filter_map(|one| Some((one.uneven()?, one)));
-    if let Some((times, one)) = uneven.max_by(|a, b| a.0.total_cmp(&b.0))
-        && let Some((link, packets)) = one.most
-    {
-        said.push(format!(
-            "region {} is the least even: {} carried {} packets, {times:.1} times the mean of its links",
-            one.number,
-            network.link_name(link),
-            grouped(packets)
-        ));
-    }
-    said
-}
-
-fn shown(network: &Network, one: &Summary) -> Value {
-    let ways = one.ways.iter().map(|way| {
-        json!({
-            "way": way.name, "links": way.links, "packets": way.packets, "max_packets": way.most,
-            "share": one.share(way.packets),
-        })
-    });
-    json!({
-        "region": one.number,
-        "packets": one.packets,
-        "links": one.links,
-        "links_used": one.used,
-        "max_packets": one.most.map(|(_, packets)| packets),
-        "max_link": one.most.map(|(link, _)| network.link_name(link)),
-        "mean_packets": one.mean(),
-        "max_over_mean": one.uneven(),
-        "ways": ways.collect::<Vec<_>>(),
-    })
-}
-
-fn print(
-    network: &Network,
-    torus: &Torus,
-    all: &[Summary],
-    ranks: &Ranks,
-    findings: &[String],
-) -> Result<(), FabricError> {
-    let lengths: Vec<String> = torus.lengths().iter().map(ToString::to_string).collect();
-    let mut out = io::stdout().lock();
-    write!(out, "torus of {}", lengths.join("x"))?;
-    if let Some(nodes) = ranks.nodes {
-        write!(out, ", {} nodes", grouped(nodes))?;
-    }
-    if let Some((ranks, most)) = ranks.ranks.zip(ranks.most) {
-        write!(out, ", {} ranks, up to {most} a node", grouped(ranks))?;
-    }
-    writeln!(out, "\n")?;
-    for line in shown_findings(findings, Palette::stdout()) {
-        writeln!(out, "{line}")?;
-    }
-    writeln!(out)?;
-    let or = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    let mut table = Table::new(&[
-        ("region", Column::Right),
-        ("packets", Column::Right),
-        ("links used", Column::Right),
-        ("max of a link", Column::Right),
-        ("mean", Column::Right),
-        ("max/mean", Column::Right),
-        ("busiest link", Column::Left),
-    ]);
-    for one in all {
-        table.row([
-            one.number.to_string(),
-            grouped(one.packets),
-            format!("{} of {}", one.used, one.links),
-            or(one.most.map(|(_, packets)| grouped(packets))),
-            or(one.mean().map(|mean| format!("{mean:.1}"))),
-            or(one.uneven().map(|times| format!("{times:.2}"))),
-            or(one.most.map(|(link, _)| network.link_name(link))),
-        ]);
-    }
-    for line in table.lines() {
-        writeln!(out, "{line}")?;
-    }
-    let names: Vec<&str> =
-        all.first().map(|one| one.ways.iter().map(|way| &*way.name).collect()).unwrap_or_default();
-    let mut heads = vec![("region", Column::Right)];
-    heads.extend(names.iter().map(|name| (*name, Column::Right)));
-    let mut table = Table::new(&heads);
-    for one in all {
-        let mut cells = vec![one.number.to_string()];
-        for name in &names {
-            let way = one.ways.iter().find(|way| way.name == **name);
-            let share = way.and_then(|way| one.share(way.packets));
-            cells.push(or(share.map(|share| format!("{:.1} %", share * 100.0))));
-        }
-        table.row_of(cells);
-    }
-    writeln!(out, "\npackets by way")?;
-    for line in table.lines() {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
 }

@@ -1,47 +1,25 @@
 //! The network that a command is about, from whatever describes it.
 //!
-//! Owns the choice of the reader or generator, which ways messages take on what it gives (dimension by dimension on a torus, minimal on a dragonfly, D-mod-k on a fat tree, up and down else), and
-//! which other ways fit it. It refuses to know formats.
+//! Owns which ways messages take on what it gives (dimension by dimension on a torus, minimal on a dragonfly, D-mod-k on a fat tree, up and down else), and
+//! which other ways fit it. Readers and generators are chosen by [`given`].
 
-use std::path::{Path, PathBuf};
+mod given;
 
 use talea_fabric::degraded::{Alike, At, Degraded, degraded};
 use talea_fabric::gemini::tiles::TileMap;
-use talea_fabric::gemini::{self, Chip, HOST_CAPACITY, Machine};
+use talea_fabric::gemini::{Chip, HOST_CAPACITY, Machine};
 use talea_fabric::place::read::Names;
 use talea_fabric::route::{DModK, Detour, Dimensions, Dragonflies, Routing, UpDown};
-use talea_fabric::shape::dragonfly::{Cables, Group};
-use talea_fabric::shape::torus::{Direction, Wires};
-use talea_fabric::shape::{Dragonfly, FatTree, Torus};
+use talea_fabric::shape::torus::Direction;
+use talea_fabric::shape::{FatTree, Torus};
 use talea_fabric::{Draft, Fabric, HostId, LinkId, RouterId};
-use talea_formats::fabric::{ibnetdiscover, nodemap, rtr, topology_conf};
-use talea_model::{Gap, GapKind, Gaps};
+use talea_model::Gaps;
 
 use super::FabricError;
+pub(crate) use given::Given;
 
-/// Nodes at each router of a torus that is no Gemini machine.
-const HOSTS: u16 = 2;
 /// Nodes at each router of an Aries machine.
 const ARIES_HOSTS: u32 = 4;
-
-/// What describes a network.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Given {
-    /// A Gemini machine of these lengths, or a torus with the links of one.
-    Torus(Vec<u16>),
-    /// Hosts of a router, routers of a group, global ports of a router, groups.
-    Dragonfly { hosts: u16, group: Group, global: u16, groups: u16 },
-    /// Children of a switch and parents of what is below it, level by level.
-    FatTree { children: Vec<u16>, parents: Vec<u16> },
-    /// What `rtr --interconnect` printed.
-    Interconnect(PathBuf),
-    /// Nodes and their coordinates on a Gemini machine.
-    NodeMap(PathBuf),
-    /// What `ibnetdiscover` printed.
-    InfiniBand(PathBuf),
-    /// Slurm's topology.conf.
-    Slurm(PathBuf),
-}
 
 /// Which ways messages take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -88,6 +66,8 @@ pub(crate) struct Network {
     /// Bytes a second between a router and its hosts.
     pub(crate) host_capacity: Option<f64>,
     ways: Option<Ways>,
+    /// What is worse than it should be beside links.
+    worse: Vec<String>,
     pub(crate) gaps: Gaps,
 }
 
@@ -119,7 +99,7 @@ impl Shape {
 impl Network {
     /// Reads or makes it, with nodes of these names in place of its own, in its order, if there are any.
     pub(crate) fn new(options: &Options, names: &[String]) -> Result<Self, FabricError> {
-        let mut network = Self::of(options)?;
+        let mut network = given::network(options)?;
         network.ways = options.ways;
         let (is, fit) = network.shape.fits();
         if let Some(ways) = options.ways.filter(|ways| !fit.contains(ways)) {
@@ -131,57 +111,6 @@ impl Network {
         if names.is_empty() { Ok(network) } else { network.named(names) }
     }
 
-    fn of(options: &Options) -> Result<Self, FabricError> {
-        let speed = options.speed;
-        let known = || match speed {
-            Some(_) => Err(FabricError::Speed),
-            None => Ok(()),
-        };
-        match &options.given {
-            Given::Torus(lengths) => match <[u16; 3]>::try_from(&lengths[..]) {
-                Ok(lengths) if speed.is_none() => Ok(Self::of_machine(gemini::machine(lengths)?)),
-                _ => of_torus(lengths, speed),
-            },
-            Given::Dragonfly { hosts, group, global, groups } => {
-                let shape = Dragonfly::new(*hosts, *group, *global, *groups)?;
-                let [row, column, global] =
-                    ["row", "column", "global"].map(|kind| wires(kind, speed));
-                let fabric = shape.fabric(&Cables { row, column, global })?;
-                Ok(Self::switches(
-                    fabric,
-                    Shape::Dragonfly(u32::from(*hosts).max(1)),
-                    Gaps::default(),
-                ))
-            }
-            Given::FatTree { children, parents } => {
-                let tree = FatTree::new(children, parents)?;
-                let fabric = tree.fabric(&wires("cable", speed))?;
-                Ok(Self::switches(fabric, Shape::FatTree(tree), Gaps::default()))
-            }
-            Given::Interconnect(path) => {
-                known()?;
-                Ok(Self::of_machine(described(path, rtr::read)?))
-            }
-            Given::NodeMap(path) => {
-                known()?;
-                Ok(Self::of_machine(described(path, |bytes| nodemap::read(bytes)?.gemini())?))
-            }
-            Given::InfiniBand(path) => {
-                known()?;
-                let found = described(path, ibnetdiscover::read)?;
-                Ok(Self::switches(found.fabric, Shape::Other, found.gaps))
-            }
-            Given::Slurm(path) => {
-                let fabric = described(path, topology_conf::read)?;
-                let network = Self::switches(fabric, Shape::Other, Gaps::default());
-                match speed {
-                    Some(speed) => network.with_speed(speed),
-                    None => Ok(network),
-                }
-            }
-        }
-    }
-
     fn of_machine(machine: Machine) -> Self {
         let Machine { chip, fabric, torus, tiles, gaps } = machine;
         let shape = match torus {
@@ -190,11 +119,27 @@ impl Network {
             None => Shape::Other,
         };
         let host_capacity = (chip == Chip::Gemini).then_some(HOST_CAPACITY);
-        Self { fabric, shape, tiles: Some((chip, tiles)), host_capacity, ways: None, gaps }
+        Self {
+            fabric,
+            shape,
+            tiles: Some((chip, tiles)),
+            host_capacity,
+            ways: None,
+            worse: Vec::new(),
+            gaps,
+        }
     }
 
     fn switches(fabric: Fabric, shape: Shape, gaps: Gaps) -> Self {
-        Self { fabric, shape, tiles: None, host_capacity: None, ways: None, gaps }
+        Self {
+            fabric,
+            shape,
+            tiles: None,
+            host_capacity: None,
+            ways: None,
+            worse: Vec::new(),
+            gaps,
+        }
     }
 
     /// Its coordinates, if it is a torus.
@@ -305,7 +250,8 @@ impl Network {
                 format!("{one_end} and {other}: {}", one.why)
             }
         };
-        let mut said: Vec<String> = degraded.iter().take(SHOWN).map(told).collect();
+        let mut said = self.worse.clone();
+        said.extend(degraded.iter().take(SHOWN).map(told));
         if degraded.len() > SHOWN {
             said.push(format!("{} more links are worse than others", degraded.len() - SHOWN));
         }
@@ -358,34 +304,4 @@ fn again(
         }
     }
     Ok(draft.finish()?)
-}
-
-fn wires(kind: &str, lane: Option<f64>) -> Wires {
-    Wires { kind: kind.to_owned(), lane, count: 1 }
-}
-
-fn missing(detail: &str) -> Gap {
-    Gap { kind: GapKind::Missing, rank: None, detail: detail.to_owned(), count: 0 }
-}
-
-/// A torus that is no Gemini machine, with two nodes at each router and links whose capacity nobody knows unless it was given.
-fn of_torus(lengths: &[u16], speed: Option<f64>) -> Result<Network, FabricError> {
-    let torus = Torus::new(lengths)?;
-    let fabric = torus.fabric(&wires("link", speed), HOSTS)?;
-    let mut gaps = Gaps::default();
-    if speed.is_none() {
-        gaps.note(missing(
-            "capacities are known of tori of three axes only, which are taken for Gemini's",
-        ));
-    }
-    Ok(Network::switches(fabric, Shape::Torus(torus), gaps))
-}
-
-fn described<T>(
-    path: &Path,
-    read: impl Fn(&[u8]) -> Result<T, talea_formats::fabric::Error>,
-) -> Result<T, FabricError> {
-    let bytes = std::fs::read(path)
-        .map_err(|source| FabricError::Read { source, path: path.to_owned() })?;
-    read(&bytes).map_err(|source| FabricError::Described { source, path: path.to_owned() })
 }

@@ -1,25 +1,25 @@
 //! `talea fabric place`: placements of ranks beside each other, and the best of them as a file that launchers read.
 //!
-//! Owns which placements are compared, which of them is recommended (the least time of the model, then the least load of a link), and both forms of the answer.
+//! Owns which placements are compared, and which of them is recommended (the least time of the model, then the least load of a link). Both forms of the answer and the pictures are [`shown`]'s.
 
-use std::io::{self, Write as _};
+mod shown;
+
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use talea_fabric::HostId;
 use talea_fabric::place::{
     Cut, Evaluation, Graph, Placement, Question, Search, Swap, blocks, improve, order, partition,
     text,
 };
 use talea_fabric::route::Routing;
-use talea_fabric::traffic::{Messages, Protocol};
-use talea_topology::svg::amount;
+use talea_fabric::traffic::{Loads, Messages, Protocol};
 
 use super::messages::{Known, Sent};
 use super::network::{self, Network};
+use super::pictured::Files;
 use super::{FabricError, print_json};
 use crate::load::say_gaps;
-use crate::table::{Column, Table};
 use crate::terminal::Progress;
 
 /// In which order nodes are filled.
@@ -69,6 +69,7 @@ pub(crate) struct Options {
     pub(crate) hostfile: Option<PathBuf>,
     pub(crate) rankfile: Option<PathBuf>,
     pub(crate) rank_order: Option<PathBuf>,
+    pub(crate) pictures: Files,
     pub(crate) json: bool,
 }
 
@@ -81,6 +82,8 @@ struct Compared {
     order: &'static str,
     placement: Placement,
     found: Evaluation,
+    /// Where there are pictures.
+    loads: Option<Loads>,
 }
 
 /// Prints the comparison and writes the files of the best one.
@@ -112,8 +115,9 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
                 }
                 _ => placement,
             };
-            let found = judged(&network, &*routing, &messages, &placement)?;
-            compared.push(Compared { name, order: word(order), placement, found });
+            let (found, loads) = judged(&network, &*routing, &messages, &placement)?;
+            let loads = Some(loads).filter(|_| options.pictures.wanted());
+            compared.push(Compared { name, order: word(order), placement, found, loads });
         }
     }
     drop(progress);
@@ -130,8 +134,12 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     }
     let Some(best) = best else { return Ok(()) };
     write_files(options, &network, &compared[best].placement)?;
+    let findings = shown::findings(&network, &compared, best);
+    if options.pictures.wanted() {
+        shown::draw(options, &network, &*routing, (&compared, best), &findings, &gaps)?;
+    }
     if options.json {
-        let placements: Vec<Value> = compared.iter().map(|one| shown(&network, one)).collect();
+        let placements: Vec<_> = compared.iter().map(|one| shown::json(&network, one)).collect();
         let recommended = json!({"placement": compared[best].name, "order": compared[best].order});
         return print_json(&json!({
             "routers": network.fabric.routers().len(),
@@ -139,10 +147,11 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
             "routing": ways.word(),
             "placements": placements,
             "recommended": recommended,
+            "findings": findings,
             "gaps": gaps,
         }));
     }
-    print(&network, &compared, best)?;
+    shown::print(&network, &compared, best, &findings)?;
     say_gaps(&gaps, None);
     Ok(())
 }
@@ -152,14 +161,14 @@ fn judged(
     routing: &dyn Routing,
     messages: &Messages,
     placement: &Placement,
-) -> Result<Evaluation, FabricError> {
+) -> Result<(Evaluation, Loads), FabricError> {
     let question = Question {
         fabric: &network.fabric,
         routing,
         protocol: Protocol::MPI,
         host_capacity: network.host_capacity,
     };
-    Ok(Evaluation::new(messages, placement, &question)?.0)
+    Ok(Evaluation::new(messages, placement, &question)?)
 }
 
 fn placement(
@@ -253,60 +262,6 @@ fn write_files(
         // Nodes in the order in which schedulers list them: by name of the description.
         let nodes: Vec<HostId> = (0..fabric.hosts().len() as u32).map(HostId).collect();
         write(path, text::rank_order(placement, &nodes)?)?;
-    }
-    Ok(())
-}
-
-fn shown(network: &Network, one: &Compared) -> Value {
-    let mut value = json!(one.found);
-    if let Value::Object(object) = &mut value {
-        object.insert("placement".to_owned(), json!(one.name));
-        object.insert("order".to_owned(), json!(one.order));
-        let link = one.found.max_link.map(|link| network.link_name(link));
-        object.insert("max_link".to_owned(), json!(link));
-    }
-    value
-}
-
-fn print(network: &Network, compared: &[Compared], best: usize) -> Result<(), FabricError> {
-    let mut table = Table::new(&[
-        ("", Column::Left),
-        ("placement", Column::Left),
-        ("order", Column::Left),
-        ("off node", Column::Right),
-        ("out of router", Column::Right),
-        ("max of a link", Column::Right),
-        ("mean", Column::Right),
-        ("hops", Column::Right),
-        ("model", Column::Right),
-    ]);
-    let or = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    for (at, one) in compared.iter().enumerate() {
-        let found = &one.found;
-        table.row([
-            if at == best { "*".to_owned() } else { String::new() },
-            one.name.clone(),
-            one.order.to_owned(),
-            or(found.off_node_share.map(|share| format!("{:.1} %", share * 100.0))),
-            amount(found.bytes_per_router, "B"),
-            amount(found.max_link_load as f64, "B"),
-            amount(found.mean_link_load, "B"),
-            or(found.mean_hops.map(|hops| format!("{hops:.2}"))),
-            or(found.model_seconds.map(|seconds| amount(seconds, "s"))),
-        ]);
-    }
-    let mut out = io::stdout().lock();
-    for line in table.lines() {
-        writeln!(out, "{line}")?;
-    }
-    let most = &compared[best];
-    if let Some(link) = most.found.max_link {
-        let why = match most.found.model_seconds {
-            Some(_) => "the model's last flow is done first",
-            None => "the most loaded link has the least load",
-        };
-        let link = network.link_name(link);
-        writeln!(out, "\n* {} {}: {why}; its busiest link is {link}", most.name, most.order)?;
     }
     Ok(())
 }

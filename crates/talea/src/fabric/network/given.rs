@@ -1,0 +1,131 @@
+//! What describes a network, and the readers and generators of it.
+//!
+//! Owns their choice, and where a speed of links may be given: where the description tells none. It refuses to know formats.
+
+use std::path::{Path, PathBuf};
+
+use talea_fabric::gemini;
+use talea_fabric::shape::dragonfly::{Cables, Group};
+use talea_fabric::shape::torus::Wires;
+use talea_fabric::shape::{Dragonfly, FatTree, Torus};
+use talea_formats::fabric::{ibnetdiscover, nodemap, rtr, topology_conf};
+use talea_model::{Gap, GapKind, Gaps};
+
+use super::{Network, Options, Shape};
+use crate::fabric::FabricError;
+
+/// Nodes at each router of a torus that is no Gemini machine.
+const HOSTS: u16 = 2;
+
+/// What describes a network.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Given {
+    /// A Gemini machine of these lengths, or a torus with the links of one.
+    Torus(Vec<u16>),
+    /// Hosts of a router, routers of a group, global ports of a router, groups.
+    Dragonfly { hosts: u16, group: Group, global: u16, groups: u16 },
+    /// Children of a switch and parents of what is below it, level by level.
+    FatTree { children: Vec<u16>, parents: Vec<u16> },
+    /// What `rtr --interconnect` printed.
+    Interconnect(PathBuf),
+    /// Nodes and their coordinates on a Gemini machine.
+    NodeMap(PathBuf),
+    /// What `ibnetdiscover` printed.
+    InfiniBand(PathBuf),
+    /// Slurm's topology.conf.
+    Slurm(PathBuf),
+}
+
+/// Reads or makes what was given, with its usual ways.
+pub(super) fn network(options: &Options) -> Result<Network, FabricError> {
+    let speed = options.speed;
+    let known = || match speed {
+        Some(_) => Err(FabricError::Speed),
+        None => Ok(()),
+    };
+    match &options.given {
+        Given::Torus(lengths) => match <[u16; 3]>::try_from(&lengths[..]) {
+            Ok(lengths) if speed.is_none() => Ok(Network::of_machine(gemini::machine(lengths)?)),
+            _ => of_torus(lengths, speed),
+        },
+        Given::Dragonfly { hosts, group, global, groups } => {
+            let shape = Dragonfly::new(*hosts, *group, *global, *groups)?;
+            let [row, column, global] = ["row", "column", "global"].map(|kind| wires(kind, speed));
+            let fabric = shape.fabric(&Cables { row, column, global })?;
+            Ok(Network::switches(
+                fabric,
+                Shape::Dragonfly(u32::from(*hosts).max(1)),
+                Gaps::default(),
+            ))
+        }
+        Given::FatTree { children, parents } => {
+            let tree = FatTree::new(children, parents)?;
+            let fabric = tree.fabric(&wires("cable", speed))?;
+            Ok(Network::switches(fabric, Shape::FatTree(tree), Gaps::default()))
+        }
+        Given::Interconnect(path) => {
+            known()?;
+            Ok(Network::of_machine(described(path, rtr::read)?))
+        }
+        Given::NodeMap(path) => {
+            known()?;
+            Ok(Network::of_machine(described(path, |bytes| nodemap::read(bytes)?.gemini())?))
+        }
+        Given::InfiniBand(path) => {
+            known()?;
+            let found = described(path, ibnetdiscover::read)?;
+            let worse = slow_hosts(&found);
+            let network = Network::switches(found.fabric, Shape::Other, found.gaps);
+            Ok(Network { worse, ..network })
+        }
+        Given::Slurm(path) => {
+            let fabric = described(path, topology_conf::read)?;
+            let network = Network::switches(fabric, Shape::Other, Gaps::default());
+            match speed {
+                Some(speed) => network.with_speed(speed),
+                None => Ok(network),
+            }
+        }
+    }
+}
+
+/// Adapters that are slower than most, in a sentence.
+fn slow_hosts(found: &ibnetdiscover::InfiniBand) -> Vec<String> {
+    let slow = found.slow_hosts();
+    let sentence = slow.first().map(|(host, kind, usual)| {
+        let (count, all) = (slow.len(), found.fabric.hosts().len());
+        let name = &found.fabric.hosts()[host.at()].name;
+        format!("{count} of {all} adapters are slower than most, first that of {name}: {kind} where most are {usual}")
+    });
+    sentence.into_iter().collect()
+}
+
+fn wires(kind: &str, lane: Option<f64>) -> Wires {
+    Wires { kind: kind.to_owned(), lane, count: 1 }
+}
+
+fn missing(detail: &str) -> Gap {
+    Gap { kind: GapKind::Missing, rank: None, detail: detail.to_owned(), count: 0 }
+}
+
+/// A torus that is no Gemini machine, with two nodes at each router and links whose capacity nobody knows unless it was given.
+fn of_torus(lengths: &[u16], speed: Option<f64>) -> Result<Network, FabricError> {
+    let torus = Torus::new(lengths)?;
+    let fabric = torus.fabric(&wires("link", speed), HOSTS)?;
+    let mut gaps = Gaps::default();
+    if speed.is_none() {
+        gaps.note(missing(
+            "capacities are known of tori of three axes only, which are taken for Gemini's",
+        ));
+    }
+    Ok(Network::switches(fabric, Shape::Torus(torus), gaps))
+}
+
+fn described<T>(
+    path: &Path,
+    read: impl Fn(&[u8]) -> Result<T, talea_formats::fabric::Error>,
+) -> Result<T, FabricError> {
+    let bytes = std::fs::read(path)
+        .map_err(|source| FabricError::Read { source, path: path.to_owned() })?;
+    read(&bytes).map_err(|source| FabricError::Described { source, path: path.to_owned() })
+}

@@ -1,0 +1,126 @@
+//! What the messages of a run put on a network, for its report: a model, beside what was measured elsewhere on the page.
+//!
+//! Owns where the ranks are (their hosts, found among the network's by name or as they were told), what is left out where a host is not there, and the view. It refuses a network that has none of
+//! the run's hosts.
+
+use talea_fabric::HostId;
+use talea_fabric::place::read::Names;
+use talea_fabric::place::{Evaluation, Placement, Question};
+use talea_fabric::traffic::{Messages, Protocol};
+use talea_model::{Gap, GapKind};
+use talea_report::network::{NetworkData, Source, View, data};
+use talea_topology::svg::amount;
+
+use super::FabricError;
+use super::messages::{Known, of_analysis};
+use super::network::{self, Network};
+use super::pictured::{self, Said};
+use crate::analysis::Analysis;
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) network: network::Options,
+    /// Hosts of the run, and what the network calls them.
+    pub(crate) hosts: Vec<(String, String)>,
+}
+
+/// The network with the loads of a run's messages.
+pub(crate) fn network(
+    analysis: &Analysis<'_>,
+    options: &Options,
+) -> Result<NetworkData, FabricError> {
+    let network = Network::new(&options.network, &[])?;
+    let Known { messages, hosts, mut gaps, .. } = of_analysis(analysis)?;
+    if hosts.is_empty() {
+        return Err(FabricError::NoPlaces);
+    }
+    let (placed, lost) = placed(&network, &hosts, &options.hosts)?;
+    let mut kept = Messages::default();
+    let there = |rank: u32| placed.get(rank as usize).copied().flatten().is_some();
+    for message in messages.iter().filter(|one| there(one.from) && there(one.to)) {
+        kept.add(message)?;
+    }
+    if let Some((rank, name)) = lost.first() {
+        let detail = format!(
+            "ranks on hosts that the network has not, first `{name}` of rank {rank}: their messages are not in the picture of the network"
+        );
+        let count = lost.len() as u64;
+        gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
+    }
+    gaps.merge(network.gaps.clone());
+    // Those without a place send nothing.
+    let hosts = placed.iter().map(|host| host.unwrap_or(HostId(0))).collect();
+    let (routing, ways) = network.routing()?;
+    let question = Question {
+        fabric: &network.fabric,
+        routing: &*routing,
+        protocol: Protocol::MPI,
+        host_capacity: network.host_capacity,
+    };
+    let (found, loads) = Evaluation::new(&kept, &Placement::of(hosts), &question)?;
+    let wall = analysis.wall.seconds();
+    let mut figures = vec![
+        ("max of a link".to_owned(), amount(found.max_link_load as f64, "B")),
+        ("mean".to_owned(), amount(found.mean_link_load, "B")),
+    ];
+    figures.extend(
+        found
+            .off_node_share
+            .map(|share| ("off node".to_owned(), format!("{:.1} %", share * 100.0))),
+    );
+    figures.extend(found.mean_hops.map(|hops| ("hops".to_owned(), format!("{hops:.2}"))));
+    let view = View {
+        name: "messages of the run".to_owned(),
+        source: Source::Model,
+        unit: "B",
+        links: pictured::modelled(&network, &loads, Some(wall).filter(|&wall| wall > 0.0)),
+        figures,
+    };
+    let mut findings = Vec::new();
+    if let Some(link) = found.max_link {
+        findings.push(format!(
+            "by the model the busiest link is {} with {}, where links carry {} in the mean",
+            network.link_name(link),
+            amount(found.max_link_load as f64, "B"),
+            amount(found.mean_link_load, "B")
+        ));
+    }
+    findings.extend(network.worse_links());
+    let said = Said {
+        title: "messages on the network".to_owned(),
+        facts: vec![
+            pictured::facts(&network),
+            format!("ways: {}", ways.word()),
+            "use is of the run's wall time".to_owned(),
+        ],
+        findings,
+        gaps: &gaps,
+    };
+    Ok(data(&pictured::drawn(&network, Some(&*routing), said, vec![view])))
+}
+
+/// The place of each rank, and ranks with the names of hosts that are not there.
+type Placed = (Vec<Option<HostId>>, Vec<(u32, String)>);
+
+fn placed(
+    network: &Network,
+    hosts: &[String],
+    called: &[(String, String)],
+) -> Result<Placed, FabricError> {
+    let known = Names::new(&network.fabric);
+    let mut lost = Vec::new();
+    let mut places = Vec::with_capacity(hosts.len());
+    for (rank, host) in (0..).zip(hosts) {
+        let name = called.iter().find(|(own, _)| own == host).map_or(host, |(_, name)| name);
+        let place = known.find(name);
+        if place.is_none() {
+            lost.push((rank, name.clone()));
+        }
+        places.push(place);
+    }
+    if let Some((_, name)) = lost.first().filter(|_| lost.len() == hosts.len()) {
+        network.hosts_named(std::slice::from_ref(name))?;
+    }
+    Ok((places, lost))
+}

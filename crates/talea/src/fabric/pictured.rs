@@ -1,0 +1,160 @@
+//! Networks and what their links carry in the shape that pictures and pages show, and the files.
+//!
+//! Owns the form in which a network is drawn (torus, groups, levels) and what is a link's load, use and stall in each command. Drawing is [`talea_report::network`]'s.
+
+use std::path::{Path, PathBuf};
+
+use talea_fabric::degraded::{At, Degraded};
+use talea_fabric::gemini::tiles::PHIT;
+use talea_fabric::gemini::{Label, Table, TileCounter};
+use talea_fabric::route::Routing;
+use talea_fabric::traffic::Loads;
+use talea_fabric::{LinkId, RouterId, levels};
+use talea_model::{Gap, Gaps};
+use talea_report::network::{Carried, Form, Network as Drawn, Picture, View, page, svg};
+
+use super::FabricError;
+use super::network::{Network, Shape};
+
+/// Where pictures go.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Files {
+    pub(crate) svg: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// What is said beside a picture.
+#[derive(Debug)]
+pub(crate) struct Said<'a> {
+    pub(crate) title: String,
+    pub(crate) facts: Vec<String>,
+    pub(crate) findings: Vec<String>,
+    pub(crate) gaps: &'a Gaps,
+}
+
+impl Files {
+    /// Whether there is anything to draw.
+    pub(crate) fn wanted(&self) -> bool {
+        self.svg.is_some() || self.html.is_some()
+    }
+
+    /// Draws a network with its views: all of them on the page, some in the picture, with a way if there is one.
+    pub(crate) fn write(
+        &self,
+        drawn: &Drawn<'_>,
+        shown: Vec<usize>,
+        route: Option<(RouterId, RouterId)>,
+    ) -> Result<(), FabricError> {
+        let write = |path: &Path, text: String| {
+            std::fs::write(path, text)
+                .map_err(|source| FabricError::Write { source, path: path.to_owned() })
+        };
+        if let Some(path) = &self.svg {
+            write(path, svg(drawn, &Picture { views: shown, route, ..Picture::default() }))?;
+        }
+        if let Some(path) = &self.html {
+            write(path, page(drawn))?;
+        }
+        Ok(())
+    }
+}
+
+/// The network with these views.
+pub(crate) fn drawn<'a>(
+    network: &'a Network,
+    routing: Option<&'a dyn Routing>,
+    said: Said<'_>,
+    views: Vec<View>,
+) -> Drawn<'a> {
+    let Said { title, facts, findings, gaps } = said;
+    let mut gaps: Vec<String> = gaps.iter().map(Gap::told).collect();
+    let mut worse = Vec::new();
+    for Degraded { at, why } in network.degraded() {
+        match at {
+            At::Link(link) => worse.push((link, why)),
+            At::Between(one, other) => {
+                let [one, other] = [one, other].map(|router| network.router_name(router));
+                gaps.push(format!("{one} and {other}: {why}"));
+            }
+        }
+    }
+    let fabric = &network.fabric;
+    Drawn {
+        title,
+        facts,
+        findings,
+        fabric,
+        form: form(network),
+        routing,
+        views,
+        degraded: worse,
+        gaps,
+    }
+}
+
+fn form(network: &Network) -> Form {
+    let routers = network.fabric.routers();
+    let first = |router: &talea_fabric::Router| {
+        router.at.and_then(|at| at.values().first().copied()).map_or(0, u32::from)
+    };
+    match &network.shape {
+        Shape::Torus(torus) => Form::Torus(torus.lengths().to_vec()),
+        Shape::Dragonfly(_) => Form::Groups(routers.iter().map(first).collect()),
+        Shape::FatTree(tree) => {
+            let of = |level| std::iter::repeat_n(level as u32, tree.switches(level));
+            Form::Levels((0..tree.levels()).flat_map(of).collect())
+        }
+        Shape::Other => Form::Levels(levels(&network.fabric)),
+    }
+}
+
+/// Routers, links and nodes in a line.
+pub(crate) fn facts(network: &Network) -> String {
+    let fabric = &network.fabric;
+    let [routers, links, hosts] =
+        [fabric.routers().len(), fabric.links().len(), fabric.hosts().len()];
+    let count = |count: usize| talea_model::written::grouped(count as u64);
+    format!("{} routers, {} links, {} nodes", count(routers), count(links), count(hosts))
+}
+
+/// What a model's loads are on each link; shares of capacity are of so many seconds.
+pub(crate) fn modelled(network: &Network, loads: &Loads, seconds: Option<f64>) -> Vec<Carried> {
+    let links = network.fabric.links().iter().zip(&loads.links);
+    let carried = links.map(|(link, load)| {
+        let could = link.capacity.zip(seconds).map(|(capacity, seconds)| capacity * seconds);
+        let used = could.filter(|&could| could > 0.0).map(|could| load.wire() as f64 / could);
+        Carried { load: Some(load.bytes as f64), used, stalled: None, deviation: None }
+    });
+    carried.collect()
+}
+
+/// What tiles counted of each link: bytes on the wire, and the longer of both stalls: at its end where packets wait to be passed on, at its begin where they wait to leave.
+///
+/// `deviation` tells by how much of the model a row of the table differs.
+pub(crate) fn counted(
+    network: &Network,
+    table: &Table,
+    deviation: impl Fn(&talea_fabric::gemini::Row) -> Option<f64>,
+) -> Vec<Carried> {
+    let mut carried = vec![Carried::default(); network.fabric.links().len()];
+    let longer = |one: Option<f64>, other: Option<f64>| match (one, other) {
+        (Some(one), Some(other)) => Some(one.max(other)),
+        (one, other) => one.or(other),
+    };
+    for row in table.rows.iter().filter(|row| row.label != Label::Host) {
+        // Tiles count what comes in, from the link towards their router.
+        if let Some(LinkId(link)) = network.fabric.link(row.to, row.router) {
+            let own = &mut carried[link as usize];
+            own.load = row.phits().map(|phits| (phits * PHIT) as f64);
+            own.used = row.utilisation(table.interval);
+            own.stalled = longer(own.stalled, row.stalled(TileCounter::InqStalls, table.interval));
+            own.deviation = deviation(row);
+        }
+        if let Some(LinkId(link)) = network.fabric.link(row.router, row.to) {
+            let own = &mut carried[link as usize];
+            let waited = row.stalled(TileCounter::CreditStalls, table.interval);
+            own.stalled = longer(own.stalled, waited);
+        }
+    }
+    carried
+}

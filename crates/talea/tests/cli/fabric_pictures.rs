@@ -1,0 +1,94 @@
+//! Pictures and pages of networks from the command line: what each is of, where its numbers are from, and files that cannot be written. How they are drawn is `talea-report`'s.
+
+use std::process::{Command, Output};
+
+use super::bench::{Bench, Mpi, stderr};
+
+fn talea(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_talea")).args(words).output().unwrap()
+}
+
+/// The picture and the page that a command writes.
+fn drawn(words: &[&str]) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let [svg, html] =
+        ["net.svg", "net.html"].map(|name| folder.path().join(name).display().to_string());
+    let output = talea(&[&["fabric"], words, &["--svg", &svg, "--html", &html]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let [svg, html] = [svg, html].map(|path| std::fs::read_to_string(path).unwrap());
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg:.80}");
+    assert!(html.starts_with("<!doctype html>"), "{html:.80}");
+    (svg, html)
+}
+
+#[track_caller]
+fn has(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "no {word}");
+    }
+}
+
+const GRID: [&str; 6] = ["--ranks", "8x8x8", "--stencil", "7", "--compare", "1x1x16,1x2x8,2x2x4"];
+
+#[test]
+fn placements_of_each_form() {
+    let (svg, html) = drawn(&[&["place", "--torus", "4x4x4"], &GRID[..]].concat());
+    // The first and the recommended one in the picture, all on the page.
+    has(&svg, &["1x1x16, serpentine", "2x2x4, serpentine", "a model"]);
+    has(&html, &["1x1x16, serpentine", "1x2x8, serpentine", "2x2x4, serpentine", "off node"]);
+    for network in [["--dragonfly", "2,4,2,9"], ["--fat-tree", "4^3"]] {
+        let (svg, _) = drawn(&[&["place"], &network[..], &GRID].concat());
+        has(&svg, &["a model"]);
+    }
+}
+
+#[test]
+fn regions_and_sonars() {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = super::fabric_table::small(folder.path());
+    let (svg, html) = drawn(&["regions", &meta]);
+    has(&svg, &["region 7", "recorded"]);
+    has(&html, &["region 7", "region -2"]);
+    let sonar = ["sonar", "--simulate", "2x2x8", "--ends", "1,0,5:1,0,7", "--messages", "1"];
+    has(&drawn(&sonar).0, &["simulated", "sonar from (1,0,5) to (1,0,7)"]);
+}
+
+#[test]
+fn a_recording_of_tiles() {
+    let slide = super::fabric_table::Slide::new(3);
+    let tiles = ["table", &slide.tiles, "--interconnect", &slide.list];
+    let (svg, html) = drawn(&tiles);
+    has(&svg, &["recorded", "whole"]);
+    has(&html, &["1.074 s to 2.147 s"]);
+    let nowhere = slide.path("nowhere/net.svg");
+    let output = talea(&[&["fabric"], &tiles[..], &["--svg", &nowhere]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let output = talea(&["fabric", "sonar", "--ethernet", "lo", "--svg", &nowhere]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn messages_of_a_run_in_its_report() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let mut command = mpi.launch(4);
+    command.push(mpi.program("halo").display().to_string());
+    command.extend(["--size".to_owned(), "8".to_owned()]);
+    bench.record("run", &[], &command);
+    let host = String::from_utf8_lossy(&Command::new("hostname").output().unwrap().stdout)
+        .trim()
+        .to_owned();
+    let run = bench.path("run").display().to_string();
+    let called = format!("{host}=c0-0c0s0n0");
+    let asked = |words: &[&str]| talea(&[&["report", &run, "--out", "-"], words].concat());
+    let output = asked(&["--torus", "2x2x2", "--called", &called]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = String::from_utf8_lossy(&output.stdout).into_owned();
+    has(&page, &["messages of the run", "messages on the network", "c1-0c0s0g0"]);
+    // Without a network there is none, and a network without the run's hosts is refused.
+    let bare = asked(&[]);
+    assert!(!String::from_utf8_lossy(&bare.stdout).contains("messages on the network"));
+    let lost = asked(&["--torus", "2x2x2", "--called", &format!("{host}=nid7")]);
+    assert_eq!(lost.status.code(), Some(2));
+    assert!(stderr(&lost).contains("no node `nid7`"), "{}", stderr(&lost));
+}
