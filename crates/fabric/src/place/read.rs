@@ -268,9 +268,11 @@ mod tests {
         fn what_is_written_is_read(hosts in prop::collection::vec(0_u32..4, 1..20)) {
             let fabric = fabric(&["n0", "n1", "n2", "n3"]);
             let given = Placement::of(hosts.iter().copied().map(HostId).collect());
-            let names = hostfile(&text::hostfile(&given, &fabric).unwrap()).unwrap();
+            let file = text::hostfile(&given, &fabric).unwrap();
+            let names = hostfile(&file).unwrap();
             prop_assert_eq!(&placement(&names, &fabric).unwrap(), &given);
-            let names = rankfile(&text::rankfile(&given, &fabric).unwrap()).unwrap();
+            let file = text::rankfile(&given, &fabric).unwrap();
+            let names = rankfile(&file).unwrap();
             prop_assert_eq!(&placement(&names, &fabric).unwrap(), &given);
             let nodes = [0, 1, 2, 3].map(HostId);
             if let Ok(order) = text::rank_order(&given, &nodes) {

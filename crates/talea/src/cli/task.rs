@@ -5,7 +5,7 @@
 use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, View};
-use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ReportArgs, RunArgs, Unwind};
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, Unwind};
 use crate::{
     always, clusters, completions, convert, events, fabric, folding, metrics, recorder, report,
     show, topo, tracks,

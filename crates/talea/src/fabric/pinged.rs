@@ -135,7 +135,11 @@ fn draw(
         let part = row.phits()? as f64 / expected as f64 - 1.0;
         Some(part).filter(|part| part.is_finite())
     };
-    let links = pictured::counted(&network, table, deviation);
+    let mut links = pictured::counted(&network, table, deviation);
+    for link in &mut links {
+        // The time between both readings is none of the messages'.
+        (link.used, link.stalled) = (None, None);
+    }
     let view = View {
         name: "sonar".to_owned(),
         source: Source::Simulated,
@@ -148,8 +152,8 @@ fn draw(
         title: format!("sonar from {from} to {to}"),
         facts: vec![source.to_owned(), pictured::facts(&network)],
         findings: vec![format!(
-            "{} messages of {} bytes from {from} to {to}: requests and responses take their own ways",
-            grouped(options.messages.into()),
+            "{} of {} bytes from {from} to {to}: requests and responses take their own ways",
+            messages(options.messages),
             grouped(options.bytes)
         )],
         gaps,
@@ -157,6 +161,10 @@ fn draw(
     let ends = options.ends.map(|at| network.fabric.router_at(at));
     let drawn = pictured::drawn(&network, Some(&*routing), said, vec![view]);
     options.pictures.write(&drawn, vec![0], ends[0].zip(ends[1]))
+}
+
+fn messages(count: u32) -> String {
+    if count == 1 { "a message".to_owned() } else { format!("{} messages", grouped(count.into())) }
 }
 
 /// The routers on the way, from the source to the destination, and what the model puts on all links.

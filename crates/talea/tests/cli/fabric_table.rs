@@ -94,7 +94,7 @@ fn recording(list: &str, table: &str, intervals: u64, second: u64) -> String {
     for line in table.lines().skip(1) {
         let cells: Vec<&str> = line.split('\t').collect();
         if cells.len() == 1 {
-            router = line.to_owned();
+            line.clone_into(&mut router);
             continue;
         }
         let names = &tiles[&(router.clone(), cells[1].to_owned())];
@@ -317,7 +317,7 @@ pub(super) fn small(folder: &Path) -> String {
         "---\nhardware: {\n nodes: 3,\n coords_table: nodes.yaml,\n dim: {x: 1, y: 1, z: 3},\n link_coords_table: links.yaml\n}\n---\nfilename: ranks.yaml\nsubdomain:\n- { field: mpirank }\n...\n",
     );
     let columns = ["linkid", "sx", "sy", "sz", "tx", "ty", "tz", "code_region", "packets"];
-    let head: String = columns.iter().map(|name| format!("- [{name}, int64]\n")).collect();
+    let head = columns.map(|name| format!("- [{name}, int64]\n")).concat();
     write(
         "links.yaml",
         &format!("{head}...\n0 0 0 0 0 0 1 -2 9\n1 0 0 0 0 0 2 7 8\n0 0 0 0 0 0 1 7 3\n"),

@@ -63,8 +63,8 @@ pub(super) fn draw(
     gaps: &Gaps,
 ) -> Result<(), FabricError> {
     // One time for all, so that the same use is the same colour.
-    let seconds = compared.iter().map(|one| one.found.model_seconds);
-    let seconds: Option<f64> = seconds.fold(Some(0.0), |most, one| Some(most?.max(one?)));
+    let mut seconds = compared.iter().map(|one| one.found.model_seconds);
+    let seconds = seconds.try_fold(0.0, |most: f64, one| Some(most.max(one?)));
     let view = |one: &Compared| {
         let (found, none) = (&one.found, Loads::default());
         let mut figures = vec![

@@ -54,7 +54,7 @@ struct Summary {
 
 /// Where ranks were.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Ranks {
+struct Places {
     nodes: Option<u64>,
     ranks: Option<u64>,
     /// Most ranks of a node.
@@ -117,7 +117,7 @@ fn of(source: talea_formats::fabric::Error, path: &Path) -> FabricError {
 }
 
 /// Nodes and ranks, as far as their tables are there; both are checked against the torus.
-fn ranks(options: &Options, described: &Described, gaps: &mut Gaps) -> Result<Ranks, FabricError> {
+fn ranks(options: &Options, described: &Described, gaps: &mut Gaps) -> Result<Places, FabricError> {
     let mut note = |detail: String, count: u64| {
         gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
     };
@@ -143,7 +143,7 @@ fn ranks(options: &Options, described: &Described, gaps: &mut Gaps) -> Result<Ra
     };
     let nodes = table(&described.node_table, "nodes")?;
     let ranks = table(&described.rank_table, "ranks")?;
-    let mut known = Ranks::default();
+    let mut known = Places::default();
     let mut places: Option<Vec<(u32, RouterId)>> = None;
     if let Some((bytes, path)) = nodes {
         let found = blue_gene::nodes(&bytes, &described.torus);
@@ -156,7 +156,9 @@ fn ranks(options: &Options, described: &Described, gaps: &mut Gaps) -> Result<Ra
         let found = blue_gene::ranks(&bytes).map_err(|source| of(source, &path))?;
         known.ranks = Some(found.len() as u64);
         let mut counts: std::collections::BTreeMap<u32, u64> = std::collections::BTreeMap::new();
-        found.iter().for_each(|(_, node)| *counts.entry(*node).or_default() += 1);
+        for (_, node) in &found {
+            *counts.entry(*node).or_default() += 1;
+        }
         known.most = counts.values().copied().max();
         if let Some(places) = &places {
             let lost = found.iter().filter(|(_, node)| {

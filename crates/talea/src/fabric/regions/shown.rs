@@ -10,7 +10,7 @@ use talea_formats::fabric::blue_gene::Region;
 use talea_model::Gaps;
 use talea_report::network::{Carried, Source, View};
 
-use super::{Options, Ranks, Summary};
+use super::{Options, Places, Summary};
 use crate::fabric::FabricError;
 use crate::fabric::network::Network;
 use crate::fabric::pictured::{self, Said};
@@ -69,7 +69,10 @@ pub(super) fn draw(
     let (routing, _) = network.routing()?;
     let said = Said {
         title: "packets by region of the code".to_owned(),
-        facts: vec![options.meta.display().to_string(), pictured::facts(network)],
+        facts: vec![
+            options.meta.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            pictured::facts(network),
+        ],
         findings: findings.to_vec(),
         gaps,
     };
@@ -103,7 +106,7 @@ pub(super) fn print(
     network: &Network,
     torus: &Torus,
     all: &[Summary],
-    ranks: &Ranks,
+    ranks: &Places,
     findings: &[String],
 ) -> Result<(), FabricError> {
     let lengths: Vec<String> = torus.lengths().iter().map(ToString::to_string).collect();

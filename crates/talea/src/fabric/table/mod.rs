@@ -95,7 +95,9 @@ pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     }
     out.flush()?;
     drop(out);
-    findings.iter().for_each(|finding| say(finding));
+    for finding in &findings {
+        say(finding);
+    }
     say_all(&recording.gaps);
     Ok(())
 }
@@ -111,10 +113,8 @@ fn draw(
     own: Option<&Own>,
     findings: &[String],
 ) -> Result<(), FabricError> {
-    let source = match recording.source.contains("simulated") {
-        true => Source::Simulated,
-        false => Source::Recorded,
-    };
+    let simulated = recording.source.contains("simulated");
+    let source = if simulated { Source::Simulated } else { Source::Recorded };
     let view = |name: String, frame: &Frame, own: Option<&Own>| {
         let deviation = |row: &talea_fabric::gemini::Row| own?.beside(network, row).deviation;
         let links = pictured::counted(network, &frame.table, deviation);

@@ -4,7 +4,7 @@
 //! tile is named by its router and its place, `c0-0c0s0g0l32`, and has the six counters of its registers. Ports that are no tile of the machine, tiles that were not recorded and readings that
 //! were cut off are gaps. It refuses recordings without any tile of the machine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use talea_fabric::RouterId;
@@ -163,7 +163,7 @@ fn places(
     let mut slots: HashMap<RouterId, usize> =
         routers.iter().enumerate().map(|(slot, &router)| (router, slot)).collect();
     let mut tiles = Vec::with_capacity(ports.len());
-    let mut taken: HashMap<(RouterId, usize), ()> = HashMap::new();
+    let mut taken: HashSet<(RouterId, usize)> = HashSet::new();
     let (mut found, mut strange) = (false, Vec::new());
     for port in ports {
         let split = port.name.len().checked_sub(TILE).and_then(|at| port.name.split_at_checked(at));
@@ -176,7 +176,7 @@ fn places(
             continue;
         };
         found = true;
-        if taken.insert((router, tile), ()).is_some() {
+        if !taken.insert((router, tile)) {
             return Err(FabricError::TileTwice { name: port.name.clone(), path: path.to_owned() });
         }
         let columns = columns(port, path)?;
