@@ -130,6 +130,12 @@ pub(crate) enum FabricError {
         "a recording of tiles does not say where they lead: expected --interconnect FILE, --nodemap FILE or --torus AxBxC"
     )]
     NoNetwork,
+    /// Options of recordings, with a run.
+    #[error("options but --json are of recordings of tiles, expected none with a run: `{}`", path.display())]
+    OfTiles {
+        /// The run.
+        path: PathBuf,
+    },
     /// A network whose links are not made of tiles.
     #[error(
         "links of this network are not made of tiles that are known: expected --interconnect FILE, --nodemap FILE or --torus of three axes without --link-speed"
@@ -241,6 +247,7 @@ impl Expected for FabricError {
             | Self::NoCounters { .. }
             | Self::NoNetwork
             | Self::Tiles
+            | Self::OfTiles { .. }
             | Self::NoTiles { .. }
             | Self::TileTwice { .. }
             | Self::TileCounter { .. }

@@ -368,6 +368,7 @@ fn what_has_no_table_is_refused() {
     let said = [
         refused(&["table", tiles]),
         refused(&["table", &slide.path("run")]),
+        refused(&["table", &slide.path("run"), "--each", "--torus", "2x2x2"]),
         refused(&["table", &slide.path("nothing.txt"), "--torus", "2x2x2"]),
         refused(&["table", tiles, "--torus", "2x2"]),
         refused(&["table", tiles, "--torus", "16x12x24", "--link-speed", "1GB/s"]),

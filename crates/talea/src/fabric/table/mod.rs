@@ -55,6 +55,11 @@ pub(crate) struct Options {
 /// Prints the table.
 pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     if options.of.is_dir() {
+        let of_tiles = options.network.is_some() || options.own.is_some() || options.each;
+        let chosen = !options.routers.is_empty() || !options.hosts.is_empty();
+        if of_tiles || chosen || options.form == Form::Shares || options.pictures.wanted() {
+            return Err(FabricError::OfTiles { path: options.of.clone() });
+        }
         return of_run::table(&options.of, options.json);
     }
     let given = options.network.as_ref().ok_or(FabricError::NoNetwork)?;
