@@ -60,7 +60,8 @@ impl World {
         (made == 0).then(|| Self::on(comm, true))
     }
 
-    fn send(&self, to: usize, bytes: &[u8]) {
+    /// Sends bytes, which [`Self::receive`] takes.
+    pub(crate) fn send(&self, to: usize, bytes: &[u8]) {
         let length = bytes.len() as u64;
         // SAFETY: the buffers are as long as said.
         unsafe {
@@ -114,7 +115,8 @@ impl World {
         }
     }
 
-    fn receive(&self, from: usize) -> Vec<u8> {
+    /// Bytes of a rank.
+    pub(crate) fn receive(&self, from: usize) -> Vec<u8> {
         let mut length = 0_u64;
         let mut status = [0_u64; 16];
         let status = status.as_mut_ptr() as usize;
@@ -206,6 +208,10 @@ pub fn gather(process: Option<&Process>, directory: &Path) {
         && let Some(path) = process.and_then(|p| p.memory.path())
     {
         let _ = std::fs::remove_file(path);
+        // The last one of a node's own disk takes the folder with it, where the run directory's stays.
+        if let Some(folder) = path.parent().filter(|folder| folder.parent() != Some(directory)) {
+            let _ = std::fs::remove_dir(folder);
+        }
     }
 }
 

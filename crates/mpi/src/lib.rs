@@ -23,9 +23,11 @@ pub mod around;
 pub mod clock;
 pub mod dispatch;
 pub mod entry;
+mod fabric;
 pub mod fortran;
 pub mod gather;
 pub mod handles;
+mod kept;
 pub mod memory;
 pub mod offsets;
 pub mod paths;
@@ -33,6 +35,7 @@ pub mod plan;
 pub mod pmpi;
 mod polls;
 pub mod process;
+mod quiet;
 pub mod record;
 pub mod requests;
 mod sampler;
@@ -58,6 +61,8 @@ static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) 
 /// Run by the loader when the program has ended in an ordinary way.
 extern "C" fn unloaded() {
     sampler::finish();
+    // Programs that only use sessions, and those that leave without MPI_Finalize.
+    fabric::end("exit");
 }
 
 #[used]

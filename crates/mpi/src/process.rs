@@ -21,7 +21,8 @@ use talea_run::samples::World;
 
 use crate::abi::abi;
 use crate::clock;
-use crate::gather::gather;
+use crate::fabric;
+use crate::gather::{World as Ranks, gather};
 use crate::handles::Handles;
 use crate::memory::Memory;
 use crate::offsets::{self, Offset};
@@ -84,9 +85,19 @@ fn put_words(place: &mut [u8], words: &str) {
 
 /// Takes part in the end of a recording that this process has no part of, because its file could not be made.
 pub fn gather_without() {
+    end_counters();
     let offset = offsets::measure(&host_name());
     if let Some(directory) = merged_by_ranks(offset) {
+        fabric::gather(&directory);
         gather(None, &directory);
+    }
+}
+
+/// The last reading of counters, if there are any: when all ranks have done all their messages, and before any of ours.
+fn end_counters() {
+    if fabric::is_asked() {
+        Ranks::of_program().all(0);
+        fabric::end("MPI_Finalize");
     }
 }
 
@@ -221,6 +232,7 @@ impl Process {
 
     /// Brings the recordings of all ranks together; every rank of the world comes here from `MPI_Finalize`.
     pub fn gather(&self) {
+        end_counters();
         let header = self.header();
         let mut offset = Offset::default();
         if header.rank >= 0 {
@@ -229,6 +241,7 @@ impl Process {
             header.offset_error = header.offset_error.max(offset.error);
         }
         if let Some(directory) = merged_by_ranks(offset) {
+            fabric::gather(&directory);
             gather(Some(self), &directory);
         }
     }
@@ -238,6 +251,7 @@ impl Process {
         self.header().abort_code = code;
         self.end(state::ABORTED);
         sampler::flush();
+        fabric::end("MPI_Abort");
     }
 
     /// Notes calls that were made while the recording was paused.

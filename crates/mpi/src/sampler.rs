@@ -4,7 +4,6 @@
 //! the environment of `talea run` asks for it; nothing of it is on the event path but [`probes`]. No signal is used, and all are
 //! blocked in it: the program sees none of it but one more thread.
 
-mod file;
 mod helper;
 mod phases;
 pub(crate) mod probes;
@@ -20,6 +19,8 @@ use std::time::Duration;
 
 use talea_run::samples::World;
 use talea_sampling::threads::Request;
+
+use crate::quiet::spawn;
 
 /// Bytes of the stack that a sample copies.
 const STACK: u32 = 16 << 10;
@@ -72,18 +73,8 @@ pub(crate) unsafe fn start(environment: *const *const c_char) {
     // SAFETY: see above.
     let Some(options) = (unsafe { Options::of(environment) }) else { return };
     PROCESS.store(std::process::id(), Ordering::Relaxed);
-    // Signals are for the program's threads.
-    // SAFETY: both sets are plain memory that the calls fill.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
-        let thread = std::thread::Builder::new().name("talea-sample".into()).stack_size(OWN_STACK);
-        if thread.spawn(move || helper::run(&options)).is_err() {
-            PROCESS.store(0, Ordering::Relaxed);
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+    if spawn("talea-sample", OWN_STACK, move || helper::run(&options)).is_err() {
+        PROCESS.store(0, Ordering::Relaxed);
     }
 }
 

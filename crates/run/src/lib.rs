@@ -11,6 +11,7 @@
 pub mod bundle;
 pub mod clock;
 pub mod container;
+pub mod counters;
 pub mod directory;
 pub mod journal;
 pub mod limits;

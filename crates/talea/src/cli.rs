@@ -119,6 +119,8 @@ Examples:
   talea run --sample 100Hz -- ./openmp-program       also programs without MPI
   talea run --sample-counter instructions=50M --counters cycles,cache-misses \
             --counters branches,branch-misses -- mpirun -n 4 ./app
+  talea run --fabric -- mpirun -n 4 ./app            what the nodes' network ports carried; --fabric=100ms
+                                                     reads more often. Then: talea fabric table talea-app
 
 Samples: `talea show RUN samples` tells where threads were. Each sample has the call stack and the
 counters; counters are also read at begin and end of MPI calls, at most every 50 us and for half a
@@ -175,6 +177,10 @@ struct RunArgs {
     /// How call stacks of samples are found
     #[arg(long, value_enum, default_value_t = Unwind::Dwarf, requires = "sampling")]
     unwind: Unwind,
+    /// Read the counters of the network's ports on every node: before, at this interval, and after [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = values::interval, num_args = 0..=1, require_equals = true,
+          default_missing_value = "1s")]
+    fabric: Option<Nanos>,
     /// Only record: no analysis, no report
     #[arg(long)]
     no_report: bool,

@@ -78,6 +78,7 @@ pub(crate) fn load(path: &Path) -> Result<Run, LoadError> {
         }
     };
     recording.gaps.merge(sites.gaps.clone());
+    note_counters(&mut recording, &metadata);
     Ok(Run { directory, metadata, recording, sites })
 }
 
@@ -85,6 +86,23 @@ pub(crate) fn load(path: &Path) -> Result<Run, LoadError> {
 pub(crate) fn recording(directory: &RunDirectory) -> Result<Recording, LoadError> {
     trace::load(directory)
         .map_err(|source| LoadError::List { source, path: directory.path().to_owned() })
+}
+
+/// Notes what is missing of the counters of the nodes' networks, where they were asked for.
+pub(crate) fn note_counters(recording: &mut Recording, metadata: &Metadata) {
+    let Some(kept) = &metadata.fabric else { return };
+    recording.gaps.merge(kept.gaps.clone());
+    let mut without: Vec<&str> =
+        recording.processes.iter().map(|process| process.host.as_str()).collect();
+    without.sort_unstable();
+    without.dedup();
+    without.retain(|host| !kept.nodes.iter().any(|node| node == host));
+    if let Some(first) = without.first() {
+        let count = without.len();
+        let nodes = if count == 1 { String::new() } else { format!(" and of {} more nodes", count - 1) };
+        let detail = format!("there are no counters of the network of node `{first}`{nodes}");
+        recording.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: count as u64 });
+    }
 }
 
 /// Looks up all addresses of a recording in the files that are on this machine now.

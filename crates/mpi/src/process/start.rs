@@ -2,7 +2,7 @@
 //!
 //! Owns reading the environment that `talea run` gives, and the header of the mapped file before anybody else can see it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -14,6 +14,7 @@ use talea_run::{MappedRegion, mapped};
 use super::places::note_host;
 use super::{PROCESS, Process, STOP, host_name, process, put_words, stop};
 use crate::clock;
+use crate::fabric;
 use crate::memory::Memory;
 use crate::shared::Shared;
 use crate::table::PROCEDURES;
@@ -45,6 +46,10 @@ pub fn start() {
     // Where the file cannot be made the program must still run; talea finds no file and says which rank has none.
     let mult = clock::rate();
     let new = format!("{name}.new");
+    if !is_of_run(&dir) {
+        // On the disk of another node nobody else makes the folder of this run.
+        let _ = std::fs::create_dir(&dir);
+    }
     let Ok(region) = MappedRegion::create(&dir, &new, max) else { return };
     let Some(mut memory) = Memory::new(region) else { return };
     let (start_ticks, start_nanos) = clock::pair();
@@ -100,6 +105,7 @@ pub fn start() {
         // SAFETY: the process was published above and lives as long as the program.
         unsafe { &*process }.note_places();
         note_host(&host);
+        fabric::start(&host);
         STOP.fetch_and(!stop::NOT_STARTED, Ordering::Release);
         // SAFETY: the handlers are functions of this library, which is never unloaded.
         unsafe {
@@ -107,6 +113,11 @@ pub fn start() {
             libc::atexit(exiting);
         }
     }
+}
+
+/// Whether a folder of live files is the run directory's own, which is not made again when it is gone.
+fn is_of_run(live: &Path) -> bool {
+    live.parent().map(Path::as_os_str) == std::env::var_os("TALEA_OUT").as_deref()
 }
 
 fn number(name: &str, default: u64) -> u64 {

@@ -6,21 +6,22 @@
 mod look;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use talea_model::{GapKind, Nanos};
 use talea_run::samples::records::{Header, Record};
-use talea_run::samples::{Counter, Trigger, Unwinding, World, Writer};
+use talea_run::samples::{Counter, Trigger, Unwinding, World, Writer, file_name};
 use talea_sampling::Root;
 use talea_sampling::threads::{Selected, select};
 
-use super::file::SampleFile;
 use super::probes::ProbeThread;
 use super::stacks::Interned;
 use super::watched::Watched;
 use super::{CHANGED, CONTROL, Options, PROCESS, phases};
 use crate::clock;
+use crate::kept::KeptFile;
 use crate::process::host_name;
 
 /// Between two looks at buffers, at most and at least.
@@ -33,6 +34,8 @@ const CALM: Duration = Duration::from_millis(50);
 const EAGERNESS: u64 = 1_000_000_000;
 /// Between two looks at a thread's name.
 const NAMES: u64 = 1_000_000_000;
+/// Names that may be taken by what this process was before it executed another program.
+const MOST_NAMES: u32 = 10_000;
 /// A set's turn.
 const TURN: u64 = 500_000_000;
 
@@ -55,7 +58,7 @@ struct Helper<'a> {
     threads: BTreeMap<u32, Watched>,
     next: u32,
     stacks: Interned,
-    file: Option<Writer<SampleFile>>,
+    file: Option<Writer<KeptFile>>,
     modules_written: usize,
     phases_written: usize,
     gaps: Vec<(GapKind, String)>,
@@ -205,9 +208,9 @@ impl Helper<'_> {
         self.file = Some(file);
     }
 
-    fn create(&self) -> std::io::Result<Writer<SampleFile>> {
+    fn create(&self) -> std::io::Result<Writer<KeptFile>> {
         let (host, pid) = (host_name(), std::process::id());
-        let file = SampleFile::create(&self.options.folder, &host, pid)?;
+        let file = file(&self.options.folder, &host, pid)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
         let command = command.strip_suffix(b"\0").unwrap_or(&command);
@@ -241,7 +244,7 @@ impl Helper<'_> {
         Writer::new(file, header)
     }
 
-    fn append(&mut self, file: &mut Writer<SampleFile>, end: bool) -> std::io::Result<()> {
+    fn append(&mut self, file: &mut Writer<KeptFile>, end: bool) -> std::io::Result<()> {
         for (kind, detail) in self.gaps.drain(..) {
             file.append(&Record::Gap { kind, detail, count: 0 })?;
         }
@@ -295,7 +298,7 @@ impl Helper<'_> {
 /// Writes what is new of a thread.
 fn tell(
     watched: &mut Watched,
-    file: &mut Writer<SampleFile>,
+    file: &mut Writer<KeptFile>,
     begin: Nanos,
     now: Nanos,
 ) -> std::io::Result<()> {
@@ -328,6 +331,17 @@ fn tell(
     }
     watched.told = Some(state);
     Ok(())
+}
+
+/// Makes the file of this process, by the first name that is free.
+fn file(folder: &Path, host: &str, pid: u32) -> std::io::Result<KeptFile> {
+    for number in 0..MOST_NAMES {
+        match KeptFile::create(folder.join(file_name(host, pid, number))) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => return made,
+        }
+    }
+    Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
 /// From ticks to `CLOCK_MONOTONIC`, by two readings of both.

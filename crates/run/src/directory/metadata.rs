@@ -11,6 +11,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use talea_model::Nanos;
 
+use crate::counters::Kept;
+
 /// The newest format of the JSON files of a run directory that this build reads, and the one it
 /// writes.
 pub const FORMAT: u32 = 1;
@@ -46,6 +48,9 @@ pub struct Metadata {
     pub wall: Option<Nanos>,
     /// The recording's options by name.
     pub options: BTreeMap<String, serde_json::Value>,
+    /// Counters of the nodes' networks, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fabric: Option<Kept>,
 }
 
 /// How a program ended.
@@ -101,6 +106,7 @@ impl Default for Metadata {
             outcome: None,
             wall: None,
             options: BTreeMap::new(),
+            fabric: None,
         }
     }
 }

@@ -113,6 +113,7 @@ impl From<RunArgs> for recorder::Options {
             live_dir: args.live_dir,
             merge: args.merge,
             sampling: sampling(args.sample, args.sample_counter, &args.counters, args.unwind),
+            fabric: args.fabric,
             after: if args.no_report { recorder::After::Nothing } else { recorder::After::Report },
             command: args.command,
         }

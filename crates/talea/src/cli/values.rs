@@ -2,7 +2,7 @@
 //!
 //! Owns their reading; each message names what was expected.
 
-use talea_model::Rank;
+use talea_model::{Nanos, Rank};
 use talea_model::written::number_with_unit;
 pub(super) use talea_model::written::{large, rate, size, step, time};
 
@@ -30,6 +30,13 @@ pub(super) fn growth(text: &str) -> Result<(String, u64), String> {
         .ok_or_else(expected)
 }
 
+/// The time between two readings of many counters, which takes a part of a millisecond.
+pub(super) fn interval(text: &str) -> Result<Nanos, String> {
+    const LEAST: Nanos = Nanos(10_000_000);
+    let enough = time(text).ok().filter(|interval| *interval >= LEAST);
+    enough.ok_or_else(|| "expected a time of at least 10ms, such as 100ms or 1s".to_owned())
+}
+
 /// `1600x1000`, in pixels.
 pub(super) fn dimensions(text: &str) -> Result<(f64, f64), String> {
     let side = |text: &str| text.trim().parse::<u32>().ok().filter(|n| (200..=20_000).contains(n));
@@ -46,6 +53,14 @@ pub(super) fn rank(text: &str) -> Result<Rank, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn intervals() {
+        assert_eq!(interval("250ms"), Ok(Nanos(250_000_000)));
+        for wrong in ["", "0", "9ms", "fast"] {
+            assert!(interval(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn growths() {

@@ -1,12 +1,231 @@
 //! `talea fabric table RUN`: the counters that a job kept of its nodes' ports, as a table.
 //!
-//! Owns what is read of a run. It refuses recordings of tiles, which are [`super::table`]'s.
+//! Owns what stands beside them: what the run's own matrix says went between nodes, and that the rest is other traffic. It refuses recordings of tiles, which are
+//! [`super::table`]'s. [`node`] sums the readings of a node, [`text`] prints.
+
+pub(crate) mod node;
+mod text;
 
 use std::path::Path;
 
-use super::FabricError;
+use serde_json::{Value, json};
+use talea_model::{Gap, GapKind, Gaps, Nanos, Rank};
+use talea_run::counters;
+
+use super::{FabricError, print_json};
+use crate::analysis::Analysis;
+use crate::analysis::classes::ranges;
+use crate::load::{self, Run};
+use crate::terminal::Progress;
+use node::{Node, Step};
+
+/// A node of a job.
+#[derive(Debug, Default)]
+struct Part {
+    /// As its processes call it.
+    name: String,
+    ranks: Vec<Rank>,
+    /// When the last of its ranks ended, as a time of the run.
+    end: Option<Nanos>,
+    /// To turn times of the node's `CLOCK_MONOTONIC` into such of the run: one of the first that is one of the second.
+    clocks: Option<(Nanos, Nanos)>,
+    /// What was read; none where nothing was.
+    node: Option<Node>,
+    /// Bytes that its ranks sent to ranks on other nodes, and that they received from such.
+    own: [u64; 2],
+}
+
+/// Bytes of one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shares {
+    /// Through the ports.
+    ports: Option<u64>,
+    /// By the matrix.
+    own: u64,
+    /// The rest; none where the ports carried less than the ranks say.
+    other: Option<u64>,
+}
+
+impl Part {
+    fn shares(&self) -> [Shares; 2] {
+        let ports = self.node.as_ref().map_or([None, None], Node::bytes);
+        [0, 1].map(|at| {
+            let (ports, own) = (ports[at], self.own[at]);
+            Shares { ports, own, other: ports.and_then(|ports| ports.checked_sub(own)) }
+        })
+    }
+
+    /// A time of the node's file as a time of the run.
+    fn time(&self, at: Nanos) -> Option<Nanos> {
+        let monotonic = self.node.as_ref()?.notes.clocks?.monotonic_of(at)?;
+        let (host, run) = self.clocks?;
+        let time = i128::from(monotonic.0) - i128::from(host.0) + i128::from(run.0);
+        // The first reading is before MPI_Init, which is before the run's time 0.
+        u64::try_from(time.max(0)).ok().map(Nanos)
+    }
+}
+
+/// Counters of a job.
+#[derive(Debug)]
+struct Job {
+    /// Nodes by their first ranks, then those without ranks.
+    parts: Vec<Part>,
+    /// What ranks gave to collective operations, which is not in the matrix.
+    collective: u64,
+    gaps: Gaps,
+}
 
 /// Prints the ports of all nodes of a run.
-pub(crate) fn table(path: &Path, _json: bool) -> Result<(), FabricError> {
-    Err(FabricError::NoCounters { path: path.to_owned() })
+pub(crate) fn table(path: &Path, is_json: bool) -> Result<(), FabricError> {
+    let run = load::load(path)?;
+    let job = Job::read(&run)?;
+    if is_json { print_json(&job.json(&run)) } else { text::print(&job) }
+}
+
+impl Job {
+    fn read(run: &Run) -> Result<Self, FabricError> {
+        let folder = run.directory.path();
+        let failed = |source| FabricError::Read { source, path: counters::folder(folder) };
+        let files = counters::files(&run.directory).map_err(failed)?;
+        if files.is_empty() {
+            return Err(FabricError::NoCounters { path: folder.to_owned() });
+        }
+        let mut gaps = run.recording.gaps.clone();
+        let mut nodes = Vec::new();
+        for path in files {
+            match Node::read(&path) {
+                Ok(node) => nodes.push(node),
+                Err(error) => gaps.note(gap(GapKind::Damaged, error.to_string())),
+            }
+        }
+        let analysis = Analysis::new(run, &mut Progress::new());
+        let mut job = Self { parts: parts(&analysis), collective: 0, gaps };
+        job.collective = analysis
+            .collectives
+            .values()
+            .fold(0, |sum, collective| u64::saturating_add(sum, collective.bytes.0));
+        for node in nodes {
+            job.gaps.merge(node.gaps.clone());
+            let of_ranks = |part: &&mut Part| part.node.is_none() && part.name == node.name;
+            match job.parts.iter_mut().find(of_ranks) {
+                Some(part) => part.node = Some(node),
+                None => {
+                    job.parts.push(Part { name: node.name.clone(), node: Some(node), ..Part::default() });
+                }
+            }
+        }
+        job.compare();
+        Ok(job)
+    }
+
+    /// Notes where counters and matrix do not go together.
+    fn compare(&mut self) {
+        for part in &self.parts {
+            let Some(node) = &part.node else {
+                let detail = format!("there are no counters of the network of node `{}`", part.name);
+                self.gaps.note(gap(GapKind::Missing, detail));
+                continue;
+            };
+            for (shares, what) in part.shares().iter().zip(["sent", "received"]) {
+                if let Some(ports) = shares.ports.filter(|&ports| ports < shares.own) {
+                    let detail = format!(
+                        "ranks on node `{}` {what} {} bytes by the run's matrix, its ports {ports}: messages went another way, or receives were not complete",
+                        part.name, shares.own
+                    );
+                    self.gaps.note(gap(GapKind::Missing, detail));
+                }
+            }
+            let last = node.times.and_then(|(_, last)| part.time(last));
+            let interval = node.notes.interval.unwrap_or_default();
+            if let Some((last, end)) = last.zip(part.end)
+                && end.0.saturating_sub(last.0) > interval.0.saturating_mul(2)
+            {
+                let name = &part.name;
+                let detail =
+                    format!("the network of node `{name}` was read until {last}, its ranks ran until {end}");
+                self.gaps.note(gap(GapKind::Missing, detail));
+            }
+        }
+    }
+
+    /// With the public keys.
+    fn json(&self, run: &Run) -> Value {
+        let nodes: Vec<Value> = self.parts.iter().map(Part::json).collect();
+        json!({
+            "command": run.metadata.command, "nodes": nodes, "collective_bytes": self.collective, "gaps": self.gaps,
+        })
+    }
+}
+
+impl Part {
+    fn json(&self) -> Value {
+        let shares = self.shares().map(|shares| {
+            json!({ "ports": shares.ports, "own": shares.own, "other": shares.other })
+        });
+        let [sent, received] = shares;
+        let ranks: Vec<u32> = self.ranks.iter().map(|rank| rank.0).collect();
+        let Some(node) = &self.node else {
+            return json!({ "node": self.name, "ranks": ranks, "sent": sent, "received": received, "ports": [] });
+        };
+        let time = |at| self.time(at);
+        let ports: Vec<Value> = node.ports.iter().map(|port| port.json(time)).collect();
+        let step = |Step { at, bytes }: &Step| {
+            let bytes: Vec<Value> =
+                bytes.iter().map(|[sent, received]| json!([sent, received])).collect();
+            json!({ "time_ns": time(*at), "realtime_ns": at, "bytes": bytes })
+        };
+        json!({
+            "node": self.name, "ranks": ranks, "source": node.source, "interval_ns": node.notes.interval,
+            "readings": node.readings, "seconds": node.seconds(), "ended": node.notes.ended,
+            "sent": sent, "received": received, "ports": ports,
+            "steps": node.steps.iter().map(step).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Its ranks, such as `0-3`.
+    fn ranks(&self) -> String {
+        if self.ranks.is_empty() {
+            return "-".to_owned();
+        }
+        ranges(self.ranks.iter().map(|rank| rank.0))
+    }
+}
+
+/// The nodes of all ranks, with what went between them.
+fn parts(analysis: &Analysis<'_>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    let mut of_rank = std::collections::HashMap::new();
+    for (process, study) in analysis.run.recording.processes.iter().zip(&analysis.ranks) {
+        let place = *places.entry(process.host.as_str()).or_insert_with(|| {
+            parts.push(Part { name: process.host.clone(), ..Part::default() });
+            parts.len() - 1
+        });
+        let part = &mut parts[place];
+        part.ranks.push(study.rank);
+        part.end = part.end.max(Some(study.end));
+        let started = process.started;
+        if part.clocks.is_none() && started.monotonic > Nanos(0) {
+            part.clocks = Some((started.monotonic, started.at));
+        }
+        of_rank.insert(study.rank, place);
+    }
+    for (from, to, cell) in analysis.matrix.cells() {
+        // Ranks without a record were somewhere else, as far as anybody knows.
+        let [from, to] = [from, to].map(|rank| of_rank.get(&rank).copied());
+        if from == to {
+            continue;
+        }
+        for (place, at) in [(from, 0), (to, 1)] {
+            if let Some(place) = place {
+                let own = &mut parts[place].own[at];
+                *own = own.saturating_add(cell.bytes.0);
+            }
+        }
+    }
+    parts
+}
+
+fn gap(kind: GapKind, detail: String) -> Gap {
+    Gap { kind, rank: None, detail, count: 0 }
 }

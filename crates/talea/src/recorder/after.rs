@@ -7,7 +7,7 @@ use talea_model::{Bytes, Gaps, Nanos};
 use talea_run::recording::Recording;
 use talea_run::{Metadata, Outcome, RunDirectory};
 
-use super::{After, Options, sampling};
+use super::{After, Options, fabric, sampling};
 use crate::analysis::rank::{RankStudy, part};
 use crate::analysis::{Analysis, findings};
 use crate::load::{self, Run};
@@ -23,7 +23,10 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
         say(&format!("warning: {error}"));
     }
     let recording = match load::recording(directory) {
-        Ok(recording) => recording,
+        Ok(mut recording) => {
+            load::note_counters(&mut recording, metadata);
+            recording
+        }
         Err(error) => return say(&format!("warning: {error}")),
     };
     let some = sampled.as_ref().is_some_and(|sampled| sampled.samples > 0);
@@ -31,6 +34,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     if options.after == After::Nothing {
         drop(progress);
         sampled.iter().for_each(sampling::Settled::say);
+        metadata.fabric.iter().for_each(fabric::say_kept);
         return say(&format!("recorded {}", directory.path().display()));
     }
     progress.step("resolving call sites");
@@ -74,6 +78,7 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
             sampled.say();
             say_gaps(&run.recording.gaps);
         }
+        run.metadata.fabric.iter().for_each(fabric::say_kept);
         return;
     }
     let size = recording.sizes.total;
@@ -102,6 +107,7 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     if let Some(sampled) = sampled {
         sampled.say();
     }
+    run.metadata.fabric.iter().for_each(fabric::say_kept);
     say_gaps(&recording.gaps);
 }
 

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use talea_run::RunDirectory;
+use talea_run::{RunDirectory, counters};
 use talea_run::live::read::LiveProcess;
 use talea_run::mapped::read_live;
 
@@ -67,6 +67,13 @@ pub(super) fn variables(options: &Options, recorder: &Path, live: &Path, out: &P
     if let Some(sampling) = &options.sampling {
         variables.extend(sampling.variables(out));
     }
+    if let Some(interval) = options.fabric {
+        let folder = if options.live_dir.is_some() { live.into() } else { counters::folder(out) };
+        variables.extend([
+            ("TALEA_FABRIC", number(interval.0)),
+            ("TALEA_FABRIC_DIR", folder.into_os_string()),
+        ]);
+    }
     Variables(variables)
 }
 
@@ -92,9 +99,18 @@ pub(super) fn node_local(folder: &Path, directory: &RunDirectory) -> io::Result<
 /// Copies what the ranks of this node wrote into the run directory, without the part of each file that is not in
 /// use, and removes the folder.
 pub(super) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()> {
-    for entry in std::fs::read_dir(live)? {
+    let entries = match std::fs::read_dir(live) {
+        // Ranks brought everything together, and the last one took the folder with it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
         let from = entry?.path();
         let Some(name) = from.file_name() else { continue };
+        if counters::is_counters(&from) {
+            std::fs::copy(&from, counters::folder(directory.path()).join(name))?;
+            continue;
+        }
         let bytes = read_live(&from).map_err(io::Error::other)?;
         // A damaged file is copied whole: its reader says what is wrong with it.
         let used =

@@ -7,6 +7,7 @@
 mod after;
 mod child;
 mod environment;
+mod fabric;
 pub(crate) mod launcher;
 pub(crate) mod library;
 mod sampling;
@@ -24,7 +25,7 @@ use serde_json::json;
 use talea_flow::times::Bound;
 use talea_model::{Bytes, Nanos};
 use talea_run::directory::{CreateError, WriteError, is_of_interest, replace};
-use talea_run::{Metadata, Outcome, RunDirectory, samples};
+use talea_run::{Metadata, Outcome, RunDirectory, counters, samples};
 use talea_sampling::Discovered;
 use talea_sampling::discover::Found;
 use talea_topology::xml;
@@ -54,6 +55,8 @@ pub(crate) struct Options {
     pub(crate) merge: Merge,
     /// What to sample.
     pub(crate) sampling: Option<Sampling>,
+    /// How often to read the counters of the nodes' networks.
+    pub(crate) fabric: Option<Nanos>,
     /// What to do when the program has ended.
     pub(crate) after: After,
     /// The program with its arguments; never empty.
@@ -162,8 +165,12 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
         None => directory.live(),
     };
     let variables = environment::variables(options, &library, &live, directory.path());
-    if options.sampling.is_some() {
-        let folder = samples::folder(directory.path());
+    let path = directory.path();
+    let folders = [
+        options.sampling.as_ref().map(|_| samples::folder(path)),
+        options.fabric.map(|_| counters::folder(path)),
+    ];
+    for folder in folders.into_iter().flatten() {
         if let Err(source) = std::fs::create_dir(&folder) {
             let _ = std::fs::remove_dir_all(directory.path());
             return Err(RunError::LiveDir { source, path: folder });
@@ -185,9 +192,6 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     };
     metadata.wall = Some(Nanos(begin.elapsed().as_nanos().min(u128::from(u64::MAX)) as u64));
     metadata.outcome = Some(outcome);
-    if let Err(error) = directory.write_metadata(&metadata) {
-        say(&format!("warning: {error}"));
-    }
     if let Some(folder) = &options.live_dir
         && let Err(error) = environment::bring_back(&live, &directory)
     {
@@ -197,6 +201,11 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
         ));
     }
     // Neither an error nor a bug in what follows may hide how the program ended.
+    let kept = std::panic::catch_unwind(|| fabric::settle(&directory, options.fabric));
+    metadata.fabric = kept.ok().flatten();
+    if let Err(error) = directory.write_metadata(&metadata) {
+        say(&format!("warning: {error}"));
+    }
     let _ = std::panic::catch_unwind(|| after::explain(&directory, &metadata, options));
     Ok(match outcome {
         Outcome::ExitCode(code) => code.clamp(0, 255) as u8,
@@ -298,6 +307,7 @@ fn describe(options: &Options) -> Metadata {
         .map(|(name, value)| (name.to_owned(), value))
         .into_iter()
         .chain(options.sampling.iter().flat_map(Sampling::described))
+        .chain(options.fabric.map(|interval| ("fabric_interval_ns".to_owned(), json!(interval.0))))
         .collect(),
         ..Metadata::default()
     }

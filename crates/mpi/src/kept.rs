@@ -1,4 +1,4 @@
-//! The file of samples, inside a program that does not know of it.
+//! A file that grows, such as that of samples, inside a program that does not know of it.
 //!
 //! Owns its descriptor: the number is high, and before each write the file behind it is compared, since the program may have closed it and got
 //! the number for a file of its own. A lost one is opened again by its path.
@@ -8,17 +8,14 @@ use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-
-use talea_run::samples::file_name;
+use std::path::PathBuf;
 
 /// Programs close and reuse small numbers.
 const HIGH: i32 = 400;
-/// Names that may be taken by what this process was before it executed another program.
-const MOST_NAMES: u32 = 10_000;
 
+/// A file that is only appended to.
 #[derive(Debug)]
-pub(super) struct SampleFile {
+pub(crate) struct KeptFile {
     /// Not closed when it may have become another's.
     file: ManuallyDrop<File>,
     path: PathBuf,
@@ -26,22 +23,12 @@ pub(super) struct SampleFile {
     inode: u64,
 }
 
-impl SampleFile {
-    /// Makes the file of this process.
-    pub(super) fn create(folder: &Path, host: &str, pid: u32) -> io::Result<Self> {
-        for number in 0..MOST_NAMES {
-            let path = folder.join(file_name(host, pid, number));
-            let made = OpenOptions::new().append(true).create_new(true).mode(0o644).open(&path);
-            match made {
-                Ok(file) => {
-                    let (device, inode) = identity(&file)?;
-                    return Ok(Self { file: ManuallyDrop::new(high(file)), path, device, inode });
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
+impl KeptFile {
+    /// Makes the file, which must not be there yet.
+    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
+        let made = OpenOptions::new().append(true).create_new(true).mode(0o644).open(&path)?;
+        let (device, inode) = identity(&made)?;
+        Ok(Self { file: ManuallyDrop::new(high(made)), path, device, inode })
     }
 
     fn is_ours(&self) -> bool {
@@ -49,7 +36,7 @@ impl SampleFile {
     }
 }
 
-impl Write for SampleFile {
+impl Write for KeptFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_ours() {
             let again = OpenOptions::new().append(true).open(&self.path)?;

@@ -1,0 +1,126 @@
+//! The tables of a job's network in a terminal.
+//!
+//! Owns the columns: one row for each way of each port, then one for each way of each node, where the run's own bytes stand beside what the ports carried. What other traffic may be is said
+//! below, since counters do not know whose bytes they count.
+
+use std::io::Write as _;
+
+use talea_model::Bytes;
+use talea_topology::svg::amount;
+
+use super::node::PortRun;
+use super::{FabricError, Job, Part, Shares};
+use crate::table::{Column, Table};
+use crate::terminal::{self, Palette, WIDTH, grouped};
+
+const WAYS: [&str; 2] = ["out", "in"];
+
+/// Prints both tables, and what is missing.
+pub(super) fn print(job: &Job) -> Result<(), FabricError> {
+    let palette = Palette::stdout();
+    let mut lines = ports(job);
+    lines.push(String::new());
+    lines.extend(nodes(job));
+    lines.push(String::new());
+    lines.extend(terminal::wrapped(&note(job), WIDTH));
+    lines.extend(terminal::gaps(&job.gaps, palette));
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn ports(job: &Job) -> Vec<String> {
+    let mut table = Table::new(&[
+        ("node", Column::Yields),
+        ("port", Column::Yields),
+        ("way", Column::Left),
+        ("GB/s", Column::Right),
+        ("bytes", Column::Right),
+        ("packets", Column::Right),
+        ("full", Column::Right),
+        ("most", Column::Right),
+        ("stalled", Column::Right),
+        ("B/packet", Column::Right),
+        ("faults", Column::Right),
+    ]);
+    for part in &job.parts {
+        let ports = part.node.iter().flat_map(|node| &node.ports);
+        for port in ports {
+            for at in 0..2 {
+                table.row(port_row(part, port, at));
+            }
+        }
+    }
+    table.lines()
+}
+
+fn port_row(part: &Part, port: &PortRun, at: usize) -> [String; 11] {
+    let way = [port.rates.sent, port.rates.received][at];
+    let (bytes, packets) = (port.bytes()[at], port.packets()[at]);
+    let first = |text: String| if at == 0 { text } else { String::new() };
+    let each = bytes.zip(packets).filter(|&(_, packets)| packets > 0);
+    let stalled = way.stalled.map(|share| percent(Some(share)));
+    [
+        first(part.name.clone()),
+        first(port.port.name.clone()),
+        WAYS[at].to_owned(),
+        first(known(port.port.speed, |speed| format!("{:.2}", speed / 1e9))),
+        known(bytes, |bytes| amount(bytes as f64, "B")),
+        known(packets, grouped),
+        percent(way.utilisation),
+        known(port.most[at], |most| amount(most.rate, "B/s")),
+        stalled.unwrap_or_else(|| known(way.ticks, |ticks| amount(ticks, "ticks/s"))),
+        known(each, |(bytes, packets)| format!("{:.1}", bytes as f64 / packets as f64)),
+        first(known(port.rates.faults, grouped)),
+    ]
+}
+
+fn nodes(job: &Job) -> Vec<String> {
+    let mut table = Table::new(&[
+        ("node", Column::Yields),
+        ("ranks", Column::Yields),
+        ("way", Column::Left),
+        ("ports", Column::Right),
+        ("own (by the run's matrix)", Column::Right),
+        ("other", Column::Right),
+        ("other", Column::Right),
+    ]);
+    for part in &job.parts {
+        for (at, Shares { ports, own, other }) in part.shares().into_iter().enumerate() {
+            let first = |text: String| if at == 0 { text } else { String::new() };
+            let bytes = |bytes: u64| amount(bytes as f64, "B");
+            let share = other.zip(ports).filter(|&(_, ports)| ports > 0);
+            table.row([
+                first(part.name.clone()),
+                first(part.ranks()),
+                WAYS[at].to_owned(),
+                known(ports, bytes),
+                bytes(own),
+                known(other, bytes),
+                percent(share.map(|(other, ports)| other as f64 / ports as f64)),
+            ]);
+        }
+    }
+    table.lines()
+}
+
+/// What other traffic may be.
+fn note(job: &Job) -> String {
+    let collective = match job.collective {
+        0 => String::new(),
+        bytes => format!(", collective operations (their ranks gave {})", Bytes(bytes)),
+    };
+    format!(
+        "own: messages between ranks on different nodes, without headers; other: headers, acknowledgements and the start of MPI{collective}, file systems, other jobs"
+    )
+}
+
+fn known<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), text)
+}
+
+fn percent(share: Option<f64>) -> String {
+    known(share, |share| amount(100.0 * share, "%"))
+}
