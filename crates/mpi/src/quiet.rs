@@ -4,6 +4,23 @@
 //! program; a panic in one ends that thread alone.
 
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The system's numbers of those that there are.
+static OURS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
+
+/// Whether a thread is ours, by the system's number.
+pub(crate) fn is_ours(thread: u32) -> bool {
+    OURS.iter().any(|ours| ours.load(Ordering::Relaxed) == thread)
+}
+
+/// Notes the thread that calls; without room it would be seen as one of the program's.
+fn note() -> Option<&'static AtomicU32> {
+    // SAFETY: the call has no precondition.
+    let own = unsafe { libc::gettid() } as u32;
+    OURS.iter()
+        .find(|ours| ours.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed).is_ok())
+}
 
 /// Starts a thread with a stack of so many bytes.
 pub(crate) fn spawn(
@@ -18,7 +35,14 @@ pub(crate) fn spawn(
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
         // The new thread has the mask of the one that makes it.
-        let made = std::thread::Builder::new().name(name.to_owned()).stack_size(stack).spawn(work);
+        let made =
+            std::thread::Builder::new().name(name.to_owned()).stack_size(stack).spawn(move || {
+                let noted = note();
+                work();
+                if let Some(noted) = noted {
+                    noted.store(0, Ordering::Relaxed);
+                }
+            });
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         made.map(drop)
     }

@@ -94,7 +94,8 @@ pub struct Clocks {
 impl Clocks {
     /// The time of a reading on the node's `CLOCK_MONOTONIC`; none before it began to count.
     pub fn monotonic_of(self, at: Nanos) -> Option<Nanos> {
-        let monotonic = i128::from(at.0) - i128::from(self.realtime.0) + i128::from(self.monotonic.0);
+        let monotonic =
+            i128::from(at.0) - i128::from(self.realtime.0) + i128::from(self.monotonic.0);
         u64::try_from(monotonic).ok().map(Nanos)
     }
 }

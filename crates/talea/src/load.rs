@@ -99,9 +99,15 @@ pub(crate) fn note_counters(recording: &mut Recording, metadata: &Metadata) {
     without.retain(|host| !kept.nodes.iter().any(|node| node == host));
     if let Some(first) = without.first() {
         let count = without.len();
-        let nodes = if count == 1 { String::new() } else { format!(" and of {} more nodes", count - 1) };
+        let nodes =
+            if count == 1 { String::new() } else { format!(" and of {} more nodes", count - 1) };
         let detail = format!("there are no counters of the network of node `{first}`{nodes}");
-        recording.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: count as u64 });
+        recording.gaps.note(Gap {
+            kind: GapKind::Missing,
+            rank: None,
+            detail,
+            count: count as u64,
+        });
     }
 }
 

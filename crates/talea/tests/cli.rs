@@ -17,6 +17,7 @@ mod cli {
     mod cluster;
     mod convert;
     mod fabric_pictures;
+    mod fabric_run;
     mod fabric_sonar;
     mod fabric_table;
     mod fold;

@@ -13,7 +13,10 @@ use talea_fabric::shape::Torus;
 use talea_fabric::traffic::stencil::{Stencil, Weights};
 use talea_fabric::traffic::{Loads, Messages, Pairs, Protocol};
 use talea_formats::fabric::rtr as list;
-use talea_model::Nanos;
+use talea_model::{Gaps, Nanos};
+use talea_sampling::Root;
+use talea_sampling::fabric::recorded::totals;
+use talea_sampling::fabric::{CounterSource, of_machine};
 
 use super::{heading, spread};
 
@@ -23,12 +26,36 @@ const CORES: u16 = 16;
 /// A face of 32 x 32 numbers, its edges and its corners.
 const WEIGHTS: Weights = Weights { face: 8192, edge: 256, corner: 8 };
 const AGAIN: usize = 7;
+const READINGS_OF_PORTS: usize = 1001;
 
 pub(crate) fn run() -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let machine = gemini::machine(LENGTHS).map_err(|e| said(&e))?;
     counters(&machine)?;
-    placements(&machine)
+    placements(&machine)?;
+    ports();
+    Ok(())
+}
+
+/// What one reading of all ports of this machine takes, as `talea run --fabric` makes them once a second.
+fn ports() {
+    let mut gaps = Gaps::default();
+    let mut source = of_machine(&Root::machine(), &mut gaps);
+    let ports = source.ports().len();
+    let count: usize = source.ports().iter().map(|port| port.counters.len()).sum();
+    let mut micros: Vec<f64> = (0..READINGS_OF_PORTS)
+        .map(|_| {
+            let begin = Instant::now();
+            let readings = source.read(Nanos(0), &mut gaps).unwrap_or_default();
+            std::hint::black_box(totals(source.ports(), Nanos(0), &readings));
+            begin.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    heading("Counters of this machine's ports");
+    println!(
+        "One reading of {count} counters of {ports} ports, as text: {} us (median of {READINGS_OF_PORTS}, smallest and largest).",
+        spread(&mut micros, 0)
+    );
 }
 
 fn timed<T>(work: impl Fn() -> Result<T, String>) -> Result<Vec<f64>, String> {

@@ -32,11 +32,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Makes the node's file with the first reading; gives what the file begins with too. An error if there is such a file.
-    pub(super) fn create(
-        path: PathBuf,
-        host: &str,
-        interval: Nanos,
-    ) -> io::Result<(Self, String)> {
+    pub(super) fn create(path: PathBuf, host: &str, interval: Nanos) -> io::Result<(Self, String)> {
         // First of all, as other processes of the node try the same.
         let file = KeptFile::create(path)?;
         let mut gaps = Gaps::default();

@@ -2,9 +2,9 @@
 //!
 //! Owns their reading; each message names what was expected.
 
-use talea_model::{Nanos, Rank};
 use talea_model::written::number_with_unit;
 pub(super) use talea_model::written::{large, rate, size, step, time};
+use talea_model::{Nanos, Rank};
 
 /// `2%` or `2` as millionths.
 pub(super) fn percent(text: &str) -> Result<u32, String> {

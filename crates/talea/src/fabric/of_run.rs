@@ -9,7 +9,7 @@ mod text;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use talea_model::{Gap, GapKind, Gaps, Nanos, Rank};
+use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos, Rank};
 use talea_run::counters;
 
 use super::{FabricError, print_json};
@@ -110,7 +110,11 @@ impl Job {
             match job.parts.iter_mut().find(of_ranks) {
                 Some(part) => part.node = Some(node),
                 None => {
-                    job.parts.push(Part { name: node.name.clone(), node: Some(node), ..Part::default() });
+                    job.parts.push(Part {
+                        name: node.name.clone(),
+                        node: Some(node),
+                        ..Part::default()
+                    });
                 }
             }
         }
@@ -122,15 +126,18 @@ impl Job {
     fn compare(&mut self) {
         for part in &self.parts {
             let Some(node) = &part.node else {
-                let detail = format!("there are no counters of the network of node `{}`", part.name);
+                let detail =
+                    format!("there are no counters of the network of node `{}`", part.name);
                 self.gaps.note(gap(GapKind::Missing, detail));
                 continue;
             };
             for (shares, what) in part.shares().iter().zip(["sent", "received"]) {
                 if let Some(ports) = shares.ports.filter(|&ports| ports < shares.own) {
                     let detail = format!(
-                        "ranks on node `{}` {what} {} bytes by the run's matrix, its ports {ports}: messages went another way, or receives were not complete",
-                        part.name, shares.own
+                        "ranks on node `{}` {what} {} by the run's matrix, its ports {}: messages went another way, or readings ended before",
+                        part.name,
+                        Bytes(shares.own),
+                        Bytes(ports)
                     );
                     self.gaps.note(gap(GapKind::Missing, detail));
                 }
@@ -141,8 +148,9 @@ impl Job {
                 && end.0.saturating_sub(last.0) > interval.0.saturating_mul(2)
             {
                 let name = &part.name;
-                let detail =
-                    format!("the network of node `{name}` was read until {last}, its ranks ran until {end}");
+                let detail = format!(
+                    "the network of node `{name}` was read until {last}, its ranks ran until {end}"
+                );
                 self.gaps.note(gap(GapKind::Missing, detail));
             }
         }
@@ -159,9 +167,9 @@ impl Job {
 
 impl Part {
     fn json(&self) -> Value {
-        let shares = self.shares().map(|shares| {
-            json!({ "ports": shares.ports, "own": shares.own, "other": shares.other })
-        });
+        let shares = self.shares().map(
+            |shares| json!({ "ports": shares.ports, "own": shares.own, "other": shares.other }),
+        );
         let [sent, received] = shares;
         let ranks: Vec<u32> = self.ranks.iter().map(|rank| rank.0).collect();
         let Some(node) = &self.node else {
@@ -229,3 +237,7 @@ fn parts(analysis: &Analysis<'_>) -> Vec<Part> {
 fn gap(kind: GapKind, detail: String) -> Gap {
     Gap { kind, rank: None, detail, count: 0 }
 }
+
+#[cfg(test)]
+#[path = "of_run/tests.rs"]
+mod tests;

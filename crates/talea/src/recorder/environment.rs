@@ -7,9 +7,9 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use talea_run::{RunDirectory, counters};
 use talea_run::live::read::LiveProcess;
 use talea_run::mapped::read_live;
+use talea_run::{RunDirectory, counters};
 
 use super::{Options, library};
 use crate::cli::{Calls, Merge, Times};

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits until `talea run` has ended. Open MPI 4's launcher by itself may wait for ever for a lock in `PMIx` when a rank is gone
 /// early; then it is ended, as a user would.
-fn ended(mut child: Child) -> ExitStatus {
+pub(super) fn ended(mut child: Child) -> ExitStatus {
     let mut begin = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {

@@ -12,6 +12,7 @@ use super::super::probes::ProbeThread;
 use super::super::watched::Watched;
 use super::{Helper, name, nanos};
 use crate::clock;
+use crate::quiet;
 
 /// Threads that are watched; each has a buffer of its own.
 const MOST_THREADS: usize = 4096;
@@ -20,12 +21,10 @@ impl Helper<'_> {
     /// Opens events on threads that are new, and takes what those that are gone have left.
     pub(super) fn look_for_threads(&mut self) {
         let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return };
-        // SAFETY: the call has no precondition.
-        let own = unsafe { libc::gettid() } as u32;
         let mut here: Vec<u32> = tasks
             .flatten()
             .filter_map(|task| task.file_name().to_str()?.parse().ok())
-            .filter(|&tid| tid != own)
+            .filter(|&tid| !quiet::is_ours(tid))
             .collect();
         here.sort_unstable();
         // The kernel leaves threads out of its list where others end meanwhile: it is believed only of those that it does not know by name.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_run::counters::{self, Notes};
-use talea_sampling::fabric::recorded::Recorded;
+use talea_sampling::fabric::recorded::{Recorded, RecordedError};
 use talea_sampling::fabric::{Counter, CounterSource, Port, Reading, Readings, Role, Unit, Width};
 
 use super::super::FabricError;
@@ -46,7 +46,7 @@ pub(crate) struct PortRun {
     /// It lies on top of other ports, which count the same bytes.
     pub(crate) is_above: bool,
     /// Rates over the whole time.
-    pub(crate) rates: Rates,
+    pub(super) rates: Rates,
     /// How far each counter grew.
     sums: Vec<Sum>,
     /// The largest rates of an interval: what was sent, and what was received.
@@ -107,15 +107,16 @@ impl Node {
     pub(crate) fn read(path: &Path) -> Result<Self, FabricError> {
         let failed = |source| FabricError::Read { source, path: path.to_owned() };
         let text = counters::read(path).map_err(failed)?;
-        let damaged = |source| FabricError::Recorded { source, path: path.to_owned() };
-        let notes = Notes::of(&text);
-        let recorded = Recorded::new(text).map_err(damaged)?;
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let name = if notes.host.is_empty() { stem } else { notes.host.clone() };
-        Ok(Self::of(name, notes, recorded))
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::of(&stem, text)
+            .map_err(|source| FabricError::Recorded { source, path: path.to_owned() })
     }
 
-    fn of(name: String, notes: Notes, mut source: Recorded) -> Self {
+    /// Of a file's text; `stem` is its name where the text says none.
+    pub(super) fn of(stem: &str, text: String) -> Result<Self, RecordedError> {
+        let notes = Notes::of(&text);
+        let mut source = Recorded::new(text)?;
+        let name = if notes.host.is_empty() { stem.to_owned() } else { notes.host.clone() };
         let mut gaps = Gaps::default();
         let named = |kind, text: &str| Gap {
             kind,
@@ -143,8 +144,11 @@ impl Node {
                 }
                 if steps.len() > most_steps {
                     stride *= 2;
-                    let mut place = 0;
-                    steps.retain(|_| std::mem::replace(&mut place, place ^ 1) == 0);
+                    let mut stays = false;
+                    steps.retain(|_| {
+                        stays = !stays;
+                        stays
+                    });
                 }
             }
             readings += 1;
@@ -157,7 +161,7 @@ impl Node {
         }
         ports.iter_mut().for_each(PortRun::settle);
         let source = source.name().to_owned();
-        Self { name, notes, source, ports, readings, times, steps, gaps }
+        Ok(Self { name, notes, source, ports, readings, times, steps, gaps })
     }
 
     /// Seconds from the first to the last reading.
@@ -171,9 +175,10 @@ impl Node {
         for (at, sum) in sums.iter_mut().enumerate() {
             let ports = self.ports.iter().filter(|port| !port.is_above);
             let mut ports = ports.map(|port| port.bytes()[at]);
-            *sum = ports.next().flatten().and_then(|first| {
-                ports.try_fold(first, |sum, bytes| sum.checked_add(bytes?))
-            });
+            *sum = ports
+                .next()
+                .flatten()
+                .and_then(|first| ports.try_fold(first, |sum, bytes| sum.checked_add(bytes?)));
         }
         sums
     }
@@ -235,23 +240,21 @@ impl PortRun {
     /// Bytes that were sent and received.
     pub(crate) fn bytes(&self) -> [Option<u64>; 2] {
         [Role::Sent, Role::Received].map(|role| {
-            self.total(role, |counter, steps| Some(counter.unit.bytes(1)? .checked_mul(steps)))
+            self.total(role, |counter, steps| Some(counter.unit.bytes(1)?.checked_mul(steps)))
         })
     }
 
     /// Packets that were sent and received.
     pub(crate) fn packets(&self) -> [Option<u64>; 2] {
         [Role::Sent, Role::Received].map(|role| {
-            self.total(role, |counter, steps| (counter.unit == Unit::Packets).then_some(Some(steps)))
+            self.total(role, |counter, steps| {
+                (counter.unit == Unit::Packets).then_some(Some(steps))
+            })
         })
     }
 
     /// The sum over all counters of a role that are of this kind; absent if one is, or there is none.
-    fn total(
-        &self,
-        role: Role,
-        of: impl Fn(&Counter, u64) -> Option<Option<u64>>,
-    ) -> Option<u64> {
+    fn total(&self, role: Role, of: impl Fn(&Counter, u64) -> Option<Option<u64>>) -> Option<u64> {
         let counters = self.port.counters.iter().zip(&self.sums);
         let mut all = None;
         for (counter, sum) in counters.filter(|(counter, _)| counter.role == role) {
@@ -296,3 +299,7 @@ impl PortRun {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "node_tests.rs"]
+pub(super) mod tests;

@@ -17,18 +17,21 @@ const WAYS: [&str; 2] = ["out", "in"];
 
 /// Prints both tables, and what is missing.
 pub(super) fn print(job: &Job) -> Result<(), FabricError> {
-    let palette = Palette::stdout();
+    let mut out = std::io::stdout().lock();
+    for line in lines(job).into_iter().chain(terminal::gaps(&job.gaps, Palette::stdout())) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// Both tables, and what their words mean.
+pub(super) fn lines(job: &Job) -> Vec<String> {
     let mut lines = ports(job);
     lines.push(String::new());
     lines.extend(nodes(job));
     lines.push(String::new());
     lines.extend(terminal::wrapped(&note(job), WIDTH));
-    lines.extend(terminal::gaps(&job.gaps, palette));
-    let mut out = std::io::stdout().lock();
-    for line in lines {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
+    lines
 }
 
 fn ports(job: &Job) -> Vec<String> {
@@ -45,15 +48,32 @@ fn ports(job: &Job) -> Vec<String> {
         ("B/packet", Column::Right),
         ("faults", Column::Right),
     ]);
+    let mut idle = 0;
     for part in &job.parts {
         let ports = part.node.iter().flat_map(|node| &node.ports);
         for port in ports {
+            if is_idle(port) {
+                idle += 1;
+                continue;
+            }
             for at in 0..2 {
                 table.row(port_row(part, port, at));
             }
         }
     }
-    table.lines()
+    let mut lines = table.lines();
+    match idle {
+        0 => {}
+        1 => lines.push("not shown: 1 port without a link, which carried nothing".to_owned()),
+        _ => lines.push(format!("not shown: {idle} ports without a link, which carried nothing")),
+    }
+    lines
+}
+
+/// Of such ports a node may have many.
+fn is_idle(port: &PortRun) -> bool {
+    let state = port.port.state.as_deref().unwrap_or_default().to_ascii_lowercase();
+    matches!(state.as_str(), "down" | "disabled") && port.bytes() == [Some(0); 2]
 }
 
 fn port_row(part: &Part, port: &PortRun, at: usize) -> [String; 11] {

@@ -1,0 +1,134 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A second port lies on top of the first one, whose counter of what was sent wraps.
+pub(in super::super) const TEXT: &str = "\
+talea-fabric-counters 1
+source sysfs
+set
+counter data sent 4B 8 wraps
+counter packets sent packets 64 wraps
+counter bytes received 1B 64 wraps
+counter waited sent-stalled 1000000000Hz 64 wraps
+counter errors fault events 32 stops
+port mlx5_0/1 infiniband 0 1e3 ACTIVE
+port bond0 ethernet 0 - up
+#! host n1
+#! process 7
+#! interval 1000000000
+#! clocks 5000000000 1000000000
+#! above bond0
+at 5000000000
+200 10 0 0 3
+200 10 0 0 3
+at 6000000000
+44 12 500 250000000 3
+44 12 500 250000000 3
+at 7000000000
+10 17 500 250000000 -
+10 17 500 250000000 -
+at 8000000000
+110 20 2000 1250000000 5
+110 20 2000 1250000000 5
+at 8100000000
+110 20 4000 1250000000 5
+110 20 4000 1250000000 5
+#! ended MPI_Finalize
+";
+
+#[test]
+fn wraps_are_counted_as_often_as_they_happened() {
+    // 100 steps, the first of which lead over the end, then 56 and 10.
+    let text = TEXT.replace("at 7000000000\n10 17", "at 7000000000\n100 17");
+    let node = Node::of("file", text).unwrap();
+    let port = &node.ports[0];
+    assert_eq!(port.bytes(), [Some(4 * (100 + 56 + 10)), Some(4000)]);
+    assert_eq!(port.packets(), [Some(10), None]);
+    assert_eq!((node.name.as_str(), node.readings, node.seconds()), ("n1", 5, Some(3.1)));
+    assert_eq!(port.rates.faults, Some(2));
+    let stalled = port.rates.sent.stalled.unwrap();
+    assert!((stalled - 1.25 / 3.1).abs() < 1e-9, "{stalled}");
+    // The last step is a part of an interval, in which more came in a second than ever before.
+    let most = port.most.map(Option::unwrap);
+    assert_eq!((most[0].rate, most[0].at), (400.0, Nanos(6_000_000_000)));
+    assert_eq!((most[1].rate, most[1].utilisation), (1500.0, Some(1.5)));
+    // What lies on top of another port counts the same bytes.
+    assert!(node.ports[1].is_above && !port.is_above);
+    assert_eq!(node.bytes(), port.bytes());
+    assert_eq!(node.steps.len(), 5);
+    assert_eq!(node.steps[2].bytes[0], [Some(624), Some(500)]);
+}
+
+#[test]
+fn what_one_step_cannot_say_the_whole_cannot() {
+    let node = Node::of("file", TEXT.to_owned()).unwrap();
+    let port = &node.ports[0];
+    // 44 to 10 is more than half of the range.
+    assert_eq!((port.bytes()[0], port.rates.sent.bytes), (None, None));
+    assert_eq!((node.bytes()[0], port.bytes()[1]), (None, Some(4000)));
+    let told: Vec<_> = node.gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    let expected = ["mlx5_0/1", "bond0"].map(|port| {
+        format!("network of node `n1`: counter `data` of port `{port}` ran backwards, as after a reset: its difference is absent")
+    });
+    assert_eq!(told.len(), 2);
+    assert!(expected.iter().all(|gap| told.contains(&gap.as_str())), "{told:?}");
+    assert!(port.most[0].is_some(), "other intervals are known");
+}
+
+#[test]
+fn one_reading_says_nothing_and_a_killed_writer_is_told() {
+    let (begin, _) = TEXT.split_once("at 6000000000").unwrap();
+    let node = Node::of("file", begin.to_owned()).unwrap();
+    assert_eq!(node.bytes(), [None, None]);
+    assert_eq!((node.seconds(), node.readings), (Some(0.0), 1));
+    assert!(node.gaps.iter().any(|gap| gap.kind == GapKind::EndedEarly), "{:?}", node.gaps);
+    let nameless = begin.replace("#! host n1\n", "");
+    assert_eq!(Node::of("file", nameless).unwrap().name, "file");
+    assert!(Node::of("file", String::new()).is_err());
+}
+
+/// Cut anywhere, a file says no more than the whole one.
+#[test]
+fn a_cut_file_says_less() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("n1.counters");
+    let whole = TEXT.replace("10 17 500 2", "100 17 500 2");
+    for end in 0..=whole.len() {
+        std::fs::write(&path, &whole[..end]).unwrap();
+        let Ok(node) = Node::read(&path) else { continue };
+        assert!(node.readings <= 5);
+        for port in &node.ports {
+            let [sent, received] = port.bytes();
+            assert!(sent.unwrap_or(0) <= 664 && received.unwrap_or(0) <= 4000, "{end}: {port:?}");
+        }
+        if end < whole.len() {
+            assert!(!node.gaps.is_empty(), "{end}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_do_harm(places in prop::collection::vec((0..TEXT.len(), any::<u8>()), 1..20)) {
+        let mut bytes = TEXT.as_bytes().to_vec();
+        for (place, byte) in places {
+            bytes[place] = byte;
+        }
+        if let Ok(node) = Node::of("file", String::from_utf8_lossy(&bytes).into_owned()) {
+            let _ = (node.bytes(), node.ports.iter().map(|port| port.json(Some)).count());
+        }
+    }
+
+    #[test]
+    fn no_totals_do_harm(totals in prop::collection::vec(any::<[u64; 5]>(), 0..12)) {
+        let (head, _) = TEXT.split_once("port bond0").unwrap();
+        let mut text = head.replace("4B 8 wraps", "4B 64 wraps");
+        for (at, [a, b, c, d, e]) in totals.iter().enumerate() {
+            text += &format!("at {at}\n{a} {b} {c} {d} {}\n", e >> 32);
+        }
+        let node = Node::of("file", text).unwrap();
+        prop_assert_eq!(node.readings as usize, totals.len());
+        let _ = (node.bytes(), node.ports[0].json(Some));
+    }
+}
