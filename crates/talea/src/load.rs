@@ -92,23 +92,26 @@ pub(crate) fn recording(directory: &RunDirectory) -> Result<Recording, LoadError
 pub(crate) fn note_counters(recording: &mut Recording, metadata: &Metadata) {
     let Some(kept) = &metadata.fabric else { return };
     recording.gaps.merge(kept.gaps.clone());
-    let mut without: Vec<&str> =
+    let mut hosts: Vec<&str> =
         recording.processes.iter().map(|process| process.host.as_str()).collect();
-    without.sort_unstable();
-    without.dedup();
-    without.retain(|host| !kept.nodes.iter().any(|node| node == host));
-    if let Some(first) = without.first() {
-        let count = without.len();
-        let nodes =
-            if count == 1 { String::new() } else { format!(" and of {} more nodes", count - 1) };
-        let detail = format!("there are no counters of the network of node `{first}`{nodes}");
-        recording.gaps.note(Gap {
-            kind: GapKind::Missing,
-            rank: None,
-            detail,
-            count: count as u64,
-        });
+    hosts.sort_unstable();
+    hosts.dedup();
+    let without = hosts.into_iter().filter(|host| !kept.nodes.iter().any(|node| node == host));
+    if let Some(gap) = without_counters(without) {
+        recording.gaps.note(gap);
     }
+}
+
+/// That nobody read the counters of these nodes, which come by name; nothing if there is none.
+pub(crate) fn without_counters<'a>(mut nodes: impl Iterator<Item = &'a str>) -> Option<Gap> {
+    let first = nodes.next()?;
+    let more = match nodes.count() {
+        0 => String::new(),
+        1 => " and of one more node".to_owned(),
+        more => format!(" and of {more} more nodes"),
+    };
+    let detail = format!("there are no counters of the network of node `{first}`{more}");
+    Some(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 })
 }
 
 /// Looks up all addresses of a recording in the files that are on this machine now.

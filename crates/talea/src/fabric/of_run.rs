@@ -124,13 +124,13 @@ impl Job {
 
     /// Notes where counters and matrix do not go together.
     fn compare(&mut self) {
+        let without = self.parts.iter().filter(|part| part.node.is_none());
+        let mut names: Vec<&str> = without.map(|part| part.name.as_str()).collect();
+        names.sort_unstable();
+        let without = load::without_counters(names.into_iter());
+        without.into_iter().for_each(|gap| self.gaps.note(gap));
         for part in &self.parts {
-            let Some(node) = &part.node else {
-                let detail =
-                    format!("there are no counters of the network of node `{}`", part.name);
-                self.gaps.note(gap(GapKind::Missing, detail));
-                continue;
-            };
+            let Some(node) = &part.node else { continue };
             for (shares, what) in part.shares().iter().zip(["sent", "received"]) {
                 if let Some(ports) = shares.ports.filter(|&ports| ports < shares.own) {
                     let detail = format!(
