@@ -127,12 +127,12 @@ pub fn tiles(fabric: &Fabric, of_hosts: u16) -> Vec<Tile> {
     tiles
 }
 
-/// All 48 tiles of each router of a machine whose tile maps are known, router after router, named `c0-0c0s0g0l32`.
-pub fn tiles_of(machine: &gemini::Machine) -> Vec<Tile> {
-    let routers = machine.fabric.routers().iter().zip(&machine.tiles);
+/// All 48 tiles of each of these routers of a machine whose tile maps are known, router after router, named `c0-0c0s0g0l32`.
+pub fn tiles_of(machine: &gemini::Machine, routers: &[RouterId]) -> Vec<Tile> {
     let mut tiles = Vec::with_capacity(routers.len() * grid::TILES);
-    for (at, (router, map)) in routers.enumerate() {
-        let id = RouterId(at as u32);
+    for &id in routers {
+        let known = machine.fabric.routers().get(id.at()).zip(machine.tiles(id));
+        let Some((router, map)) = known else { continue };
         for (tile, used) in gemini::Tile::all().zip(map) {
             let towards = match used {
                 Use::Network(peer) => Some(peer.to),

@@ -117,7 +117,9 @@ fn tiles_of_a_gemini_become_the_table_of_links() {
 
     let machine = machine([2, 2, 8]).unwrap();
     let fabric = &machine.fabric;
-    let tiles = tiles_of(&machine);
+    let all: Vec<RouterId> = (0..fabric.routers().len() as u32).map(RouterId).collect();
+    let tiles = tiles_of(&machine, &all);
+    assert_eq!(tiles_of(&machine, &all[3..4]), tiles[3 * 48..4 * 48]);
     assert_eq!((tiles.len(), tiles[0].name.as_str()), (32 * 48, "c0-0c0s0g0l00"));
     let mut source = Simulated::new(fabric, tiles, NONE);
     let mut gaps = Gaps::default();

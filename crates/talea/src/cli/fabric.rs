@@ -119,8 +119,8 @@ struct SonarArgs {
     )]
     ethernet: Option<String>,
     /// A Gemini machine of these lengths, which is only computed, in place of an interface
-    #[arg(long, value_name = "AxBxC", value_parser = super::place::grid, requires = "ends")]
-    simulate: Option<super::place::Grid>,
+    #[arg(long, value_name = "AxBxC", value_parser = super::place::three_lengths, requires = "ends")]
+    simulate: Option<super::place::Lengths>,
     /// Coordinates of the sending and of the receiving Gemini
     #[arg(long, value_name = "X,Y,Z:X,Y,Z", value_parser = ends, requires = "simulate")]
     ends: Option<[Coordinate; 2]>,
@@ -185,8 +185,7 @@ impl From<SonarArgs> for fabric::Options {
     fn from(args: SonarArgs) -> Self {
         if let (Some(lengths), Some(ends)) = (args.simulate, args.ends) {
             return Self::Ping(pinged::Options {
-                // Lengths beyond are refused there.
-                lengths: lengths.0.map(|length| u16::try_from(length).unwrap_or(u16::MAX)),
+                lengths: lengths.0,
                 ends,
                 messages: args.messages,
                 bytes: args.size,

@@ -48,7 +48,7 @@ struct GivenArgs {
     /// What rtr --interconnect printed on a Cray
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     interconnect: Option<PathBuf>,
-    /// Nodes with their coordinates on a Gemini machine: NODE N X Y Z
+    /// Nodes with their coordinates on a Gemini machine: NODE X Y Z SLOT
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     nodemap: Option<PathBuf>,
     /// What ibnetdiscover printed

@@ -70,10 +70,10 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     cores: u16,
     /// Swaps of ranks that are tried on each placement, of which those that help are kept
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     swaps: u32,
-    /// Names of the nodes, in place of those of the network
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    /// The job's nodes: some of those that a file describes, or names for the first ones of a network without names
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = clap::builder::NonEmptyStringValueParser::new())]
     hosts: Vec<String>,
     /// Write the best one as Slurm's file for srun --distribution=arbitrary
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -130,8 +130,8 @@ Examples:
   talea fabric place --interconnect interconnect.txt --ranks 64x64x32 --stencil 7")]
 pub(super) struct GenerateArgs {
     /// Lengths of the three axes
-    #[arg(long, value_name = "AxBxC", value_parser = grid)]
-    torus: Grid,
+    #[arg(long, value_name = "AxBxC", value_parser = three_lengths)]
+    torus: Lengths,
     /// Where the list goes [default: standard output]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
@@ -139,9 +139,7 @@ pub(super) struct GenerateArgs {
 
 impl From<GenerateArgs> for fabric::Options {
     fn from(args: GenerateArgs) -> Self {
-        // Lengths beyond are refused there.
-        let lengths = args.torus.0.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
-        Self::Generate(generate::Options { lengths, out: args.out })
+        Self::Generate(generate::Options { lengths: args.torus.0, out: args.out })
     }
 }
 
@@ -154,6 +152,19 @@ pub(super) fn grid(text: &str) -> Result<Grid, String> {
     let three = all.ok().and_then(|all| <[u32; 3]>::try_from(all).ok());
     let three = three.filter(|three| three.iter().all(|&one| one > 0));
     three.map(Grid).ok_or_else(|| "expected three numbers from 1 such as 64x64x32".to_owned())
+}
+
+/// Lengths of three axes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lengths(pub(super) [u16; 3]);
+
+pub(super) fn three_lengths(text: &str) -> Result<Lengths, String> {
+    let all: Result<Vec<u16>, _> = text.split('x').map(str::parse).collect();
+    let three = all.ok().and_then(|all| <[u16; 3]>::try_from(all).ok());
+    let three = three.filter(|three| three.iter().all(|&one| one > 0));
+    three
+        .map(Lengths)
+        .ok_or_else(|| "expected three lengths from 1 to 65535 such as 16x12x24".to_owned())
 }
 
 fn way(text: &str) -> Result<Way, String> {

@@ -48,6 +48,14 @@ pub(crate) enum FabricError {
         /// The file.
         path: PathBuf,
     },
+    /// Messages of such a table that cannot be.
+    #[error("{source}: `{}`", path.display())]
+    Matrix {
+        /// Which.
+        source: talea_fabric::traffic::TrafficError,
+        /// The file.
+        path: PathBuf,
+    },
     /// A row of such a table.
     #[error("row {row}: expected whole numbers of ranks and bytes: `{}`", path.display())]
     Row {
@@ -103,6 +111,23 @@ pub(crate) enum FabricError {
         first: String,
         /// How many the network has.
         hosts: usize,
+    },
+    /// Nothing to compare placements by.
+    #[error("expected messages between ranks, found none: any placement is as good as any other")]
+    NoMessages,
+    /// A message that goes nowhere.
+    #[error("expected two routers in --ends, found {at} twice: its nodes talk without a link")]
+    SameEnds {
+        /// Both of them.
+        at: talea_fabric::Coordinate,
+    },
+    /// A file that is longer than is believed.
+    #[error("expected at most {most}, found more: `{}`", path.display())]
+    TooLong {
+        /// How much is read.
+        most: talea_model::Bytes,
+        /// The file.
+        path: PathBuf,
     },
     /// A file cannot be read.
     #[error("cannot read: {source}: `{}`", path.display())]
@@ -233,6 +258,10 @@ impl Expected for FabricError {
         match self {
             Self::Recorded { .. }
             | Self::Described { .. }
+            | Self::NoMessages
+            | Self::Matrix { .. }
+            | Self::SameEnds { .. }
+            | Self::TooLong { .. }
             | Self::Fabric(_)
             | Self::Place(_)
             | Self::Traffic(_)

@@ -2,7 +2,8 @@
 //!
 //! Owns where it goes. The machine is `talea-fabric`'s.
 
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 
 use talea_fabric::gemini;
@@ -20,10 +21,18 @@ pub(crate) struct Options {
 
 /// Writes the list.
 pub(crate) fn generate(options: &Options) -> Result<(), FabricError> {
-    let text = gemini::rtr(&gemini::machine(options.lengths)?);
+    let machine = gemini::machine(options.lengths)?;
     match &options.out {
-        Some(path) => std::fs::write(path, text)
+        Some(path) => File::create(path)
+            .and_then(|file| write(file, &machine))
             .map_err(|source| FabricError::Write { source, path: path.clone() }),
-        None => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+        None => Ok(write(io::stdout().lock(), &machine)?),
     }
+}
+
+/// Line by line: the list of a large machine is gigabytes.
+fn write(to: impl io::Write, machine: &gemini::Machine) -> io::Result<()> {
+    let mut to = BufWriter::new(to);
+    gemini::rtr_lines(machine).try_for_each(|line| to.write_all(line.as_bytes()))?;
+    to.flush()
 }

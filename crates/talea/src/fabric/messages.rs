@@ -114,7 +114,10 @@ fn of_table(path: &Path) -> Result<Known, FabricError> {
             return Err(FabricError::Row { row: at as u64 + 1, path: path.to_owned() });
         }
         let [from, to] = [row[0] as u32, row[1] as u32];
-        messages.add(Message { from, to, bytes: row[2] as u64, count: 1 })?;
+        let message = Message { from, to, bytes: row[2] as u64, count: 1 };
+        messages
+            .add(message)
+            .map_err(|source| FabricError::Matrix { source, path: path.to_owned() })?;
     }
     let ranks = messages.ranks();
     Ok(Known { messages, ranks, ..Known::default() })

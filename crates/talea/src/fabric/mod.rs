@@ -18,10 +18,14 @@ pub(crate) mod sonar;
 pub(crate) mod table;
 mod wire;
 
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use serde_json::Value;
+use talea_model::{Bytes, Gaps};
+
+use crate::terminal::{clean, say};
 
 pub(crate) use error::FabricError;
 
@@ -63,7 +67,39 @@ fn print_json(value: &Value) -> Result<(), FabricError> {
     Ok(writeln!(io::stdout().lock(), "{text}")?)
 }
 
+/// Most bytes of a file: the list of tiles of a machine of 2^19 Geminis has no more.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// All bytes of a file.
+fn bytes(path: &Path) -> Result<Vec<u8>, FabricError> {
+    let failed = |source| FabricError::Read { source, path: path.to_owned() };
+    let file = File::open(path).map_err(failed)?;
+    // Devices that never end have no length.
+    let most =
+        if file.metadata().map_err(failed)?.is_file() { MOST_BYTES } else { MOST_BYTES >> 4 };
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(FabricError::TooLong { most: Bytes(most), path: path.to_owned() });
+    }
+    Ok(bytes)
+}
+
 fn read(path: &Path) -> Result<String, FabricError> {
-    std::fs::read_to_string(path)
-        .map_err(|source| FabricError::Read { source, path: path.to_owned() })
+    String::from_utf8(bytes(path)?).map_err(|error| {
+        let source = io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
+        FabricError::Read { source, path: path.to_owned() }
+    })
+}
+
+/// What is missing or estimated, on standard error.
+fn say_gaps(gaps: &Gaps) {
+    const SHOWN: usize = 20;
+    for gap in gaps.iter().take(SHOWN) {
+        say(&format!("gap: {}", clean(&gap.detail, 400)));
+    }
+    let more = gaps.iter().count().saturating_sub(SHOWN);
+    if more > 0 {
+        say(&format!("{more} more gaps: --json has all"));
+    }
 }

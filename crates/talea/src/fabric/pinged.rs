@@ -18,8 +18,7 @@ use talea_sampling::fabric::simulated::{Noise, Simulated, Traffic, tiles_of, val
 
 use super::network::{Given, Network};
 use super::pictured::{self, Files, Said};
-use super::{FabricError, network, print_json};
-use crate::load::say_gaps;
+use super::{FabricError, network, print_json, say_gaps};
 use crate::table::{Column, Table};
 use crate::terminal::grouped;
 
@@ -53,18 +52,9 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
     let (routers, loads) = expected(&machine, options)?;
     let mut gaps = Gaps::default();
     let noise = Noise { seed: SEED, packets: options.noise };
-    let mut source = Simulated::new(&machine.fabric, tiles_of(&machine), noise);
-    let mut read = |source: &mut Simulated, at| {
-        source.read(at, &mut gaps).map(|readings| {
-            let all = values(&readings);
-            // Of the routers on the way alone, tile by tile.
-            let own = |router: &RouterId| {
-                let first = router.at() * gemini::tiles::READINGS;
-                all.get(first..first + gemini::tiles::READINGS).unwrap_or(&[]).to_vec()
-            };
-            routers.iter().flat_map(own).collect::<Vec<u64>>()
-        })
-    };
+    let mut source = Simulated::new(&machine.fabric, tiles_of(&machine, &routers), noise);
+    let mut read =
+        |source: &mut Simulated, at| source.read(at, &mut gaps).map(|readings| values(&readings));
     let before = read(&mut source, Nanos(0)).unwrap_or_default();
     source.carry(
         &loads.links.iter().map(traffic).collect::<Vec<_>>(),
@@ -73,7 +63,13 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
     let after = read(&mut source, INTERVAL).unwrap_or_default();
     let readings =
         gemini::Readings { routers: &routers, before: &before, after: &after, interval: INTERVAL };
-    let table = link_table(&machine, &readings)?;
+    let mut table = link_table(&machine, &readings)?;
+    for row in &mut table.rows {
+        // No model has them.
+        for stalls in [TileCounter::InqStalls, TileCounter::CreditStalls] {
+            row.sums[stalls.at()] = None;
+        }
+    }
     let rows = compared(&machine, &table, &loads);
     if options.pictures.wanted() {
         draw(options, source.name(), &table, &rows, &gaps)?;
@@ -112,7 +108,7 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
         writeln!(out, "{line}")?;
     }
     drop(out);
-    say_gaps(&gaps, None);
+    say_gaps(&gaps);
     Ok(())
 }
 
@@ -174,6 +170,9 @@ fn expected(machine: &Machine, options: &Options) -> Result<(Vec<RouterId>, Load
     let routing = Dimensions::new(&torus, fabric)?;
     let mut hosts = Vec::new();
     let mut ends = Vec::new();
+    if options.ends[0] == options.ends[1] {
+        return Err(FabricError::SameEnds { at: options.ends[0] });
+    }
     for at in options.ends {
         let unknown =
             || talea_fabric::FabricError::Unknown { what: "router", name: at.to_string() };

@@ -65,7 +65,7 @@ impl Rates {
         };
         let mut faults = None;
         for (_, step) in of(&steps, Role::Fault, |_| true) {
-            faults = step.map(|(by, _)| faults.unwrap_or(0) + by).or(faults);
+            faults = step.map(|(by, _)| faults.unwrap_or(0_u64).saturating_add(by)).or(faults);
         }
         let totals = after.iter().map(|reading| reading.map(|reading| reading.value));
         let grown = steps.iter().map(|(_, step)| step.map(|(by, _)| by));

@@ -218,7 +218,7 @@ fn rows(
         let reading = |readings: &[Option<Reading>]| readings.get(at).copied().flatten();
         let both = reading(before).zip(reading(after));
         let seen = both.and_then(|(before, after)| counter.grown(&port.name, before, after, gaps));
-        let seen = seen.map(|seen| seen * each);
+        let seen = seen.map(|seen| seen.saturating_mul(each));
         rows.push(Row { counter: counter.name.clone(), way, unit, expected, seen });
     }
     rows

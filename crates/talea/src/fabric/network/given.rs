@@ -36,6 +36,11 @@ pub(crate) enum Given {
     Slurm(PathBuf),
 }
 
+/// Whether it has names of real nodes.
+pub(super) fn is_described(given: &Given) -> bool {
+    !matches!(given, Given::Torus(_) | Given::Dragonfly { .. } | Given::FatTree { .. })
+}
+
 /// Reads or makes what was given, with its usual ways.
 pub(super) fn network(options: &Options) -> Result<Network, FabricError> {
     let speed = options.speed;
@@ -125,7 +130,6 @@ fn described<T>(
     path: &Path,
     read: impl Fn(&[u8]) -> Result<T, talea_formats::fabric::Error>,
 ) -> Result<T, FabricError> {
-    let bytes = std::fs::read(path)
-        .map_err(|source| FabricError::Read { source, path: path.to_owned() })?;
-    read(&bytes).map_err(|source| FabricError::Described { source, path: path.to_owned() })
+    read(&crate::fabric::bytes(path)?)
+        .map_err(|source| FabricError::Described { source, path: path.to_owned() })
 }

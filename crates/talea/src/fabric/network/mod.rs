@@ -32,7 +32,7 @@ pub(crate) enum Ways {
     Valiant,
     /// Up by the destination's number, and down, on a generated fat tree
     DModK,
-    /// Up towards the switch with the most links, then down, on any network
+    /// Up towards the switches that are the fewest hops from all nodes, then down, on any network
     UpDown,
 }
 
@@ -97,7 +97,7 @@ impl Shape {
 }
 
 impl Network {
-    /// Reads or makes it, with nodes of these names in place of its own, in its order, if there are any.
+    /// Reads or makes it; if there are names, with these of its nodes alone, or, where it is generated, with these names in place of its own.
     pub(crate) fn new(options: &Options, names: &[String]) -> Result<Self, FabricError> {
         let mut network = given::network(options)?;
         network.ways = options.ways;
@@ -108,7 +108,23 @@ impl Network {
             let expected = expected.join(" or ");
             return Err(FabricError::Ways { ways: ways.word(), is, expected });
         }
-        if names.is_empty() { Ok(network) } else { network.named(names) }
+        if names.is_empty() {
+            return Ok(network);
+        }
+        // A description has the names of its nodes, what is generated has none.
+        if given::is_described(&options.given) { network.only(names) } else { network.named(names) }
+    }
+
+    /// The same network with these of its hosts alone, in this order.
+    fn only(mut self, names: &[String]) -> Result<Self, FabricError> {
+        let found = self.hosts_named(names)?;
+        let host = |id: &HostId| {
+            let host = &self.fabric.hosts()[id.at()];
+            (host.name.clone(), host.router)
+        };
+        let hosts: Vec<_> = found.iter().map(host).collect();
+        self.fabric = again(&self.fabric, hosts.into_iter(), |lane| lane)?;
+        Ok(self)
     }
 
     fn of_machine(machine: Machine) -> Self {
@@ -192,7 +208,7 @@ impl Network {
     }
 
     fn up_down(&self) -> Result<Box<dyn Routing + '_>, FabricError> {
-        Ok(Box::new(UpDown::new(&self.fabric, UpDown::root(&self.fabric))?))
+        Ok(Box::new(UpDown::tree(&self.fabric)?))
     }
 
     /// Hosts of these names.

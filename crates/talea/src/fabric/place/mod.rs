@@ -14,12 +14,12 @@ use talea_fabric::place::{
 };
 use talea_fabric::route::Routing;
 use talea_fabric::traffic::{Loads, Messages, Protocol};
+use talea_model::{Gap, GapKind};
 
 use super::messages::{Known, Sent};
 use super::network::{self, Network};
 use super::pictured::Files;
-use super::{FabricError, print_json};
-use crate::load::say_gaps;
+use super::{FabricError, print_json, say_gaps};
 use crate::terminal::Progress;
 
 /// In which order nodes are filled.
@@ -92,11 +92,24 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     let (routing, ways) = network.routing()?;
     let Known { messages, ranks, mut gaps, .. } = options.sent.messages()?;
     gaps.merge(network.gaps.clone());
+    if network.tiles.is_none() {
+        gaps.note(Gap {
+            kind: GapKind::Estimated,
+            rank: None,
+            detail: "times of the model are of Gemini's packets, 105 bytes on the wire for 64, and of links alone: what nodes can send is not known".to_owned(),
+            count: 0,
+        });
+    }
     let mut compared = Vec::new();
+    if messages.is_empty() {
+        return Err(FabricError::NoMessages);
+    }
     let mut progress = Progress::new();
     let graph = options.swaps > 0
         || options.ways.iter().any(|way| matches!(way, Way::Greedy | Way::Bisection));
-    let graph = graph.then(|| Graph::new(&messages, ranks));
+    let room = network.fabric.hosts().len().saturating_mul(usize::from(options.cores));
+    // Else each placement says that there is no room, before anything large is made.
+    let graph = (graph && ranks <= room).then(|| Graph::new(&messages, ranks));
     let usual = match network.torus() {
         Some(_) => Order::Serpentine,
         None => Order::Plain,
@@ -152,7 +165,7 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
         }));
     }
     shown::print(&network, &compared, best, &findings)?;
-    say_gaps(&gaps, None);
+    say_gaps(&gaps);
     Ok(())
 }
 

@@ -16,8 +16,7 @@ use talea_model::{Gap, GapKind, Gaps};
 
 use super::network::{Network, axis_name};
 use super::pictured::Files;
-use super::{FabricError, print_json};
-use crate::load::say_gaps;
+use super::{FabricError, bytes, print_json, say_gaps};
 
 /// What is asked for.
 #[derive(Debug)]
@@ -104,12 +103,8 @@ pub(crate) fn regions(options: &Options) -> Result<(), FabricError> {
         }));
     }
     shown::print(&network, &torus, &summaries, &ranks, &findings)?;
-    say_gaps(&gaps, None);
+    say_gaps(&gaps);
     Ok(())
-}
-
-fn bytes(path: &Path) -> Result<Vec<u8>, FabricError> {
-    std::fs::read(path).map_err(|source| FabricError::Read { source, path: path.to_owned() })
 }
 
 fn of(source: talea_formats::fabric::Error, path: &Path) -> FabricError {
@@ -132,13 +127,13 @@ fn ranks(options: &Options, described: &Described, gaps: &mut Gaps) -> Result<Pl
             return Ok(None);
         };
         let path = options.meta.with_file_name(name);
-        match std::fs::read(&path) {
+        match bytes(&path) {
             Ok(bytes) => Ok(Some((bytes, path))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(FabricError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 note(format!("the table of {what} is not there: `{name}`"), 0);
                 Ok(None)
             }
-            Err(source) => Err(FabricError::Read { source, path }),
+            Err(error) => Err(error),
         }
     };
     let nodes = table(&described.node_table, "nodes")?;

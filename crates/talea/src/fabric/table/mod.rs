@@ -18,8 +18,7 @@ use talea_report::network::{Source, View};
 
 use super::network::{self, Network};
 use super::pictured::{self, Files, Said};
-use super::{FabricError, of_run, print_json};
-use crate::load::say_gaps;
+use super::{FabricError, of_run, print_json, say_gaps};
 use crate::terminal::say;
 use own::Own;
 use recording::{Frame, Recording, recording};
@@ -154,7 +153,7 @@ fn say_all(gaps: &Gaps) {
         say(&format!("gap: {}", gap.told()));
     }
     if gaps.iter().count() > SHOWN {
-        say_gaps(gaps, None);
+        say_gaps(gaps);
     }
 }
 
