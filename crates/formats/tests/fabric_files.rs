@@ -70,9 +70,9 @@ fn switches_and_adapters() {
     };
     let worse = text.lines().map(worse).collect::<Vec<_>>().join("\n");
     let worse = ibnetdiscover::read(worse.as_bytes()).unwrap();
-    let told = degraded(&worse.fabric, Alike::Levels);
-    let told: Vec<&str> = told.iter().map(|one| one.why.as_str()).collect();
-    assert_eq!(told, ["4xDDR where others like it are 4xQDR"; 2]);
+    let worse = degraded(&worse.fabric, Alike::Levels);
+    let worse: Vec<&str> = worse.iter().map(|one| one.why.as_str()).collect();
+    assert_eq!(worse, ["4xDDR where others like it are 4xQDR"; 2]);
     // Cables between the first switch and another one.
     let lanes = |fabric: &Fabric, name: &str, to: &str| {
         let find = |name: &str| fabric.routers().iter().position(|router| router.name == name);
