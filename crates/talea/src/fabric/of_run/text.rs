@@ -133,7 +133,7 @@ fn note(job: &Job) -> String {
         bytes => format!(", collective operations (their ranks gave {})", Bytes(bytes)),
     };
     format!(
-        "own: messages between ranks on different nodes, without headers; other: headers, acknowledgements and the start of MPI{collective}, file systems, other jobs"
+        "own: messages and one-sided transfers between ranks on different nodes, without headers; other: headers, acknowledgements and the start of MPI{collective}, file systems, other jobs"
     )
 }
 
