@@ -94,9 +94,9 @@ fn switches_and_adapters() {
 
 #[test]
 fn lines_of_ports() {
-    // Switches, hosts, ports, and cables that one end tells alone, as the files have them.
+    // Switches, hosts, ports, and counts of gaps: cables that one end tells alone, and the two aggregation nodes of the second file, which are no hosts.
     let files =
-        [("test.out", [4, 3, 8, 1]), ("test2.out", [5, 3, 6, 3]), ("test3.out", [1, 0, 0, 0])];
+        [("test.out", [4, 3, 8, 1]), ("test2.out", [5, 1, 2, 5]), ("test3.out", [1, 0, 0, 0])];
     for (name, expected) in files {
         let Some(bytes) = data(&format!("infiniband/ibnetdiscover/{name}")) else { return };
         let found = ibnetdiscover::read(&bytes).unwrap();
