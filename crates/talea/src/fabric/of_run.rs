@@ -127,8 +127,9 @@ impl Job {
         let without = self.parts.iter().filter(|part| part.node.is_none());
         let mut names: Vec<&str> = without.map(|part| part.name.as_str()).collect();
         names.sort_unstable();
-        let without = load::without_counters(names.into_iter());
-        without.into_iter().for_each(|gap| self.gaps.note(gap));
+        if let Some(gap) = load::without_counters(names.into_iter()) {
+            self.gaps.note(gap);
+        }
         for part in &self.parts {
             let Some(node) = &part.node else { continue };
             for (shares, what) in part.shares().iter().zip(["sent", "received"]) {

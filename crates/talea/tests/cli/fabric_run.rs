@@ -108,7 +108,7 @@ fn programs_without_a_world_are_read_until_they_end() {
 /// The only file of counters, once there is one with a whole head.
 fn file_of(run: &Path, child: &mut Child) -> Option<(PathBuf, u32)> {
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none() {
+    while begin.elapsed() < Duration::from_mins(1) && child.try_wait().unwrap().is_none() {
         let files = fs::read_dir(run.join("fabric")).into_iter().flatten().flatten();
         for path in files.map(|entry| entry.path()) {
             let text = fs::read_to_string(&path).unwrap();

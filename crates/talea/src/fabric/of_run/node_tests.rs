@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -116,7 +118,8 @@ proptest! {
             bytes[place] = byte;
         }
         if let Ok(node) = Node::of("file", String::from_utf8_lossy(&bytes).into_owned()) {
-            let _ = (node.bytes(), node.ports.iter().map(|port| port.json(Some)).count());
+            let ports: Vec<Value> = node.ports.iter().map(|port| port.json(Some)).collect();
+            prop_assert_eq!((ports.len(), node.bytes().len()), (node.ports.len(), 2));
         }
     }
 
@@ -125,7 +128,7 @@ proptest! {
         let (head, _) = TEXT.split_once("port bond0").unwrap();
         let mut text = head.replace("4B 8 wraps", "4B 64 wraps");
         for (at, [a, b, c, d, e]) in totals.iter().enumerate() {
-            text += &format!("at {at}\n{a} {b} {c} {d} {}\n", e >> 32);
+            writeln!(text, "at {at}\n{a} {b} {c} {d} {}", e >> 32).unwrap();
         }
         let node = Node::of("file", text).unwrap();
         prop_assert_eq!(node.readings as usize, totals.len());
