@@ -47,16 +47,16 @@ fn the_keys_of_json_stay() {
     assert_eq!(
         keys,
         [
-            "ended",
-            "interval_ns",
             "node",
-            "ports",
             "ranks",
-            "readings",
-            "received",
-            "seconds",
-            "sent",
             "source",
+            "interval_ns",
+            "readings",
+            "seconds",
+            "ended",
+            "sent",
+            "received",
+            "ports",
             "steps",
         ]
     );
