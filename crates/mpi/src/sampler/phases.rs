@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fen
 
 use talea_run::samples::MOST_PHASES;
 
-use super::probes::{ProbeThread, Ring, Taken};
+use super::probes::{LONGEST, ProbeThread, Ring, Taken};
 use crate::clock;
 
 /// Version of the table of functions.
@@ -19,6 +19,8 @@ const VERSION: u32 = 1;
 /// Nanoseconds between instances of one phase that are recorded, on the average, and how many of these may be made up for at once.
 const STEP: u64 = 50_000;
 const BURST: u64 = 64;
+/// How much of the time between reads of counters is saved up, in steps: sixteen of the longest reads, so that phases which nest have theirs where reads are slow, too.
+const SAVED: u64 = 16 * LONGEST;
 /// Rows before the helper has opened the thread's counters; they are short.
 const EARLY: usize = 256;
 /// Rows afterwards: the helper looks more often where they fill.
@@ -120,9 +122,10 @@ struct Own {
     due: Box<[u64]>,
     /// The same for reads of counters.
     read: u64,
-    /// Ticks of [`STEP`], and those of a burst.
+    /// Ticks of [`STEP`], those of a burst, and those that reads may save up.
     step: u64,
     burst: u64,
+    saved: u64,
 }
 
 impl ThreadPhases {
@@ -150,7 +153,8 @@ impl ThreadPhases {
             self.early.store(ring, Ordering::Release);
             let step = clock::ticks_of(STEP);
             let due = vec![0; MOST_PHASES + 1].into_boxed_slice();
-            Box::new(Own { recorded: 0, counted: 0, due, read: 0, step, burst: step * BURST })
+            let (burst, saved) = (step * BURST, step * SAVED);
+            Box::new(Own { recorded: 0, counted: 0, due, read: 0, step, burst, saved })
         }));
         compiler_fence(Ordering::SeqCst);
         self.busy.store(false, Ordering::Relaxed);
@@ -204,7 +208,7 @@ impl Own {
         }
         *due = (*due).max(now) + step;
         self.recorded |= 1;
-        let due = self.read <= now + burst;
+        let due = self.read <= now + self.saved;
         let taken = if due { thread.read_now(&mut self.read) } else { None };
         self.counted |= u64::from(taken.is_some());
         // What reading took is not the phase's.

@@ -18,6 +18,8 @@ const STEP: u64 = 50_000;
 const FAST_STEP: u64 = 10_000;
 /// Time between two reads, in costs of one.
 const SHARE: u64 = 200;
+/// The longest time from one read to the next, in steps: what takes longer was off its PU most of the time.
+pub(super) const LONGEST: u64 = 40;
 /// Rows in the ring: a tenth of a second's, at the fastest.
 const ROWS: usize = 1 << 14;
 /// Words of a row before the counts: ticks, state, what.
@@ -253,7 +255,7 @@ impl ProbeThread {
 /// Ticks from one read, which took `cost`, to the next.
 fn pause(step: u64, cost: u64) -> u64 {
     // A thread that was off its PU meanwhile has not paid for that.
-    step.max(cost.saturating_mul(SHARE).min(step * 40))
+    step.max(cost.saturating_mul(SHARE).min(step * LONGEST))
 }
 
 /// Rows from one thread to one other.
