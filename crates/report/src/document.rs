@@ -80,6 +80,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_program_and_no_style_ends_its_own_element() {
+        macro_rules! page {
+            ($name:literal) => {
+                (
+                    include_str!(concat!("../../../web/dist/", $name, ".js")),
+                    include_str!(concat!("../../../web/dist/", $name, ".css")),
+                )
+            };
+        }
+        for (program, style) in [page!("report"), page!("topo"), page!("network")] {
+            assert!(!program.to_ascii_lowercase().contains("</script"));
+            assert!(!program.contains("<!--"));
+            assert!(!style.to_ascii_lowercase().contains("</style"));
+        }
+    }
+
+    #[test]
     fn base64_of_the_standard() {
         for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foobar", "Zm9vYmFy")] {
             assert_eq!(base64(plain.as_bytes()), coded);

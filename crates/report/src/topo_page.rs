@@ -324,7 +324,5 @@ mod tests {
         let html = page(&topology, &[MonitorInfo::default()], &recording, Some(&recording));
         assert_eq!(html.matches("<script").count(), 2);
         assert_eq!(html.to_ascii_lowercase().matches("</script").count(), 2);
-        assert!(!PROGRAM.to_ascii_lowercase().contains("</script") && !PROGRAM.contains("<!--"));
-        assert!(!STYLE.to_ascii_lowercase().contains("</style"));
     }
 }

@@ -130,3 +130,14 @@ fn room(ranks: usize, nodes: usize, cores: u32) -> Result<(), PlaceError> {
     }
     Ok(())
 }
+
+/// A router with hosts of these names, for tests.
+#[cfg(test)]
+fn hosts_of_a_router(names: &[&str]) -> crate::Fabric {
+    let mut draft = crate::Draft::default();
+    let router = draft.router("r".to_owned(), None).unwrap();
+    for name in names {
+        draft.host((*name).to_owned(), router).unwrap();
+    }
+    draft.finish().unwrap()
+}

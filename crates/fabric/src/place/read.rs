@@ -217,17 +217,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::machine::{Draft, RouterId};
-    use crate::place::text;
-
-    fn fabric(names: &[&str]) -> Fabric {
-        let mut draft = Draft::default();
-        draft.router("r".to_owned(), None).unwrap();
-        for name in names {
-            draft.host((*name).to_owned(), RouterId(0)).unwrap();
-        }
-        draft.finish().unwrap()
-    }
+    use crate::place::{hosts_of_a_router as fabric, text};
 
     #[test]
     fn forms_that_others_write() {

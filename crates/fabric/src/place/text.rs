@@ -92,17 +92,7 @@ pub fn rank_order(placement: &Placement, nodes: &[HostId]) -> Result<String, Pla
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Draft, RouterId};
-    use crate::place::blocks;
-
-    fn fabric(names: &[&str]) -> Fabric {
-        let mut draft = Draft::default();
-        draft.router("r".to_owned(), None).unwrap();
-        for name in names {
-            draft.host((*name).to_owned(), RouterId(0)).unwrap();
-        }
-        draft.finish().unwrap()
-    }
+    use crate::place::{blocks, hosts_of_a_router as fabric};
 
     #[test]
     fn the_three_forms() {

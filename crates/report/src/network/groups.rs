@@ -105,15 +105,7 @@ impl Circle {
 }
 
 fn marks(network: &Network<'_>, of: &[u32], circle: &Circle, open: bool, scene: &mut Scene) {
-    let mut bundles: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
-    for (id, link) in (0..).zip(network.fabric.links()) {
-        let ends = [link.from, link.to].map(|end| scene.node_of[end.at()]);
-        if ends[0] == ends[1] {
-            scene.nodes[ends[0] as usize].inside.push(id);
-        } else {
-            bundles.entry((ends[0], ends[1])).or_default().push(id);
-        }
-    }
+    let bundles = scene.bundles(network);
     let room = if open { 4.0 } else { (circle.apart * 0.12).clamp(1.2, 7.0) };
     let centre = [circle.side / 2.0; 2];
     for ((one, other), links) in bundles {

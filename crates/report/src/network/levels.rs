@@ -100,15 +100,7 @@ fn order(network: &Network<'_>, of: &[u32], x: &[f64], members: &mut [usize]) {
 }
 
 fn marks(network: &Network<'_>, scene: &mut Scene) {
-    let mut bundles: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
-    for (id, link) in (0..).zip(network.fabric.links()) {
-        let ends = [link.from, link.to].map(|end| scene.node_of[end.at()]);
-        if ends[0] == ends[1] {
-            scene.nodes[ends[0] as usize].inside.push(id);
-        } else {
-            bundles.entry((ends[0], ends[1])).or_default().push(id);
-        }
-    }
+    let bundles = scene.bundles(network);
     let room = match bundles.len() {
         0..80 => 6.0,
         80..600 => 3.6,

@@ -2,6 +2,8 @@
 //!
 //! Owns the words that slabs, groups and levels share, so that one painter draws all of them, here and in the page. Lengths are pixels, y down.
 
+use std::collections::BTreeMap;
+
 use talea_fabric::RouterId;
 
 use super::Network;
@@ -117,6 +119,20 @@ pub(super) fn beside(from: Point, to: Point, by: f64) -> (Point, Point) {
 }
 
 impl Scene {
+    /// Links between other nodes of the picture by both of these; those inside one are put to it.
+    pub(super) fn bundles(&mut self, network: &Network<'_>) -> BTreeMap<(u32, u32), Vec<u32>> {
+        let mut bundles: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+        for (id, link) in (0..).zip(network.fabric.links()) {
+            let [from, to] = [link.from, link.to].map(|end| self.node_of[end.at()]);
+            if from == to {
+                self.nodes[from as usize].inside.push(id);
+            } else {
+                bundles.entry((from, to)).or_default().push(id);
+            }
+        }
+        bundles
+    }
+
     /// The largest capacity that a line has: of one link in slabs, of all links of a bundle elsewhere. Absent if none is known.
     pub(super) fn widest(&self, network: &Network<'_>) -> Option<f64> {
         let links = network.fabric.links();
