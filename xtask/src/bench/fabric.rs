@@ -1,7 +1,8 @@
-//! The network between nodes at the size of a large machine: from tiles' counters to links, and placements of 131,072 ranks.
+//! The network between nodes at the size of a large machine: from tiles' counters to links, and placements of 131,072 ranks; then what reading the ports of this machine takes and adds to a run.
 //!
 //! The machine is Cielo's: 16x12x24 Geminis with two nodes each. Times are medians of what is done again; memory is the most of this process, at its end.
 
+use std::process::Command;
 use std::time::Instant;
 
 use talea_fabric::RouterId;
@@ -18,7 +19,7 @@ use talea_sampling::Root;
 use talea_sampling::fabric::recorded::totals;
 use talea_sampling::fabric::{CounterSource, of_machine};
 
-use super::{heading, spread};
+use super::{built, heading, output, prepared, scratch, spread};
 
 const LENGTHS: [u16; 3] = [16, 12, 24];
 const GRID: [u32; 3] = [64, 64, 32];
@@ -27,6 +28,9 @@ const CORES: u16 = 16;
 const WEIGHTS: Weights = Weights { face: 8192, edge: 256, corner: 8 };
 const AGAIN: usize = 7;
 const READINGS_OF_PORTS: usize = 1001;
+/// Of the program that is recorded with and without.
+const RANKS: &str = "2";
+const STEPS: &str = "4000";
 
 pub(crate) fn run() -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
@@ -34,6 +38,48 @@ pub(crate) fn run() -> Result<(), String> {
     counters(&machine)?;
     placements(&machine)?;
     ports();
+    recorded()
+}
+
+/// What `talea run --fabric` adds to the run time of a program on this machine.
+fn recorded() -> Result<(), String> {
+    let program = std::path::absolute("apps/bin/openmpi/halo").map_err(|e| e.to_string())?;
+    if !program.exists() {
+        println!("{} is not built and is left out", program.display());
+        return Ok(());
+    }
+    let out = scratch("fabric")?.join("run");
+    let talea = built("talea")?;
+    let seconds = |fabric: &[&str]| -> Result<f64, String> {
+        let mut command = Command::new(&talea);
+        prepared(&mut command).args(["run", "--quiet", "--force", "-o"]).arg(&out).args(fabric);
+        command.args(["--", "mpirun.openmpi", "-n", RANKS]).arg(&program).args(["--steps", STEPS]);
+        let begin = Instant::now();
+        output(&mut command)?;
+        Ok(begin.elapsed().as_secs_f64())
+    };
+    let ways: [&[&str]; 3] = [&[], &["--fabric"], &["--fabric=100ms"]];
+    let mut all: [Vec<f64>; 3] = Default::default();
+    for round in 0..=AGAIN {
+        for (seconds_of, way) in all.iter_mut().zip(ways) {
+            let taken = seconds(way)?;
+            // The first round warms caches up.
+            if round > 0 {
+                seconds_of.push(taken);
+            }
+        }
+    }
+    heading("Run time with the counters of ports");
+    println!(
+        "halo, {RANKS} ranks, {STEPS} steps, all of `talea run`; median (smallest to largest) of {AGAIN} rounds in turn, ratios round by round.\n"
+    );
+    println!("| `talea run` | s | ratio |\n|---|---|---|");
+    let without = all[0].clone();
+    for (way, mut seconds) in ways.iter().zip(all) {
+        let mut ratios: Vec<f64> = seconds.iter().zip(&without).map(|(a, b)| a / b).collect();
+        let name = way.first().map_or("without", |word| word);
+        println!("| {name} | {} | {} |", spread(&mut seconds, 2), spread(&mut ratios, 3));
+    }
     Ok(())
 }
 

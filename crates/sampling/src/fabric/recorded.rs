@@ -78,7 +78,7 @@ impl Recorded {
         while let Some((number, line)) = next_line(&text, &mut at) {
             let mut rest = words(line);
             match rest.next() {
-                Some("source") => source = rest.collect::<Vec<_>>().join(" "),
+                Some("source") => source = rest.map(word).collect::<Vec<_>>().join(" "),
                 Some("set") if sets.len() < MOST_OF_SET => sets.push(Vec::new()),
                 Some("counter") => {
                     let known = sets.last_mut().filter(|set| set.len() < MOST_OF_SET);
@@ -193,7 +193,7 @@ fn counter<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Counter> {
     };
     let role = ROLES.iter().find(|(word, _)| *word == role)?.1;
     let (unit, hertz) = unit_of(unit)?;
-    Some(Counter { name: name.to_owned(), role, unit, hertz, width })
+    Some(Counter { name: word(name), role, unit, hertz, width })
 }
 
 /// Units that are one word.
@@ -221,14 +221,14 @@ fn port<'a>(
     words: &mut impl Iterator<Item = &'a str>,
     sets: &[Vec<Counter>],
 ) -> Option<(Port, usize)> {
-    let (name, kind) = (words.next()?.to_owned(), words.next()?);
+    let (name, kind) = (word(words.next()?), words.next()?);
     let kind = PortKind::ALL.into_iter().find(|known| known.word() == kind)?;
     let set = words.next()?.parse().ok().filter(|&set| set < sets.len())?;
     let speed = match words.next()? {
         "-" => None,
         speed => Some(speed.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0)?),
     };
-    let state = Some(words.next()?).filter(|&state| state != "-").map(str::to_owned);
+    let state = Some(words.next()?).filter(|&state| state != "-").map(word);
     Some((Port { name, kind, speed, state, counters: Arc::new([]) }, set))
 }
 
@@ -286,7 +286,7 @@ fn write_counter(text: &mut String, counter: &Counter) {
     let _ = writeln!(text, "counter {name} {role} {unit} {bits} {end}");
 }
 
-/// One word, whatever a device is called.
+/// One word, whatever a device or a recording calls it: names reach terminals.
 fn word(text: &str) -> String {
     let bad = |c: char| c.is_whitespace() || c.is_control() || c == '#';
     let text: String = text.chars().map(|c| if bad(c) { '_' } else { c }).collect();

@@ -122,6 +122,19 @@ prop_compose! {
     }
 }
 
+/// Names are shown on terminals, where a control byte is an order.
+#[test]
+fn names_bring_no_control_bytes() {
+    let text = format!(
+        "{MAGIC}\nsource a\x1b[2J b\nset\ncounter \x07c sent 1B 64 wraps\nport p\x1b[31m ethernet 0 - up\x08\n"
+    );
+    let recorded = Recorded::new(text).unwrap();
+    let port = &recorded.ports()[0];
+    let shown =
+        [recorded.name(), &port.name, port.state.as_deref().unwrap(), &port.counters[0].name];
+    assert_eq!(shown, ["recorded a_[2J b", "p_[31m", "up_", "_c"]);
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read(

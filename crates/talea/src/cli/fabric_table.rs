@@ -11,7 +11,8 @@ use clap::{Args, ValueHint};
 use talea_fabric::Coordinate;
 
 use super::network::{NetworkArgs, PictureArgs};
-use crate::fabric::table::own::{self, Placed};
+use crate::fabric::placed::Placed;
+use crate::fabric::table::own;
 use crate::fabric::table::{self, Form};
 use crate::fabric::{self, regions};
 
@@ -93,7 +94,7 @@ impl From<TableArgs> for fabric::Options {
             (Some(path), ..) => Placed::Hostfile(path),
             (_, Some(path), _) => Placed::Rankfile(path),
             (_, _, Some(path)) => Placed::RankOrder(path),
-            _ => Placed::Known,
+            _ => Placed::AsRun,
         };
         let cores = args.cores;
         Self::Table(Box::new(table::Options {

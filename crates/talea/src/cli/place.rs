@@ -13,6 +13,7 @@ use super::network::{DESCRIBED, NetworkArgs, PictureArgs};
 use crate::fabric::messages::Sent;
 use crate::fabric::network::{Given, Options};
 use crate::fabric::place::{self, Order, Way};
+use crate::fabric::placed::Placed;
 use crate::fabric::{self, generate};
 
 /// Compare placements of ranks on a network, and write the best one for a launcher
@@ -29,17 +30,20 @@ Examples:
   talea fabric place --torus 4x2x8 --matrix RUN --compare filled,greedy,bisection --rankfile ranks.txt
   talea fabric place --topology-conf topology.conf --matrix bytes.csv --cores 8 --hostfile hosts.txt
   talea fabric place --dragonfly 4,8,4,33 --link-speed 25GB/s --matrix RUN --routing valiant
+  talea fabric place --topology-conf topology.conf --matrix RUN --compare as-run,bisection
 
 Blocks are ranks of a node, or of several, on each axis of the grid, the axis of successive ranks
-last; a grid has that axis first. `filled` gives ranks to nodes in their order. --matrix takes a
-run's folder, or a table with the columns from, to and bytes. With 1 byte, the default, loads of a
+last; a grid has that axis first. `filled` gives ranks to nodes in their order. `as-run` is where
+the run of --matrix had its ranks; files of launchers are read as they are written by --hostfile,
+--rankfile and --rank-order. These stay as they are, whatever --order and --swaps say. --matrix takes
+a run's folder, or a table with the columns from, to and bytes. With 1 byte, the default, loads of a
 stencil are numbers of faces.
 
 JSON: {routers, links, routing, placements: [{placement, order, ranks, nodes, routers, off_node_share,
 bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router, max_link_load,
 max_link, mean_link_load, mean_hops, max_link_utilisation, per_dimension: [{name, links, bytes,
 max_load, mean_load}], model_seconds, model_least_seconds, gaps}], recommended: {placement, order},
-findings, gaps}; what is absent is null.")]
+findings, gaps}; what is absent is null, and so is the order of a placement that was read.")]
 #[command(group(clap::ArgGroup::new("sent").args(["stencil", "matrix"]).required(true)))]
 #[command(group(clap::ArgGroup::new("described").args(DESCRIBED).required(true)))]
 pub(super) struct PlaceArgs {
@@ -60,7 +64,7 @@ pub(super) struct PlaceArgs {
     /// A run, or a table of who sends how many bytes to whom
     #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
     matrix: Option<PathBuf>,
-    /// Blocks such as 1x1x16, filled, greedy or bisection
+    /// Blocks such as 1x1x16, filled, greedy, bisection, or a placement that is there: as-run, hostfile:FILE, rankfile:FILE, rank-order:FILE
     #[arg(long, value_name = "WAY,...", value_parser = way, value_delimiter = ',', default_value = "filled")]
     compare: Vec<Way>,
     /// In which order nodes are filled
@@ -168,12 +172,22 @@ pub(super) fn three_lengths(text: &str) -> Result<Lengths, String> {
 }
 
 fn way(text: &str) -> Result<Way, String> {
+    if let Some((kind, path)) = text.split_once(':').filter(|(_, path)| !path.is_empty()) {
+        let path = PathBuf::from(path);
+        return match kind {
+            "hostfile" => Ok(Way::Placed(Placed::Hostfile(path))),
+            "rankfile" => Ok(Way::Placed(Placed::Rankfile(path))),
+            "rank-order" => Ok(Way::Placed(Placed::RankOrder(path))),
+            _ => Err("expected `hostfile:FILE`, `rankfile:FILE` or `rank-order:FILE`".to_owned()),
+        };
+    }
     match text {
+        "as-run" => Ok(Way::Placed(Placed::AsRun)),
         "filled" => Ok(Way::Filled),
         "greedy" => Ok(Way::Greedy),
         "bisection" => Ok(Way::Bisection),
         _ => grid(text).map(|grid| Way::Blocks(grid.0)).map_err(|_| {
-            "expected blocks such as 2x2x4, `filled`, `greedy` or `bisection`".to_owned()
+            "expected blocks such as 2x2x4, `filled`, `greedy`, `bisection`, `as-run` or a file such as `hostfile:FILE`".to_owned()
         }),
     }
 }

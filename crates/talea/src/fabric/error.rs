@@ -223,6 +223,11 @@ pub(crate) enum FabricError {
         "nobody says where the ranks of the matrix are: expected --hostfile, --rankfile, --hosts, or a run"
     )]
     NoPlaces,
+    /// A matrix of no run, whose ranks were nowhere.
+    #[error(
+        "`as-run` is where a run had its ranks: expected --matrix with the folder of a run that knows its hosts"
+    )]
+    NeverRun,
     /// A run without counters.
     #[error("expected counters of the network, which `talea run --fabric` keeps, found none: `{}`", path.display())]
     NoCounters {
@@ -283,6 +288,7 @@ impl Expected for FabricError {
             | Self::Readings { .. }
             | Self::Launcher { .. }
             | Self::NoPlaces
+            | Self::NeverRun
             | Self::NoHost { .. }
             | Self::Region { .. }
             | Self::NoInterface { .. } => Exit::Input,

@@ -12,6 +12,7 @@ pub(crate) mod of_run;
 pub(crate) mod pictured;
 pub(crate) mod pinged;
 pub(crate) mod place;
+pub(crate) mod placed;
 mod rates;
 pub(crate) mod regions;
 pub(crate) mod sonar;

@@ -52,6 +52,12 @@ fn the_ports_of_one_node_are_read_before_during_and_after() {
             (&"MPI_Finalize".into(), &"recorded sysfs".into())
         );
         assert_eq!(node["ranks"], serde_json::json!([0, 1]));
+        let host = node["node"].as_str().unwrap();
+        let network = ["--torus", "2x1x1", "--hosts", &format!("{host},other"), "--cores", "1"];
+        let compared = ["--matrix", mpi.name, "--compare", "as-run,filled", "--json"];
+        let compared = bench.json(&[&["fabric", "place"], &network[..], &compared].concat());
+        let shares = [0, 1].map(|at| compared["placements"][at]["off_node_share"].as_f64());
+        assert_eq!(shares, [Some(0.0), Some(1.0)], "{compared}");
         assert!(node["readings"].as_u64().unwrap() >= 3, "{node}");
         assert_eq!((&node["sent"]["own"], &node["received"]["own"]), (&0.into(), &0.into()));
         assert_eq!(node["ports"].as_array().unwrap().len(), ports);

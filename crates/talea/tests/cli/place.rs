@@ -101,6 +101,49 @@ fn mpirun_places_ranks_as_the_file_says() {
     }
 }
 
+/// What was written is compared as it was, beside others, and swaps leave it alone.
+#[test]
+fn placements_that_are_there_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let [matrix, hostfile, rankfile, order] =
+        ["bytes.csv", "hosts.txt", "ranks.txt", "order.txt"].map(path);
+    let pairs: String =
+        (0..16).map(|rank| format!("{rank},{},1000\n", (rank * 5 + 3) % 16)).collect();
+    std::fs::write(&matrix, format!("from,to,bytes\n{pairs}")).unwrap();
+    let hosts: Vec<String> = (0..8).map(|at| format!("n{at}")).collect();
+    let network =
+        ["--torus", "2x2x2", "--cores", "2", "--matrix", &matrix, "--hosts", &hosts.join(",")];
+    let files = ["--hostfile", &hostfile, "--rankfile", &rankfile, "--rank-order", &order];
+    let made =
+        placed(&[&network[..], &["--compare", "bisection", "--swaps", "99"], &files].concat());
+    let three = format!("hostfile:{hostfile},rankfile:{rankfile},rank-order:{order},filled");
+    let read = placed(&[&network[..], &["--compare", &three, "--swaps", "99"]].concat());
+    let load = |one: &Value| (one["off_node_share"].clone(), one["max_link_load"].clone());
+    let found = read["placements"].as_array().unwrap();
+    assert_eq!(found.len(), 4);
+    for (one, name) in found.iter().zip(three.split(',')).take(3) {
+        assert_eq!((one["placement"].as_str(), one["order"].is_null()), (Some(name), true));
+        assert_eq!(load(one), load(&made["placements"][0]), "{name}");
+    }
+    let refused = |words: &[&str]| {
+        let output = talea(&[&["fabric", "place"], &network[..], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        stderr(&output).replace(&folder.path().display().to_string(), "FOLDER")
+    };
+    std::fs::write(&rankfile, "rank 0=n0 slot=0\nrank 1=n1 slot=0\n").unwrap();
+    std::fs::write(&hostfile, "n0\nelsewhere\n").unwrap();
+    let said = [
+        refused(&["--compare", "as-run"]),
+        refused(&["--compare", &format!("rankfile:{rankfile}")]),
+        refused(&["--compare", &format!("hostfile:{hostfile}")]),
+        refused(&["--compare", &format!("rank-order:{hostfile}")]),
+        refused(&["--compare", "rank-order:"]),
+        refused(&["--compare", "slots:x"]),
+    ];
+    insta::assert_snapshot!(said.concat());
+}
+
 #[test]
 fn dragonflies_and_fat_trees_have_their_ways() {
     let grid = ["--ranks", "4x3x6", "--stencil", "7", "--cores", "1"];

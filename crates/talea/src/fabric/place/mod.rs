@@ -19,6 +19,7 @@ use talea_model::{Gap, GapKind};
 use super::messages::{Known, Sent};
 use super::network::{self, Network};
 use super::pictured::Files;
+use super::placed::Placed;
 use super::{FabricError, print_json, say_gaps};
 use crate::terminal::Progress;
 
@@ -40,7 +41,7 @@ pub(crate) enum Order {
 }
 
 /// How ranks are given to nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Blocks of a grid of ranks, the axis of successive ranks last.
     Blocks([u32; 3]),
@@ -50,6 +51,8 @@ pub(crate) enum Way {
     Greedy,
     /// By halves between which least is sent.
     Bisection,
+    /// As a file or the run says, which no order and no swap changes.
+    Placed(Placed),
 }
 
 /// What is asked for.
@@ -79,18 +82,26 @@ const SEED: u64 = 1;
 /// One that is compared.
 struct Compared {
     name: String,
-    order: &'static str,
+    /// None where what is read says which node is whose.
+    order: Option<&'static str>,
     placement: Placement,
     found: Evaluation,
     /// Where there are pictures.
     loads: Option<Loads>,
 }
 
+impl Compared {
+    /// How it was made, and in which order nodes were filled.
+    fn named(&self, between: &str) -> String {
+        [self.name.as_str()].into_iter().chain(self.order).collect::<Vec<_>>().join(between)
+    }
+}
+
 /// Prints the comparison and writes the files of the best one.
 pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     let network = Network::new(&options.network, &options.hosts)?;
     let (routing, ways) = network.routing()?;
-    let Known { messages, ranks, mut gaps, .. } = options.sent.messages()?;
+    let Known { messages, ranks, hosts, mut gaps } = options.sent.messages()?;
     gaps.merge(network.gaps.clone());
     if network.tiles.is_none() {
         gaps.note(Gap {
@@ -115,9 +126,26 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
         None => Order::Plain,
     };
     let orders = if options.orders.is_empty() { &[usual][..] } else { &options.orders };
+    let mut add = |name, order, placement: Placement| -> Result<(), FabricError> {
+        let (found, loads) = judged(&network, &*routing, &messages, &placement)?;
+        let loads = Some(loads).filter(|_| options.pictures.wanted());
+        compared.push(Compared { name, order, placement, found, loads });
+        Ok(())
+    };
+    let all = nodes(&network, Order::Plain)?;
+    for way in &options.ways {
+        if let Way::Placed(placed) = way {
+            progress.step(&format!("reading {placed}"));
+            if *placed == Placed::AsRun && hosts.is_empty() {
+                return Err(FabricError::NeverRun);
+            }
+            let placement = placed.placement(&network, (&all, options.cores), (ranks, &hosts))?;
+            add(placed.to_string(), None, placement)?;
+        }
+    }
     for &order in orders {
         let nodes = nodes(&network, order)?;
-        for &way in &options.ways {
+        for way in options.ways.iter().filter(|way| !matches!(way, Way::Placed(_))) {
             let name = name_of(way);
             progress.step(&format!("placing {name}, {}", word(order)));
             let placement = self::placement(options, way, ranks, &nodes, graph.as_ref())?;
@@ -128,9 +156,7 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
                 }
                 _ => placement,
             };
-            let (found, loads) = judged(&network, &*routing, &messages, &placement)?;
-            let loads = Some(loads).filter(|_| options.pictures.wanted());
-            compared.push(Compared { name, order: word(order), placement, found, loads });
+            add(name, Some(word(order)), placement)?;
         }
     }
     drop(progress);
@@ -186,14 +212,14 @@ fn judged(
 
 fn placement(
     options: &Options,
-    way: Way,
+    way: &Way,
     ranks: usize,
     nodes: &[HostId],
     graph: Option<&Graph>,
 ) -> Result<Placement, FabricError> {
     match (way, graph) {
         (Way::Blocks(block), _) => match options.sent {
-            Sent::Stencil { grid, .. } => Ok(blocks(grid, block, options.cores, nodes)?),
+            Sent::Stencil { grid, .. } => Ok(blocks(grid, *block, options.cores, nodes)?),
             Sent::Matrix(_) => Err(FabricError::NoGrid),
         },
         (Way::Greedy, Some(graph)) => Ok(partition(graph, Cut::Greedy, options.cores, nodes)?),
@@ -246,12 +272,13 @@ fn word(order: Order) -> &'static str {
     }
 }
 
-fn name_of(way: Way) -> String {
+fn name_of(way: &Way) -> String {
     match way {
         Way::Blocks([x, y, z]) => format!("{x}x{y}x{z}"),
         Way::Filled => "filled".to_owned(),
         Way::Greedy => "greedy".to_owned(),
         Way::Bisection => "bisection".to_owned(),
+        Way::Placed(placed) => placed.to_string(),
     }
 }
 

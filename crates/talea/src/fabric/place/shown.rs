@@ -23,7 +23,6 @@ pub(super) fn findings(network: &Network, compared: &[Compared], best: usize) ->
     let mut said = Vec::new();
     let (first, most) = (&compared[0], &compared[best]);
     if best > 0 {
-        let name = |one: &Compared| format!("{} {}", one.name, one.order);
         let mut parts = Vec::new();
         let change = |before: f64, after: f64| {
             let part = (after / before - 1.0) * 100.0;
@@ -32,7 +31,7 @@ pub(super) fn findings(network: &Network, compared: &[Compared], best: usize) ->
         };
         let bytes = |one: &Compared| one.found.bytes_per_node * one.found.nodes as f64;
         if let Some(change) = change(bytes(first), bytes(most)) {
-            parts.push(format!("moves {change} off node than {}", name(first)));
+            parts.push(format!("moves {change} off node than {}", first.named(" ")));
         }
         let load = |one: &Compared| one.found.max_link_load as f64;
         if let Some(link) = most.found.max_link {
@@ -46,7 +45,7 @@ pub(super) fn findings(network: &Network, compared: &[Compared], best: usize) ->
             parts.push(format!("by the model it takes {change} time"));
         }
         if !parts.is_empty() {
-            said.push(format!("{} {}", name(most), parts.join("; ")));
+            said.push(format!("{} {}", most.named(" "), parts.join("; ")));
         }
     }
     said.extend(network.worse_links());
@@ -79,7 +78,7 @@ pub(super) fn draw(
         figures.extend(model.map(|model| ("model".to_owned(), model)));
         let loads = one.loads.as_ref().unwrap_or(&none);
         View {
-            name: format!("{}, {}", one.name, one.order),
+            name: one.named(", "),
             source: Source::Model,
             unit: "B",
             links: pictured::modelled(network, loads, seconds),
@@ -134,7 +133,7 @@ pub(super) fn print(
         table.row([
             if at == best { "*".to_owned() } else { String::new() },
             one.name.clone(),
-            one.order.to_owned(),
+            one.order.unwrap_or("-").to_owned(),
             or(found.off_node_share.map(|share| format!("{:.1} %", share * 100.0))),
             amount(found.bytes_per_router, "B"),
             amount(found.max_link_load as f64, "B"),
@@ -154,7 +153,7 @@ pub(super) fn print(
             None => "the most loaded link has the least load",
         };
         let link = network.link_name(link);
-        writeln!(out, "\n* {} {}: {why}; its busiest link is {link}", most.name, most.order)?;
+        writeln!(out, "\n* {}: {why}; its busiest link is {link}", most.named(" "))?;
     }
     for line in terminal::findings(findings, Palette::stdout()) {
         writeln!(out, "{line}")?;

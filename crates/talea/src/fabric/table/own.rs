@@ -6,34 +6,23 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use talea_fabric::RouterId;
 use talea_fabric::gemini::tiles::PHIT;
 use talea_fabric::gemini::{Label, Row};
-use talea_fabric::place::{Placement, read};
+use talea_fabric::place::Placement;
 use talea_fabric::traffic::{Load, Loads, Pairs, Protocol};
-use talea_fabric::{HostId, RouterId};
 use talea_model::Gaps;
 
+use crate::fabric::FabricError;
 use crate::fabric::messages::{self, Known};
 use crate::fabric::network::Network;
-use crate::fabric::{FabricError, read as read_text};
-
-/// Where ranks are.
-#[derive(Debug)]
-pub(crate) enum Placed {
-    /// Slurm's host file.
-    Hostfile(PathBuf),
-    /// Open MPI's rankfile.
-    Rankfile(PathBuf),
-    /// Cray's rank order on the job's nodes.
-    RankOrder(PathBuf),
-    /// As the run says, or in order on the job's nodes.
-    Known,
-}
+use crate::fabric::placed::Placed;
 
 /// What the job sent, and from where.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) matrix: PathBuf,
+    /// Where nothing is said, as the run says, or in order on the job's nodes.
     pub(crate) placed: Placed,
     /// Ranks on a node, where nodes are filled in order.
     pub(crate) cores: u16,
@@ -70,7 +59,11 @@ impl Own {
         nodes: &[String],
     ) -> Result<Self, FabricError> {
         let Known { messages, ranks, hosts, gaps } = messages::of(&options.matrix)?;
-        let placement = placement(options, network, nodes, ranks, &hosts)?;
+        let job = network.hosts_named(nodes)?;
+        let placement = match &options.placed {
+            Placed::AsRun if !job.is_empty() => Placement::filled(ranks, options.cores, &job)?,
+            placed => placed.placement(network, (&job, options.cores), (ranks, &hosts))?,
+        };
         let fabric = &network.fabric;
         let (routing, ways) = network.routing()?;
         let pairs = Pairs::new(&messages, placement.hosts(), fabric, &*routing, &Protocol::MPI)?;
@@ -130,43 +123,5 @@ impl Beside {
             "other_bytes": self.other,
             "deviation_percent": self.deviation.map(|part| part * 100.0),
         })
-    }
-}
-
-fn placement(
-    options: &Options,
-    network: &Network,
-    nodes: &[String],
-    ranks: usize,
-    hosts: &[String],
-) -> Result<Placement, FabricError> {
-    let fabric = &network.fabric;
-    let job = || network.hosts_named(nodes);
-    let launcher = |path: &PathBuf, source| FabricError::Launcher { source, path: path.clone() };
-    match &options.placed {
-        Placed::Hostfile(path) => {
-            let text = read_text(path)?;
-            let names = read::hostfile(&text).map_err(|error| launcher(path, error))?;
-            Ok(read::placement(&names, fabric)?)
-        }
-        Placed::Rankfile(path) => {
-            let text = read_text(path)?;
-            let names = read::rankfile(&text).map_err(|error| launcher(path, error))?;
-            Ok(read::placement(&names, fabric)?)
-        }
-        Placed::RankOrder(path) => {
-            let order =
-                read::rank_order(&read_text(path)?).map_err(|error| launcher(path, error))?;
-            let filled = Placement::filled(order.len(), options.cores, &job()?)?;
-            let mut placed = vec![HostId(0); order.len()];
-            // The file has each rank once.
-            for (rank, host) in order.into_iter().zip(filled.hosts()) {
-                placed[rank as usize] = *host;
-            }
-            Ok(Placement::of(placed))
-        }
-        Placed::Known if !nodes.is_empty() => Ok(Placement::filled(ranks, options.cores, &job()?)?),
-        Placed::Known if hosts.len() == ranks && ranks > 0 => Ok(read::placement(hosts, fabric)?),
-        Placed::Known => Err(FabricError::NoPlaces),
     }
 }

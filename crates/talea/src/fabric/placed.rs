@@ -1,0 +1,77 @@
+//! Where ranks are, as a launcher's file or the run itself says.
+//!
+//! Owns which file is read how, for commands that ask what a job did and for those that compare its placement with others. Files that give ranks an order and no hosts need the job's nodes, which are filled one
+//! after the other.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use talea_fabric::HostId;
+use talea_fabric::place::{Placement, read};
+
+use super::network::Network;
+use super::{FabricError, read as read_text};
+
+/// Where ranks are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// Slurm's host file.
+    Hostfile(PathBuf),
+    /// Open MPI's rankfile.
+    Rankfile(PathBuf),
+    /// Cray's rank order on the job's nodes.
+    RankOrder(PathBuf),
+    /// As the run says.
+    AsRun,
+}
+
+impl Placed {
+    /// The host of each rank; `job` are the job's nodes and how many ranks each takes, `run` how many ranks the run has and the names of their hosts, if it knows them.
+    pub(crate) fn placement(
+        &self,
+        network: &Network,
+        job: (&[HostId], u16),
+        run: (usize, &[String]),
+    ) -> Result<Placement, FabricError> {
+        let fabric = &network.fabric;
+        let launcher =
+            |path: &PathBuf, source| FabricError::Launcher { source, path: path.clone() };
+        match self {
+            Self::Hostfile(path) => {
+                let text = read_text(path)?;
+                let names = read::hostfile(&text).map_err(|error| launcher(path, error))?;
+                Ok(read::placement(&names, fabric)?)
+            }
+            Self::Rankfile(path) => {
+                let text = read_text(path)?;
+                let names = read::rankfile(&text).map_err(|error| launcher(path, error))?;
+                Ok(read::placement(&names, fabric)?)
+            }
+            Self::RankOrder(path) => {
+                let order =
+                    read::rank_order(&read_text(path)?).map_err(|error| launcher(path, error))?;
+                let filled = Placement::filled(order.len(), job.1, job.0)?;
+                let mut placed = vec![HostId(0); order.len()];
+                // The file has each rank once.
+                for (rank, host) in order.into_iter().zip(filled.hosts()) {
+                    placed[rank as usize] = *host;
+                }
+                Ok(Placement::of(placed))
+            }
+            Self::AsRun if run.1.len() == run.0 && run.0 > 0 => Ok(read::placement(run.1, fabric)?),
+            Self::AsRun => Err(FabricError::NoPlaces),
+        }
+    }
+}
+
+/// As the command line has it.
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hostfile(path) => write!(f, "hostfile:{}", path.display()),
+            Self::Rankfile(path) => write!(f, "rankfile:{}", path.display()),
+            Self::RankOrder(path) => write!(f, "rank-order:{}", path.display()),
+            Self::AsRun => f.write_str("as-run"),
+        }
+    }
+}
