@@ -361,4 +361,18 @@ mod tests {
     fn the_definitions_are_sound() {
         super::command().debug_assert();
     }
+
+    /// What clap would break at 100 columns stands as it was written.
+    #[test]
+    fn lines_of_help_fit() {
+        let mut commands = vec![super::command()];
+        while let Some(command) = commands.pop() {
+            let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            let long = help.lines().find(|line| line.chars().count() > 100);
+            // Lines that were joined on purpose are much longer.
+            let long = long.filter(|line| line.chars().count() < 120);
+            assert_eq!(long, None, "talea {}", command.get_name());
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
 }

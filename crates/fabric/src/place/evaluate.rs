@@ -142,6 +142,13 @@ impl Evaluation {
         question: &Question,
     ) -> Result<(), TrafficError> {
         let fabric = question.fabric;
+        let on_links = pairs.pairs.iter().any(|pair| pair.from != pair.to);
+        if question.host_capacity.is_none() && !pairs.pairs.is_empty() && !on_links {
+            let detail =
+                "no time is predicted: no link is used, and what nodes can send is not known";
+            self.gap(GapKind::Missing, detail);
+            return Ok(());
+        }
         let Some(flows) = flows(pairs, question)? else {
             self.gap(GapKind::MemoryBound, "no time is predicted: ways are too many for the model");
             return Ok(());

@@ -38,7 +38,7 @@ pub enum PlaceError {
         grid: u32,
     },
     /// More ranks than there is room for.
-    #[error("{ranks} ranks on {nodes} nodes of {cores} each, expected up to {}", (*nodes as u64).saturating_mul((*cores).into()))]
+    #[error("{ranks} ranks on {nodes} node{} that take{} {cores} each, expected up to {}", if *nodes == 1 { "" } else { "s" }, if *nodes == 1 { "s" } else { "" }, (*nodes as u64).saturating_mul((*cores).into()))]
     Room {
         /// Ranks to be placed.
         ranks: usize,

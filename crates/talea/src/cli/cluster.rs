@@ -46,25 +46,27 @@ Dimensions are expressions of counters, by name (PAPI_TOT_INS) or event type (42
 preparation: --min-duration, --range, logarithm, each dimension scaled to 0 to 1, --factor.
 A burst that lacks a counter of a dimension is left out, and counted.
 
---eps auto tries ten radii (the knee of distances decides beyond 300,000 points); --eps refine starts
-with small ones and merges clusters while the ranks' sequences get more alike, so that each cluster
-has a radius of its own. --subset clusters a part and gives each other point the label of the nearest
-clustered one within eps; thin=N keeps N points of each crowded cell, so that rare kinds stay.
+--eps auto tries ten radii (the knee of distances decides beyond 300,000 points); --eps refine
+starts with small ones and merges clusters while the ranks' sequences get more alike, so that each
+cluster has a radius of its own. --subset clusters a part and gives each other point the label of
+the nearest clustered one within eps; thin=N keeps N points of each crowded cell, so that rare
+kinds stay.
 
-SPMD score: the ranks' sequences of clusters are aligned; of each column the share of the ranks that
-have it, averaged; 1 where all ranks do the same at the same place. It is computed for given eps too.
+SPMD score: the ranks' sequences of clusters are aligned; of each column the share of the ranks
+that have it, averaged; 1 where all ranks do the same at the same place. It is computed for given
+eps too.
 
 JSON keys: input, source (states|calls|regions|table), bursts, points (those clustered), ranks,
-time_ns, points_time_share, left_out: [{reason, bursts, time_share}], dimensions: [{name, expression,
-unit, logarithmic, factor, low, high}], eps (null with --eps refine), min_points, eps_from
-(given|score|knee|alike|refinement), tried: [{eps, clusters, noise, time_share, spmd_score}],
-subset: {rule, points, share}, check: {adjusted_rand, lost, clusters: [{id, points, found, recall,
-precision}]}, clusters: [{id, points, ranks, time_ns, time_share, mean_duration_ns,
+time_ns, points_time_share, left_out: [{reason, bursts, time_share}], dimensions: [{name,
+expression, unit, logarithmic, factor, low, high}], eps (null with --eps refine), min_points,
+eps_from (given|score|knee|alike|refinement), tried: [{eps, clusters, noise, time_share,
+spmd_score}], subset: {rule, points, share}, check: {adjusted_rand, lost, clusters: [{id, points,
+found, recall, precision}]}, clusters: [{id, points, ranks, time_ns, time_share, mean_duration_ns,
 median_duration_ns, centroid, low, high (each one value a dimension, in its unit), eps, spmd_score,
-ipc, mips, site: {function, line, share}, counters: [{name, measured, mean, extrapolated}]}], noise,
-noise_time_share, spmd_score, findings, gaps, seconds: {read, bursts, prepare, cluster, check, score,
-statistics}. Shares are 0 to 1; what cannot be known is null. `extrapolated` is the sum over all
-bursts of the cluster, from those that measured the counter where sets take turns.")]
+ipc, mips, site: {function, line, share}, counters: [{name, measured, mean, extrapolated}]}],
+noise, noise_time_share, spmd_score, findings, gaps, seconds: {read, bursts, prepare, cluster,
+check, score, statistics}. Shares are 0 to 1; what cannot be known is null. `extrapolated` is the
+sum over all bursts of the cluster, from those that measured the counter where sets take turns.")]
 pub(super) struct ClusterArgs {
     /// Run directory, trace (.prv, .prv.gz) or table (.csv)
     #[arg(value_name = "INPUT", value_hint = ValueHint::AnyPath)]

@@ -21,10 +21,10 @@ Examples:
   talea convert trace.prv.gz trace.folded      for flamegraph.pl and inferno
 
 The ending of OUT tells the form: .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded,
-.collapsed, .parquet (where talea was built with `--features parquet`). A pipe or a device as OUT gets
-that one file alone. Event types in Paraver files are those of Extrae; 600000003 is the iteration, from 1,
-of the main loop that talea found, 600000100 to 600000199 those of each loop (beyond a hundred they
-are left out, with a gap), 600000004 the phase that the program marks.")]
+.collapsed, .parquet (where talea was built with `--features parquet`). A pipe or a device as OUT
+gets that one file alone. Event types in Paraver files are those of Extrae; 600000003 is the
+iteration, from 1, of the main loop that talea found, 600000100 to 600000199 those of each loop
+(beyond a hundred they are left out, with a gap), 600000004 the phase that the program marks.")]
 pub(super) struct ConvertArgs {
     /// Run directory, or a trace: .prv, .prv.gz
     #[arg(value_name = "INPUT", value_hint = ValueHint::AnyPath)]

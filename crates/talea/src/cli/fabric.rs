@@ -5,7 +5,7 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
@@ -70,7 +70,7 @@ received are {bytes_per_second, utilisation, packets_per_second, stalled, stall_
 what is absent is null.")]
 struct CountersArgs {
     /// Time between two readings: 100ms, 1s
-    #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "1s", conflicts_with = "replay")]
+    #[arg(long, value_name = "TIME", value_parser = values::interval, default_value = "1s", conflicts_with = "replay")]
     interval: Nanos,
     /// How many intervals are shown [default: 1, of a recording all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -99,15 +99,17 @@ Examples:
   talea fabric sonar --ethernet eth0 --to 10.0.0.1:5733 --messages 1000 --bytes 8000
   talea fabric sonar --simulate 2x2x8 --ends 1,0,5:1,0,7 --messages 1 --size 1048576
 
-Messages are UDP's and go one after the other, each after the answer to the one before. Expected are
-frames with their headers of Ethernet, IP and UDP, in fragments where a message is longer than the
-interface's MTU allows, and answers of 32 bytes. What else uses the interface meanwhile is counted too.
+Messages are UDP's and go one after the other, each after the answer to the one before. Expected
+are frames with their headers of Ethernet, IP and UDP, in fragments where a message is longer than
+the interface's MTU allows, and answers of 32 bytes. What else uses the interface meanwhile is
+counted too.
 
 Exit code 3 if nobody answers, or nobody sends.
 
 JSON: {interface, mtu, messages, bytes, answered, rows: [{counter, way: sent|received, unit:
-bytes|packets, expected, seen, deviation_percent}], findings, gaps}; seen is null where it is absent.
-Of a simulated machine: {source, rows: [{router, from, host, counter, expected, counted}], gaps}.")]
+bytes|packets, expected, seen, deviation_percent}], findings, gaps}; seen is null where it is
+absent. Of a simulated machine: {source, rows: [{router, from, host, counter, expected, counted}],
+gaps}.")]
 #[command(group(clap::ArgGroup::new("end").args(["to", "listen", "simulate"]).required(true)))]
 struct SonarArgs {
     /// The interface whose counters are checked
@@ -134,10 +136,10 @@ struct SonarArgs {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(..=1_000_000), requires = "simulate")]
     noise: u64,
     /// Send to a node that listens
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     to: Option<SocketAddr>,
     /// Answer what another node sends, once
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["messages", "bytes"])]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with_all = ["messages", "bytes"])]
     listen: Option<SocketAddr>,
     /// How many messages
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -223,4 +225,12 @@ fn ends(text: &str) -> Result<[Coordinate; 2], String> {
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "expected a share from 0 to 1".to_owned())
+}
+
+/// An address, or a name that has one, with a port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    const EXPECTED: &str =
+        "expected an address or a host with a port, such as 10.0.0.2:5733 or node2:5733";
+    let mut found = text.to_socket_addrs().map_err(|error| format!("{EXPECTED}: {error}"))?;
+    found.next().ok_or_else(|| EXPECTED.to_owned())
 }

@@ -32,21 +32,22 @@ Examples:
   talea fabric table tiles.txt --interconnect interconnect.txt --shares --each
   talea fabric table tiles.txt --torus 16x12x24 --matrix RUN --rankfile ranks.txt
 
-A tile is a port of the recording that is named by router and place, `c0-0c0s0g0l32`, with the counters
-VC0_PHITS, VC1_PHITS (3B), VC0_PKTS, VC1_PKTS (packets), INQ_STALLS and OUTQ_STALLS (800000000Hz), of
-48 bits that wrap. Sums that lack a counter are absent and printed as -, with a gap. Where only one of
-the two nodes of a Gemini is the job's, its counters have the traffic of both, which is said.
+A tile is a port of the recording that is named by router and place, `c0-0c0s0g0l32`, with the
+counters VC0_PHITS, VC1_PHITS (3B), VC0_PKTS, VC1_PKTS (packets), INQ_STALLS and OUTQ_STALLS
+(800000000Hz), of 48 bits that wrap. Sums that lack a counter are absent and printed as -, with a
+gap. Where only one of the two nodes of a Gemini is the job's, its counters have the traffic of
+both, which is said.
 
-JSON: {source, routing, frames: [{begin_seconds, end_seconds, rows: [{router, from, way, host, tiles,
-bytes_per_second, vc0_phits, vc1_phits, vc0_packets, vc1_packets, input_stalls, output_stalls,
-utilisation, stalled_in, stalled_out, bytes_per_packet, phits_per_packet, beside: {own_model_bytes,
-other_bytes, deviation_percent, nodes, own_nodes}}]}], findings, gaps}; `beside` is there with
---matrix, its nodes in rows of hosts; what is absent is null.
+JSON: {source, routing, frames: [{begin_seconds, end_seconds, rows: [{router, from, way, host,
+tiles, bytes_per_second, vc0_phits, vc1_phits, vc0_packets, vc1_packets, input_stalls,
+output_stalls, utilisation, stalled_in, stalled_out, bytes_per_packet, phits_per_packet, beside:
+{own_model_bytes, other_bytes, deviation_percent, nodes, own_nodes}}]}], findings, gaps}; `beside`
+is there with --matrix, its nodes in rows of hosts; what is absent is null.
 JSON of a run: {command, nodes: [{node, ranks, source, interval_ns, readings, seconds, ended, sent,
 received, ports: [{port, network, state, bytes_per_second, above_others, sent, received, faults,
-counters: [{name, unit, hertz, grown}]}], steps: [{time_ns, realtime_ns, bytes}]}], collective_bytes,
-gaps}; a node's sent and received are {ports, own, other}, a port's {bytes, packets,
-bytes_per_packet, bytes_per_second, utilisation, stalled, stall_ticks_per_second, most}.")]
+counters: [{name, unit, hertz, grown}]}], steps: [{time_ns, realtime_ns, bytes}]}],
+collective_bytes, gaps}; a node's sent and received are {ports, own, other}, a port's {bytes,
+packets, bytes_per_packet, bytes_per_second, utilisation, stalled, stall_ticks_per_second, most}.")]
 #[command(group(clap::ArgGroup::new("placed").args(["hostfile", "rankfile", "rank_order"]).requires("matrix")))]
 pub(super) struct TableArgs {
     /// A recording of tiles, or a run that kept counters

@@ -46,24 +46,24 @@ there: MIPS, IPC, clock, misses per 1000 instructions.
 held-out (error_held_out): the instances are put into two halves in turns; the curve fitted on one
 half is compared with what the other half counted directly between its samples, on average, in 100
 equal parts of the region (fewer where there are few samples), as a root mean square in mean rates.
-The noise of the second half is in it. With --score: the mean over all choices of half of six groups of
-instances, smoothing and jumps chosen anew in each; and `in band` (band_coverage), the share of
-parts in which what the other half counted lies in the 95 % band, given the error of its mean.
+The noise of the second half is in it. With --score: the mean over all choices of half of six
+groups of instances, smoothing and jumps chosen anew in each; and `in band` (band_coverage), the
+share of parts in which what the other half counted lies in the 95 % band, given the error of its
+mean.
 
 JSON: {inputs, region: {name, of, argument, without_mpi, why}, fit, scored, findings, name, found,
 folded, outliers, mean_ns, spread, locations, coverage: {samples, hole_at, hole, hole_expected,
-empty, period_ns}, counters: [{name, event_type, unit, samples, instances, smoothing, error_held_out,
-error_estimated, band_coverage, jumps: [{at, within, height}], phases: [{from, to, rate}],
-mean_total, mean_rate, rate: {value, low, high}, accumulated: {value, low, high}, points}],
+empty, period_ns}, counters: [{name, event_type, unit, samples, instances, smoothing,
+error_held_out, error_estimated, band_coverage, jumps: [{at, within, height}], phases: [{from, to,
+rate}], mean_total, mean_rate, rate: {value, low, high}, accumulated: {value, low, high}, points}],
 models: [{name, expression, unit, mean, curve: {value, low, high}}], stack: [{from, to, routine,
 samples, purity, mixed, lines: [{name, share}]}], lines: [{from, to, routine, line, file, share,
-samples}], parts, differences: [{counter, from, to, lowest, highest, difference}], gaps:
-[{kind, rank, detail, count}]}.
-Places are shares of the region from 0 to 1, curves have --points values at equal steps, rates are
-counts a second, errors and spread shares of the mean; smoothing is lambda of sum (y - f)^2 + lambda *
-integral f''^2 of accumulated shares. What could not be had is null. parts has the keys of a
-group (name to lines) for each rank, group or input. With --list: [{input, regions: [{region, name,
-of, instances, time_ns, mean_ns, locations}]}].")]
+samples}], parts, differences: [{counter, from, to, lowest, highest, difference}], gaps: [{kind,
+rank, detail, count}]}. Places are shares of the region from 0 to 1, curves have --points values at
+equal steps, rates are counts a second, errors and spread shares of the mean; smoothing is lambda
+of sum (y - f)^2 + lambda * integral f''^2 of accumulated shares. What could not be had is null.
+parts has the keys of a group (name to lines) for each rank, group or input. With --list: [{input,
+regions: [{region, name, of, instances, time_ns, mean_ns, locations}]}].")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct FoldArgs {
     /// Traces (.prv, .prv.gz) or run directories; several are folded together and laid over each other

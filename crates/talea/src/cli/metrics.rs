@@ -26,28 +26,28 @@ needs. Several INPUTs are compared with the first.")]
 #[command(after_long_help = "\
 Examples:
   talea metrics trace.prv.gz
-  talea metrics ranks1.prv ranks4.prv ranks16.prv           strong scaling, the first is the reference
+  talea metrics ranks1.prv ranks4.prv ranks16.prv           scaling, relative to the first
   talea metrics trace.prv --from 1.2s --to 1.4s --by rank
   talea metrics trace.prv --by cluster          each kind of computation
   talea metrics trace.prv --expr 'stalls = RESOURCE_STALLS / PAPI_TOT_CYC'
   talea metrics trace.prv --model /usr/share/likwid/perfgroups/skylakeX/L3.txt
-  talea metrics trace.prv --model perfmon/SPR/metrics/sapphirerapids_metrics.json --expr '#smt_on = 1'
+  talea metrics trace.prv --model perfmon/SPR/metrics/spr_metrics.json --expr '#smt_on = 1'
 
-What is looked at: from the end of the last MPI_Init to the begin of the first MPI_Finalize, where the
-trace has them; --whole, --from and --to change that. Computation is the state Running, or time outside
-MPI in a trace without states. Rates are by the time of computation, summed over ranks: those of one
-rank on average. Counters that took turns are made whole by time.
+What is looked at: from the end of the last MPI_Init to the begin of the first MPI_Finalize, where
+the trace has them; --whole, --from and --to change that. Computation is the state Running, or time
+outside MPI in a trace without states. Rates are by the time of computation, summed over ranks:
+those of one rank on average. Counters that took turns are made whole by time.
 
-Models (--model) are files of Intel's perfmon (PROCESSOR/metrics/*.json), of Linux' pmu-events, or groups
-of LIKWID; a folder means all of them in it. Mistakes in them are said with their line, the rest is used.
-CPI stacks of POWER5, top-down analysis with perf's topdown events and the pipeline of Zen 4 are built
-in and shown where a trace has their counters.
+Models (--model) are files of Intel's perfmon (PROCESSOR/metrics/*.json), of Linux' pmu-events, or
+groups of LIKWID; a folder means all of them in it. Mistakes in them are said with their line, the
+rest is used. CPI stacks of POWER5, top-down analysis with perf's topdown events and the pipeline
+of Zen 4 are built in and shown where a trace has their counters.
 
-Expressions (--expr, and inside models): + - * / % min max abs sqrt log2, `a if c else b`, < > <= >= ==
-!= & | ^, d_ratio(a, b), has_event(c). Names are those of the trace's counters (PAPI_TOT_INS), with
-other names for the same (instructions, INST_RETIRED.ANY); \"...\" around names with other signs. Beside
-counters: duration_time (seconds of computation), total_time, bursts, #cache_line (64), and the names
-of other --expr.
+Expressions (--expr, and inside models): + - * / % min max abs sqrt log2, `a if c else b`, < > <=
+>= == != & | ^, d_ratio(a, b), has_event(c). Names are those of the trace's counters
+(PAPI_TOT_INS), with other names for the same (instructions, INST_RETIRED.ANY); \"...\" around
+names with other signs. Beside counters: duration_time (seconds of computation), total_time,
+bursts, #cache_line (64), and the names of other --expr.
 
 JSON: one object for one INPUT, an array of them for several, with the keys
   input         as named
@@ -55,19 +55,21 @@ JSON: one object for one INPUT, an array of them for several, with the keys
   locations     how many threads are looked at
   ranks         [{application, rank, threads}], in the order of by_rank
   clusters      [{id, bursts, time_share}], in the order of by_cluster; with --by cluster
-  efficiency    global, parallel, load_balance, communication, serialisation, transfer, mpi_parallel,
-                mpi_load_balance, mpi_communication, thread_parallel, computation_scaling,
+  efficiency    global, parallel, load_balance, communication, serialisation, transfer,
+                mpi_parallel, mpi_load_balance, mpi_communication, thread_parallel, computation_scaling,
                 ipc_scaling, instruction_scaling, frequency_scaling: 1 is ideal, null if not known;
                 reasons: {key: why it is null}
   metrics       [{category: performance|architecture|instruction-mix, key, name, unit, value, from,
-                reason, by_rank: [value or null], by_cluster: [value or null]}]; from is the expression that gave the value
+                reason, by_rank: [value or null], by_cluster: [value or null]}]; from is the
+                expression that gave the value
   models        [{model, metrics: [{name, description, unit, value, reason, level, parent, depth,
-                exceeded, children_sum}], problems: [{line, what}]}]; values times the model's factor;
-                exceeded: whether the author's threshold is
+                exceeded, children_sum}], problems: [{line, what}]}]; values times the
+                model's factor; exceeded: whether the author's threshold is
   counters      {name: value} of the time of computation, over all locations
   gaps          [{kind, rank, detail, count}]
 
-CSV: input,key,name,unit,rank,value,reason; rank is empty for all of it, `cluster 1` for a cluster; efficiency, metrics and models.")]
+CSV: input,key,name,unit,rank,value,reason; rank is empty for all of it, `cluster 1` for a cluster;
+efficiency, metrics and models.")]
 pub(super) struct MetricsArgs {
     /// Run directories, or traces: .prv, .prv.gz
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]

@@ -27,7 +27,7 @@ Gemini's packets.")]
 #[command(after_long_help = "\
 Examples:
   talea fabric place --torus 16x12x24 --ranks 64x64x32 --stencil 7 --compare 1x1x16,2x2x4,4x2x4
-  talea fabric place --torus 4x2x8 --matrix RUN --compare filled,greedy,bisection --rankfile ranks.txt
+  talea fabric place --torus 4x2x8 --matrix RUN --compare filled,bisection --rankfile ranks.txt
   talea fabric place --topology-conf topology.conf --matrix bytes.csv --cores 8 --hostfile hosts.txt
   talea fabric place --dragonfly 4,8,4,33 --link-speed 25GB/s --matrix RUN --routing valiant
   talea fabric place --topology-conf topology.conf --matrix RUN --compare as-run,bisection
@@ -35,31 +35,32 @@ Examples:
 Blocks are ranks of a node, or of several, on each axis of the grid, the axis of successive ranks
 last; a grid has that axis first. `filled` gives ranks to nodes in their order. `as-run` is where
 the run of --matrix had its ranks; files of launchers are read as they are written by --hostfile,
---rankfile and --rank-order. These stay as they are, whatever --order and --swaps say. --matrix takes
-a run's folder, or a table with the columns from, to and bytes. With 1 byte, the default, loads of a
-stencil are numbers of faces.
+--rankfile and --rank-order. These stay as they are, whatever --order and --swaps say. --matrix
+takes a run's folder, or a table with the columns from, to and bytes. With 1 byte, the default,
+loads of a stencil are numbers of faces.
 
-JSON: {routers, links, routing, placements: [{placement, order, ranks, nodes, routers, off_node_share,
-bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router, max_link_load,
-max_link, mean_link_load, mean_hops, max_link_utilisation, per_dimension: [{name, links, bytes,
-max_load, mean_load}], model_seconds, model_least_seconds, gaps}], recommended: {placement, order},
-findings, gaps}; what is absent is null, and so is the order of a placement that was read.")]
+JSON: {routers, links, routing, placements: [{placement, order, ranks, nodes, routers,
+off_node_share, bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router,
+max_link_load, max_link, mean_link_load, mean_hops, max_link_utilisation, per_dimension: [{name,
+links, bytes, max_load, mean_load}], model_seconds, model_least_seconds, gaps}], recommended:
+{placement, order}, findings, gaps}; what is absent is null, and so is the order of a placement
+that was read.")]
 #[command(group(clap::ArgGroup::new("sent").args(["stencil", "matrix"]).required(true)))]
 #[command(group(clap::ArgGroup::new("described").args(DESCRIBED).required(true)))]
 pub(super) struct PlaceArgs {
     #[command(flatten)]
     network: NetworkArgs,
     /// Ranks on each axis of a grid, those that follow each other first
-    #[arg(long, value_name = "AxBxC", value_parser = grid, requires = "stencil")]
+    #[arg(long, value_name = "AxBxC", value_parser = grid, requires = "stencil", conflicts_with = "matrix")]
     ranks: Option<Grid>,
     /// Each rank sends to those around it: 7 across faces, 27 across edges and corners too
     #[arg(long, value_name = "POINTS", value_parser = clap::builder::PossibleValuesParser::new(["7", "27"]), requires = "ranks")]
     stencil: Option<String>,
     /// The first and the last rank of an axis are neighbours
-    #[arg(long, requires = "stencil")]
+    #[arg(long, requires = "stencil", conflicts_with = "matrix")]
     periodic: bool,
     /// Bytes across a face
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40), conflicts_with = "matrix")]
     bytes: u64,
     /// A run, or a table of who sends how many bytes to whom
     #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
@@ -70,9 +71,9 @@ pub(super) struct PlaceArgs {
     /// In which order nodes are filled
     #[arg(long, value_name = "ORDER,...", value_delimiter = ',')]
     order: Vec<Order>,
-    /// Ranks on a node
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
-    cores: u16,
+    /// Ranks on a node [default: the most that the run of --matrix had on one, else 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    cores: Option<u16>,
     /// Swaps of ranks that are tried on each placement, of which those that help are kept
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     swaps: u32,

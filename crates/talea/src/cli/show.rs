@@ -99,12 +99,12 @@ same order.")]
     /// Where ranks ran: hosts, their objects, and the PUs on which threads may run
     #[command(after_long_help = "\
 A thread works if it was on PUs for at least a tenth of the run; PUs have the operating system's
-numbers. The objects of each host lie in RUN/hosts as hwloc's XML, which `talea topo --topology FILE`
-draws.
+numbers. The objects of each host lie in RUN/hosts as hwloc's XML, which `talea topo --topology
+FILE` draws.
 
-JSON: [{name, machine, pus, notes, gaps, ranks: [{rank, pid, allowed, inside, last, threads, working}]}];
-pus, allowed and last are lists of PUs such as 0-3,8, inside is the smallest object that has all
-allowed ones.")]
+JSON: [{name, machine, pus, notes, gaps, ranks: [{rank, pid, allowed, inside, last, threads,
+working}]}]; pus, allowed and last are lists of PUs such as 0-3,8, inside is the smallest object
+that has all allowed ones.")]
     Hosts(JsonArgs),
     /// Where threads were, by samples: functions and lines [recorded with `talea run --sample`]
     #[command(after_long_help = "\
@@ -114,12 +114,12 @@ is each thread's own time on PUs: who waits without computing has no samples.
 JSON: [{rank, world, host, pid, command, trigger, period, unwinding, seconds, complete, counters,
 sets, samples, lost_samples, probes, lost_probes, phases: [{phase, entered, left, counted}],
 lost_phases, threads: [{tid, name, number, samples, probes, lost_samples, lost_probes, phases,
-lost_phases}], functions: [{function, self, self_share, total, total_share}],
-lines: [{function, file, line, samples, share}], gaps: [{kind, detail, count}]}]; phases are those
-that the program marks, counted the instances with counters at both ends, phases of a thread begins
-and ends, lost_phases instances that were not recorded: too fast, or no room; rank and world are null
-without MPI, number is the thread's in the recording of MPI calls, shares are from 0 to 1 of the
-process's samples; period in units of the trigger, ns for task-clock.")]
+lost_phases}], functions: [{function, self, self_share, total, total_share}], lines: [{function,
+file, line, samples, share}], gaps: [{kind, detail, count}]}]; phases are those that the program
+marks, counted the instances with counters at both ends, phases of a thread begins and ends,
+lost_phases instances that were not recorded: too fast, or no room; rank and world are null without
+MPI, number is the thread's in the recording of MPI calls, shares are from 0 to 1 of the process's
+samples; period in units of the trigger, ns for task-clock.")]
     Samples(OneRankArgs),
 }
 

@@ -31,7 +31,7 @@ Examples:
   talea topo --replay node.talea --html node.html   a page with a time scrubber
   talea topo --replay a.talea --compare b.talea --svg change.svg
   talea topo --out node.talea -- talea run --out app -- mpirun -n 4 ./app
-  talea topo --replay node.talea --run app          which iteration of the program's loop a value belongs to
+  talea topo --replay node.talea --run app          which iteration of the loop a value belongs to
   talea topo --topology big.xml --json              what is in a file of hwloc's XML
   talea topo --synthetic 'pack:2 l3:4 core:8 pu:2' --simulate lists --svg demo.svg
   talea topo --counters                             names for monitors that work here

@@ -5,6 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use talea_fabric::place::PlaceError;
 use talea_sampling::fabric::recorded::RecordedError;
 
 use crate::exit::{Exit, Expected};
@@ -32,8 +33,22 @@ pub(crate) enum FabricError {
     #[error(transparent)]
     Fabric(#[from] talea_fabric::FabricError),
     /// A placement that cannot be.
-    #[error(transparent)]
-    Place(#[from] talea_fabric::place::PlaceError),
+    #[error("{source}{}", option(source))]
+    Place {
+        /// Which.
+        #[from]
+        source: PlaceError,
+    },
+    /// Routers that no way joins.
+    #[error(
+        "no way from {from} to {to}, expected links that the routing can follow: --routing up-down takes any"
+    )]
+    NoWay {
+        /// Where it would begin.
+        from: String,
+        /// Where it would end.
+        to: String,
+    },
     /// Messages that cannot be.
     #[error(transparent)]
     Traffic(#[from] talea_fabric::traffic::TrafficError),
@@ -111,6 +126,16 @@ pub(crate) enum FabricError {
         first: String,
         /// How many the network has.
         hosts: usize,
+    },
+    /// A host of a run that the network does not have.
+    #[error(
+        "the network has no node `{name}`, where the run was: expected --called {name}=NODE with a node such as `{first}`"
+    )]
+    NotCalled {
+        /// The host of the run.
+        name: String,
+        /// The first node of the network.
+        first: String,
     },
     /// Nothing to compare placements by.
     #[error("expected messages between ranks, found none: any placement is as good as any other")]
@@ -258,6 +283,15 @@ pub(crate) enum FabricError {
     Output(#[from] io::Error),
 }
 
+/// Which option mends it.
+fn option(error: &PlaceError) -> &'static str {
+    match error {
+        PlaceError::Room { .. } => ": --cores says how many ranks a node takes",
+        PlaceError::Name { .. } => ": --hosts gives nodes the names of hosts",
+        _ => "",
+    }
+}
+
 impl Expected for FabricError {
     fn exit(&self) -> Exit {
         match self {
@@ -268,7 +302,8 @@ impl Expected for FabricError {
             | Self::SameEnds { .. }
             | Self::TooLong { .. }
             | Self::Fabric(_)
-            | Self::Place(_)
+            | Self::Place { .. }
+            | Self::NoWay { .. }
             | Self::Traffic(_)
             | Self::Table { .. }
             | Self::Row { .. }
@@ -290,6 +325,7 @@ impl Expected for FabricError {
             | Self::NoPlaces
             | Self::NeverRun
             | Self::NoHost { .. }
+            | Self::NotCalled { .. }
             | Self::Region { .. }
             | Self::NoInterface { .. } => Exit::Input,
             Self::Load(error) => error.exit(),

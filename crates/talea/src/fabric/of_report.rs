@@ -120,7 +120,10 @@ fn placed(
         places.push(place);
     }
     if let Some((_, name)) = lost.first().filter(|_| lost.len() == hosts.len()) {
-        network.hosts_named(std::slice::from_ref(name))?;
+        network.hosts_named(std::slice::from_ref(name)).map_err(|error| match error {
+            FabricError::NoHost { name, first, .. } => FabricError::NotCalled { name, first },
+            other => other,
+        })?;
     }
     Ok((places, lost))
 }

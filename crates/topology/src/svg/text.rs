@@ -62,6 +62,8 @@ pub fn amount(value: f64, unit: &str) -> String {
             let digits = 2_usize.saturating_sub(value.abs().log10().floor().max(0.0) as usize);
             format!("{value:.digits$}")
         }
+        // A mean may be less than one, of what has no parts.
+        "B" if (0.001..1.0).contains(&value.abs()) => format!("{value:.2} B"),
         "%" if value.abs() >= 99.95 || value == 0.0 => format!("{value:.0} %"),
         "%" => format!("{value:.1} %"),
         _ => si(value, unit),
@@ -118,6 +120,7 @@ mod tests {
         assert_eq!(amount(123.4, ""), "123");
         assert_eq!(amount(12_345.0, "/s"), "12.3 k/s");
         assert_eq!(amount(97.25, "%"), "97.2 %");
+        assert_eq!(amount(0.954, "B"), "0.95 B");
         assert_eq!(capacity(32 << 20), "32 MiB");
         assert_eq!(capacity(28_835_840), "27.5 MiB");
         assert_eq!(capacity(811_748_818_944), "756 GiB");

@@ -8,10 +8,12 @@ mod given;
 use talea_fabric::degraded::{Alike, At, Degraded, degraded};
 use talea_fabric::gemini::tiles::TileMap;
 use talea_fabric::gemini::{Chip, HOST_CAPACITY, Machine};
+use talea_fabric::place::PlaceError;
 use talea_fabric::place::read::Names;
-use talea_fabric::route::{DModK, Detour, Dimensions, Dragonflies, Routing, UpDown};
+use talea_fabric::route::{DModK, Detour, Dimensions, Dragonflies, NoWay, Routing, UpDown};
 use talea_fabric::shape::torus::Direction;
 use talea_fabric::shape::{FatTree, Torus};
+use talea_fabric::traffic::TrafficError;
 use talea_fabric::{Draft, Fabric, HostId, LinkId, RouterId};
 use talea_model::Gaps;
 
@@ -279,6 +281,17 @@ impl Network {
         match self.fabric.routers().get(router.at()) {
             Some(router) => router.at.map_or_else(|| router.name.clone(), |at| at.to_string()),
             None => "-".to_owned(),
+        }
+    }
+
+    /// The same error, with names of routers.
+    pub(crate) fn named_error(&self, error: PlaceError) -> FabricError {
+        match error {
+            PlaceError::Traffic(TrafficError::NoWay(NoWay { from, to })) => {
+                let [from, to] = [from, to].map(|router| self.router_name(router));
+                FabricError::NoWay { from, to }
+            }
+            error => error.into(),
         }
     }
 

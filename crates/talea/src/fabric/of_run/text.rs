@@ -105,7 +105,7 @@ fn nodes(job: &Job) -> Vec<String> {
         ("ports", Column::Right),
         ("own (by the run's matrix)", Column::Right),
         ("other", Column::Right),
-        ("other", Column::Right),
+        ("its share", Column::Right),
     ]);
     for part in &job.parts {
         for (at, Shares { ports, own, other }) in part.shares().into_iter().enumerate() {

@@ -4,6 +4,7 @@
 
 mod shown;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -65,8 +66,8 @@ pub(crate) struct Options {
     pub(crate) ways: Vec<Way>,
     /// None for the usual one of the network.
     pub(crate) orders: Vec<Order>,
-    /// Ranks on a node.
-    pub(crate) cores: u16,
+    /// Ranks on a node; where nobody says, as many as a run had on one.
+    pub(crate) cores: Option<u16>,
     /// Swaps that are tried on each placement.
     pub(crate) swaps: u32,
     pub(crate) hostfile: Option<PathBuf>,
@@ -75,6 +76,9 @@ pub(crate) struct Options {
     pub(crate) pictures: Files,
     pub(crate) json: bool,
 }
+
+/// Ranks on a node where nobody says.
+const CORES: u16 = 16;
 
 /// What random orders and swaps follow from.
 const SEED: u64 = 1;
@@ -115,10 +119,11 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     if messages.is_empty() {
         return Err(FabricError::NoMessages);
     }
+    let cores = options.cores.or_else(|| most_on_a_host(&hosts)).unwrap_or(CORES);
     let mut progress = Progress::new();
     let graph = options.swaps > 0
         || options.ways.iter().any(|way| matches!(way, Way::Greedy | Way::Bisection));
-    let room = network.fabric.hosts().len().saturating_mul(usize::from(options.cores));
+    let room = network.fabric.hosts().len().saturating_mul(usize::from(cores));
     // Else each placement says that there is no room, before anything large is made.
     let graph = (graph && ranks <= room).then(|| Graph::new(&messages, ranks));
     let usual = match network.torus() {
@@ -139,7 +144,7 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
             if *placed == Placed::AsRun && hosts.is_empty() {
                 return Err(FabricError::NeverRun);
             }
-            let placement = placed.placement(&network, (&all, options.cores), (ranks, &hosts))?;
+            let placement = placed.placement(&network, (&all, cores), (ranks, &hosts))?;
             add(placed.to_string(), None, placement)?;
         }
     }
@@ -148,7 +153,8 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
         for way in options.ways.iter().filter(|way| !matches!(way, Way::Placed(_))) {
             let name = name_of(way);
             progress.step(&format!("placing {name}, {}", word(order)));
-            let placement = self::placement(options, way, ranks, &nodes, graph.as_ref())?;
+            let placement =
+                self::placement((&options.sent, way), (ranks, cores), &nodes, graph.as_ref())?;
             let placement = match &graph {
                 Some(graph) if options.swaps > 0 => {
                     let search = Search { swap: Swap::Ranks, tries: options.swaps, seed: SEED };
@@ -160,10 +166,13 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
         }
     }
     drop(progress);
+    // A time that one alone has compares with nothing.
+    let timed = compared.iter().all(|one| one.found.model_seconds.is_some());
     let best = (0..compared.len()).min_by(|&a, &b| {
         let key = |at: usize| {
             let found: &Evaluation = &compared[at].found;
-            (found.model_seconds.unwrap_or(f64::INFINITY), found.max_link_load as f64)
+            let seconds = found.model_seconds.filter(|_| timed);
+            (seconds.unwrap_or(0.0), found.max_link_load as f64)
         };
         let (a, b) = (key(a), key(b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
@@ -173,7 +182,12 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     }
     let Some(best) = best else { return Ok(()) };
     write_files(options, &network, &compared[best].placement)?;
-    let findings = shown::findings(&network, &compared, best);
+    let mut findings = shown::findings(&network, &compared, best);
+    if compared.iter().all(|one| one.found.nodes == 1) && ranks > 1 {
+        findings.push(format!(
+            "all ranks are on one node, as it takes {cores}: nothing is on the network; --cores says how many ranks a node takes"
+        ));
+    }
     if options.pictures.wanted() {
         shown::draw(options, &network, &*routing, (&compared, best), &findings, &gaps)?;
     }
@@ -195,6 +209,16 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     Ok(())
 }
 
+/// The most ranks that a host has; none where nobody knows where they are.
+fn most_on_a_host(hosts: &[String]) -> Option<u16> {
+    let mut counts = BTreeMap::<&str, u16>::new();
+    for host in hosts {
+        let count = counts.entry(host).or_default();
+        *count = count.saturating_add(1);
+    }
+    counts.into_values().max()
+}
+
 fn judged(
     network: &Network,
     routing: &dyn Routing,
@@ -207,26 +231,23 @@ fn judged(
         protocol: Protocol::MPI,
         host_capacity: network.host_capacity,
     };
-    Ok(Evaluation::new(messages, placement, &question)?)
+    Evaluation::new(messages, placement, &question).map_err(|error| network.named_error(error))
 }
 
 fn placement(
-    options: &Options,
-    way: &Way,
-    ranks: usize,
+    (sent, way): (&Sent, &Way),
+    (ranks, cores): (usize, u16),
     nodes: &[HostId],
     graph: Option<&Graph>,
 ) -> Result<Placement, FabricError> {
     match (way, graph) {
-        (Way::Blocks(block), _) => match options.sent {
-            Sent::Stencil { grid, .. } => Ok(blocks(grid, *block, options.cores, nodes)?),
+        (Way::Blocks(block), _) => match sent {
+            Sent::Stencil { grid, .. } => Ok(blocks(*grid, *block, cores, nodes)?),
             Sent::Matrix(_) => Err(FabricError::NoGrid),
         },
-        (Way::Greedy, Some(graph)) => Ok(partition(graph, Cut::Greedy, options.cores, nodes)?),
-        (Way::Bisection, Some(graph)) => {
-            Ok(partition(graph, Cut::Bisection, options.cores, nodes)?)
-        }
-        _ => Ok(Placement::filled(ranks, options.cores, nodes)?),
+        (Way::Greedy, Some(graph)) => Ok(partition(graph, Cut::Greedy, cores, nodes)?),
+        (Way::Bisection, Some(graph)) => Ok(partition(graph, Cut::Bisection, cores, nodes)?),
+        _ => Ok(Placement::filled(ranks, cores, nodes)?),
     }
 }
 

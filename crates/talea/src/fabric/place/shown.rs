@@ -27,7 +27,7 @@ pub(super) fn findings(network: &Network, compared: &[Compared], best: usize) ->
         let change = |before: f64, after: f64| {
             let part = (after / before - 1.0) * 100.0;
             let more = if part > 0.0 { "more" } else { "less" };
-            (before > 0.0).then(|| format!("{:.0} % {more}", part.abs()))
+            (before > 0.0 && part.abs() >= 0.5).then(|| format!("{:.0} % {more}", part.abs()))
         };
         let bytes = |one: &Compared| one.found.bytes_per_node * one.found.nodes as f64;
         if let Some(change) = change(bytes(first), bytes(most)) {
@@ -37,7 +37,9 @@ pub(super) fn findings(network: &Network, compared: &[Compared], best: usize) ->
         if let Some(link) = most.found.max_link {
             let (before, after) = (amount(load(first), "B"), amount(load(most), "B"));
             let link = network.link_name(link);
-            parts.push(format!("its busiest link is {link} with {after} instead of {before}"));
+            let instead =
+                if before == after { String::new() } else { format!(" instead of {before}") };
+            parts.push(format!("its busiest link is {link} with {after}{instead}"));
         }
         if let Some((before, after)) = first.found.model_seconds.zip(most.found.model_seconds)
             && let Some(change) = change(before, after)
@@ -148,9 +150,11 @@ pub(super) fn print(
     }
     let most = &compared[best];
     if let Some(link) = most.found.max_link {
-        let why = match most.found.model_seconds {
-            Some(_) => "the model's last flow is done first",
-            None => "the most loaded link has the least load",
+        let timed = compared.iter().all(|one| one.found.model_seconds.is_some());
+        let why = match compared.len() {
+            1 => "the only one",
+            _ if timed => "the model's last flow is done first",
+            _ => "the most loaded link has the least load",
         };
         let link = network.link_name(link);
         writeln!(out, "\n* {}: {why}; its busiest link is {link}", most.named(" "))?;

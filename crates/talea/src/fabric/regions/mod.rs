@@ -87,7 +87,7 @@ pub(crate) fn regions(options: &Options) -> Result<(), FabricError> {
     }
     let summaries: Vec<Summary> =
         found.iter().map(|region| summary(&network, &torus, region)).collect();
-    let findings = shown::findings(&network, &summaries);
+    let findings = shown::findings(&network, &summaries, options.regions.is_empty());
     if options.pictures.wanted() {
         shown::draw(options, &network, (&found, &summaries), &findings, &gaps)?;
     }

@@ -18,15 +18,17 @@ use crate::table::{Column, Table};
 use crate::terminal::{self, Palette, grouped};
 
 /// Which region sends most, and which is the least even.
-pub(super) fn findings(network: &Network, all: &[Summary]) -> Vec<String> {
+/// `whole` is false where some regions alone are looked at.
+pub(super) fn findings(network: &Network, all: &[Summary], whole: bool) -> Vec<String> {
     let mut said = Vec::new();
     // Regions below 0 are none of the code's own.
     let own = || all.iter().filter(|one| one.number >= 0);
     let packets: u64 = own().map(|one| one.packets).sum();
     if let Some(most) = own().max_by_key(|one| one.packets).filter(|_| packets > 0) {
         let share = most.packets as f64 / packets as f64 * 100.0;
+        let of = if whole { "the code's regions" } else { "the regions shown" };
         said.push(format!(
-            "region {} sends most: {} packets over links, {share:.1} % of those of the code's regions",
+            "region {} sends most: {} packets over links, {share:.1} % of those of {of}",
             most.number,
             grouped(most.packets)
         ));

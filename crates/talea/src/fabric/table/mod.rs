@@ -76,7 +76,7 @@ pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     }
     let total = std::slice::from_ref(&recording.total);
     let shown = if options.each { &recording.frames[..] } else { total };
-    let findings = print::findings(&network, &recording, own.as_ref());
+    let findings = print::findings(&network, &recording, (own.as_ref(), chosen.is_none()));
     if options.pictures.wanted() {
         draw(options, &network, &recording, own.as_ref(), &findings)?;
     }

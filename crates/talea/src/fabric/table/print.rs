@@ -85,8 +85,12 @@ fn differs(part: f64) -> String {
     if part >= 99.0 { format!("x{:.0}", part + 1.0) } else { format!("{:+.1} %", part * 100.0) }
 }
 
-/// What is worth to be said first.
-pub(super) fn findings(network: &Network, recording: &Recording, own: Option<&Own>) -> Vec<String> {
+/// What is worth to be said first; `whole` is false where some routers alone are looked at.
+pub(super) fn findings(
+    network: &Network,
+    recording: &Recording,
+    (own, whole): (Option<&Own>, bool),
+) -> Vec<String> {
     let (table, interval) = (&recording.total.table, recording.total.table.interval);
     let mut said = Vec::new();
     let links = || table.rows.iter().filter(|row| row.label != Label::Host);
@@ -97,7 +101,9 @@ pub(super) fn findings(network: &Network, recording: &Recording, own: Option<&Ow
     let used = links().filter_map(|row| Some((row.utilisation(interval)?, row)));
     if let Some((used, row)) = used.max_by(|a, b| a.0.total_cmp(&b.0)) {
         let link = name(row);
-        said.push(format!("the busiest link, {link}, used {:.1} % of its capacity", used * 100.0));
+        let of = if whole { "" } else { " of those shown" };
+        let used = used * 100.0;
+        said.push(format!("the busiest link{of}, {link}, used {used:.1} % of its capacity"));
     }
     for (counter, what) in [
         (TileCounter::InqStalls, "what came in waited to get through the router"),
