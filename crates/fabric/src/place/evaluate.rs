@@ -165,7 +165,9 @@ impl Evaluation {
         let times = loads.links.iter().zip(&capacities);
         let times = times.filter_map(|(load, capacity)| Some(load.wire() as f64 / (*capacity)?));
         let busiest = times.fold(0.0, f64::max);
-        self.max_link_utilisation = (shares.seconds > 0.0).then(|| busiest / shares.seconds);
+        // Rounded uses make the time a little less than what the busiest link needs.
+        let share = busiest / shares.seconds;
+        self.max_link_utilisation = (shares.seconds > 0.0).then(|| share.min(1.0));
         Ok(())
     }
 

@@ -37,7 +37,7 @@ last; a grid has that axis first. `filled` gives ranks to nodes in their order. 
 the run of --matrix had its ranks; files of launchers are read as they are written by --hostfile,
 --rankfile and --rank-order. These stay as they are, whatever --order and --swaps say. --matrix
 takes a run's folder, or a table with the columns from, to and bytes. With 1 byte, the default,
-loads of a stencil are numbers of faces.
+loads of a stencil are numbers of faces, with 27 points of edges and corners too.
 
 JSON: {routers, links, routing, placements: [{placement, order, ranks, nodes, routers,
 off_node_share, bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router,

@@ -55,7 +55,8 @@ impl Sent {
                 let edge = ((*bytes as f64 / 8.0).sqrt() * 8.0) as u64;
                 let weights = match points {
                     7 => Weights::faces(*bytes),
-                    _ => Weights { face: *bytes, edge: edge.max(1), corner: (*bytes).min(8) },
+                    // Below eight bytes an edge would have more than a face.
+                    _ => Weights { face: *bytes, edge: edge.min(*bytes), corner: (*bytes).min(8) },
                 };
                 let stencil = Stencil { grid: *grid, periodic: [*periodic; 3], weights };
                 let messages = stencil.messages()?;
@@ -121,4 +122,27 @@ fn of_table(path: &Path) -> Result<Known, FabricError> {
     }
     let ranks = messages.ranks();
     Ok(Known { messages, ranks, ..Known::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_and_corners_have_no_more_than_faces() {
+        let (face, edge, corner) = (6, 12, 8);
+        let expected = [
+            (1, face + edge + corner),
+            (7, 7 * (face + edge + corner)),
+            (8, 8 * (face + edge + corner)),
+            (8192, 8192 * face + 256 * edge + 8 * corner),
+        ];
+        for (bytes, expected) in expected {
+            let sent = Sent::Stencil { grid: [3; 3], points: 27, periodic: false, bytes };
+            let messages = sent.messages().unwrap().messages;
+            let of_the_middle = messages.iter().filter(|message| message.from == 13);
+            let sum: u64 = of_the_middle.map(|message| message.bytes).sum();
+            assert_eq!(sum, expected, "{bytes} bytes a face");
+        }
+    }
 }

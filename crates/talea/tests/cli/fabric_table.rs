@@ -303,6 +303,7 @@ fn regions_of_a_real_torus() {
         assert_eq!(Some(of("packets")), region["packets"].as_u64());
         assert_eq!(Some(of("links")), region["links"].as_u64());
         let nothing = region["packets"] == 0;
+        assert_eq!((region["max_packets"] == 0, region["max_link"].is_null()), (nothing, nothing));
         assert!(nothing || region["max_over_mean"].as_f64() >= Some(1.0), "{region}");
     }
     let one = answered(&["fabric", "regions", &meta, "--region", "-2", "--json"]);

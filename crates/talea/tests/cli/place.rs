@@ -48,8 +48,10 @@ fn a_machine_of_131072_ranks_has_its_known_loads() {
     assert_eq!(answer["recommended"]["placement"], "2x2x4");
     let one = &answer["placements"][0];
     assert_eq!(one["per_dimension"][2]["max_load"], 385);
-    let utilisation = one["max_link_utilisation"].as_f64().unwrap();
-    assert!(utilisation > 0.0 && utilisation <= 1.0 + 1e-9, "{utilisation}");
+    for one in answer["placements"].as_array().unwrap() {
+        let utilisation = one["max_link_utilisation"].as_f64().unwrap();
+        assert!(utilisation > 0.0 && utilisation <= 1.0, "{utilisation}");
+    }
 }
 
 #[test]

@@ -47,6 +47,7 @@ struct Summary {
     /// Links that the table tells of, and those that carried packets.
     links: u64,
     used: u64,
+    /// The busiest link and its packets; none where no link carried any.
     most: Option<(LinkId, u64)>,
     ways: Vec<Way>,
 }
@@ -217,6 +218,11 @@ impl Summary {
     /// Packets of a link, of those that the table tells of.
     fn mean(&self) -> Option<f64> {
         (self.links > 0).then(|| self.packets as f64 / self.links as f64)
+    }
+
+    /// Packets over the busiest link; none where the table tells of no link.
+    fn max(&self) -> Option<u64> {
+        (self.links > 0).then(|| self.most.map_or(0, |(_, packets)| packets))
     }
 
     /// How much more than the mean the busiest link carried.

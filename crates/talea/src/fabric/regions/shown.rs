@@ -2,6 +2,7 @@
 //!
 //! Owns the columns and the public keys. Regions below 0 are none of the code's own, and no finding is of them.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ pub(super) fn draw(
         let links = region.packets.iter();
         let links = links.map(|packets| Carried { load: load(packets), ..Carried::default() });
         let mut figures = vec![("packets".to_owned(), grouped(one.packets))];
-        figures.extend(one.most.map(|(_, most)| ("max of a link".to_owned(), grouped(most))));
+        figures.extend(one.max().map(|most| ("max of a link".to_owned(), grouped(most))));
         figures.extend(one.uneven().map(|times| ("max/mean".to_owned(), format!("{times:.2}"))));
         let name = format!("region {}", one.number);
         View { name, source: Source::Recorded, unit: "packets", links: links.collect(), figures }
@@ -95,7 +96,7 @@ pub(super) fn json(network: &Network, one: &Summary) -> Value {
         "packets": one.packets,
         "links": one.links,
         "links_used": one.used,
-        "max_packets": one.most.map(|(_, packets)| packets),
+        "max_packets": one.max(),
         "max_link": one.most.map(|(link, _)| network.link_name(link)),
         "mean_packets": one.mean(),
         "max_over_mean": one.uneven(),
@@ -140,7 +141,7 @@ pub(super) fn print(
             one.number.to_string(),
             grouped(one.packets),
             format!("{} of {}", one.used, one.links),
-            or(one.most.map(|(_, packets)| grouped(packets))),
+            or(one.max().map(grouped)),
             or(one.mean().map(|mean| format!("{mean:.1}"))),
             or(one.uneven().map(|times| format!("{times:.2}"))),
             or(one.most.map(|(link, _)| network.link_name(link))),
@@ -149,8 +150,9 @@ pub(super) fn print(
     for line in table.lines() {
         writeln!(out, "{line}")?;
     }
-    let names: Vec<&str> =
-        all.first().map(|one| one.ways.iter().map(|way| &*way.name).collect()).unwrap_or_default();
+    // A region may have links that another one lacks. X+ comes before X-, and X before Y.
+    let ways = all.iter().flat_map(|one| &one.ways);
+    let names: BTreeSet<&str> = ways.map(|way| &*way.name).collect();
     let mut heads = vec![("region", Column::Right)];
     heads.extend(names.iter().map(|name| (*name, Column::Right)));
     let mut table = Table::new(&heads);
