@@ -119,7 +119,7 @@ fn replace(ranks: &mut [u32], old: u32, new: u32) {
 }
 
 impl State<'_> {
-    /// A rank to swap with: one beside a rank that this one sends to or hears of, so that both come together; any one for nodes.
+    /// A rank to swap with: one beside a rank that this one sends to or hears of, so that both come together; any one for nodes, and where that rank is alone on its node.
     fn partner(
         &self,
         one: u32,
@@ -134,7 +134,10 @@ impl State<'_> {
                 let edge = (!edges.is_empty()).then(|| &edges[random.below(edges.len())])?;
                 let beside = &on_host[self.hosts[edge.to as usize].at()];
                 let other = beside[random.below(beside.len())];
-                (other != edge.to).then_some(other)?
+                match beside.len() {
+                    1 => random.below(self.hosts.len()) as u32,
+                    _ => (other != edge.to).then_some(other)?,
+                }
             }
         };
         (self.hosts[one as usize] != self.hosts[other as usize]).then_some(other)
@@ -258,6 +261,22 @@ mod tests {
             };
             assert_eq!(sorted(&begin), sorted(&better));
         }
+    }
+
+    #[test]
+    fn ranks_alone_on_their_nodes_are_swapped_too() {
+        let torus = Torus::new(&[12]).unwrap();
+        let wires = Wires { kind: "cable".to_owned(), lane: Some(1.0), count: 1 };
+        let fabric = torus.fabric(&wires, 1).unwrap();
+        let routing = Dimensions::new(&torus, &fabric).unwrap();
+        let weights = Weights::faces(9);
+        let stencil = Stencil { grid: [12, 1, 1], periodic: [true, false, false], weights };
+        let graph = Graph::new(&stencil.messages().unwrap(), 12);
+        let nodes = order::hosts(&fabric, &order::random(&torus, 1));
+        let begin = Placement::filled(12, 1, &nodes).unwrap();
+        let search = Search { swap: Swap::Ranks, tries: 3000, seed: 7 };
+        let (better, kept) = improve(&graph, &begin, (&fabric, &routing), &search).unwrap();
+        assert!(kept > 0 && better != begin, "{kept} swaps were kept");
     }
 
     #[test]
