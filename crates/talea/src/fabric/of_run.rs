@@ -174,7 +174,12 @@ impl Part {
         let [sent, received] = shares;
         let ranks: Vec<u32> = self.ranks.iter().map(|rank| rank.0).collect();
         let Some(node) = &self.node else {
-            return json!({ "node": self.name, "ranks": ranks, "sent": sent, "received": received, "ports": [] });
+            let none = Value::Null;
+            return json!({
+                "node": self.name, "ranks": ranks, "source": none, "interval_ns": none,
+                "readings": 0, "seconds": none, "ended": none,
+                "sent": sent, "received": received, "ports": [], "steps": [],
+            });
         };
         let time = |at| self.time(at);
         let ports: Vec<Value> = node.ports.iter().map(|port| port.json(time)).collect();

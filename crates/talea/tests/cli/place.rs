@@ -110,9 +110,9 @@ fn placements_that_are_there_are_compared() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     let [matrix, hostfile, rankfile, order] =
         ["bytes.csv", "hosts.txt", "ranks.txt", "order.txt"].map(path);
-    let pairs: String =
-        (0..16).map(|rank| format!("{rank},{},1000\n", (rank * 5 + 3) % 16)).collect();
-    std::fs::write(&matrix, format!("from,to,bytes\n{pairs}")).unwrap();
+    let row = |rank: u32| format!("{rank},{},1000", (rank * 5 + 3) % 16);
+    let pairs: Vec<String> = (0..16).map(row).collect();
+    std::fs::write(&matrix, format!("from,to,bytes\n{}\n", pairs.join("\n"))).unwrap();
     let hosts: Vec<String> = (0..8).map(|at| format!("n{at}")).collect();
     let network =
         ["--torus", "2x2x2", "--cores", "2", "--matrix", &matrix, "--hosts", &hosts.join(",")];

@@ -1,28 +1,25 @@
 //! `talea fabric place`: placements of ranks beside each other, and the best of them as a file that launchers read.
 //!
-//! Owns which placements are compared, and which of them is recommended (the least time of the model, then the least load of a link). Both forms of the answer and the pictures are [`shown`]'s.
+//! Owns what may be asked for, and which placement is recommended (the least time of the model, then the least load of a link). They are made by [`made`]; both forms of the answer and the pictures are [`shown`]'s.
 
+mod made;
 mod shown;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
 use talea_fabric::HostId;
-use talea_fabric::place::{
-    Cut, Evaluation, Graph, Placement, Question, Search, Swap, blocks, improve, order, partition,
-    text,
-};
-use talea_fabric::route::Routing;
-use talea_fabric::traffic::{Loads, Messages, Protocol};
+use talea_fabric::place::{Evaluation, Placement, text};
+use talea_fabric::traffic::Loads;
 use talea_model::{Gap, GapKind};
 
-use super::messages::{Known, Sent};
+use super::messages::Sent;
 use super::network::{self, Network};
 use super::pictured::Files;
 use super::placed::Placed;
 use super::{FabricError, print_json, say_gaps};
 use crate::terminal::Progress;
+use made::Making;
 
 /// In which order nodes are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -77,12 +74,6 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
-/// Ranks on a node where nobody says.
-const CORES: u16 = 16;
-
-/// What random orders and swaps follow from.
-const SEED: u64 = 1;
-
 /// One that is compared.
 struct Compared {
     name: String,
@@ -105,7 +96,11 @@ impl Compared {
 pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     let network = Network::new(&options.network, &options.hosts)?;
     let (routing, ways) = network.routing()?;
-    let Known { messages, ranks, hosts, mut gaps } = options.sent.messages()?;
+    let mut known = options.sent.messages()?;
+    if known.messages.is_empty() {
+        return Err(FabricError::NoMessages);
+    }
+    let mut gaps = std::mem::take(&mut known.gaps);
     gaps.merge(network.gaps.clone());
     if network.tiles.is_none() {
         gaps.note(Gap {
@@ -115,77 +110,18 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
             count: 0,
         });
     }
-    let mut compared = Vec::new();
-    if messages.is_empty() {
-        return Err(FabricError::NoMessages);
-    }
-    let cores = options.cores.or_else(|| most_on_a_host(&hosts)).unwrap_or(CORES);
-    let mut progress = Progress::new();
-    let graph = options.swaps > 0
-        || options.ways.iter().any(|way| matches!(way, Way::Greedy | Way::Bisection));
-    let room = network.fabric.hosts().len().saturating_mul(usize::from(cores));
-    // Else each placement says that there is no room, before anything large is made.
-    let graph = (graph && ranks <= room).then(|| Graph::new(&messages, ranks));
-    let usual = match network.torus() {
-        Some(_) => Order::Serpentine,
-        None => Order::Plain,
-    };
-    let orders = if options.orders.is_empty() { &[usual][..] } else { &options.orders };
-    let mut add = |name, order, placement: Placement| -> Result<(), FabricError> {
-        let (found, loads) = judged(&network, &*routing, &messages, &placement)?;
-        let loads = Some(loads).filter(|_| options.pictures.wanted());
-        compared.push(Compared { name, order, placement, found, loads });
-        Ok(())
-    };
-    let all = nodes(&network, Order::Plain)?;
-    for way in &options.ways {
-        if let Way::Placed(placed) = way {
-            progress.step(&format!("reading {placed}"));
-            if *placed == Placed::AsRun && hosts.is_empty() {
-                return Err(FabricError::NeverRun);
-            }
-            let placement = placed.placement(&network, (&all, cores), (ranks, &hosts))?;
-            add(placed.to_string(), None, placement)?;
-        }
-    }
-    for &order in orders {
-        let nodes = nodes(&network, order)?;
-        for way in options.ways.iter().filter(|way| !matches!(way, Way::Placed(_))) {
-            let name = name_of(way);
-            progress.step(&format!("placing {name}, {}", word(order)));
-            let placement =
-                self::placement((&options.sent, way), (ranks, cores), &nodes, graph.as_ref())?;
-            let placement = match &graph {
-                Some(graph) if options.swaps > 0 => {
-                    let search = Search { swap: Swap::Ranks, tries: options.swaps, seed: SEED };
-                    improve(graph, &placement, (&network.fabric, &*routing), &search)?.0
-                }
-                _ => placement,
-            };
-            add(name, Some(word(order)), placement)?;
-        }
-    }
-    drop(progress);
-    // A time that one alone has compares with nothing.
-    let timed = compared.iter().all(|one| one.found.model_seconds.is_some());
-    let best = (0..compared.len()).min_by(|&a, &b| {
-        let key = |at: usize| {
-            let found: &Evaluation = &compared[at].found;
-            let seconds = found.model_seconds.filter(|_| timed);
-            (seconds.unwrap_or(0.0), found.max_link_load as f64)
-        };
-        let (a, b) = (key(a), key(b));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
-    });
+    let making = Making::new(options, &network, &*routing, &known);
+    let compared = making.all(&mut Progress::new())?;
+    let Some(best) = best(&compared) else { return Ok(()) };
     for one in &compared {
         gaps.merge(one.found.gaps.clone());
     }
-    let Some(best) = best else { return Ok(()) };
     write_files(options, &network, &compared[best].placement)?;
     let mut findings = shown::findings(&network, &compared, best);
-    if compared.iter().all(|one| one.found.nodes == 1) && ranks > 1 {
+    if compared.iter().all(|one| one.found.nodes == 1) && known.ranks > 1 {
         findings.push(format!(
-            "all ranks are on one node, as it takes {cores}: nothing is on the network; --cores says how many ranks a node takes"
+            "all ranks are on one node, as it takes {}: nothing is on the network; --cores says how many ranks a node takes",
+            making.cores
         ));
     }
     if options.pictures.wanted() {
@@ -209,98 +145,23 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     Ok(())
 }
 
-/// The most ranks that a host has; none where nobody knows where they are.
-fn most_on_a_host(hosts: &[String]) -> Option<u16> {
-    let mut counts = BTreeMap::<&str, u16>::new();
-    for host in hosts {
-        let count = counts.entry(host).or_default();
-        *count = count.saturating_add(1);
-    }
-    counts.into_values().max()
-}
-
-fn judged(
-    network: &Network,
-    routing: &dyn Routing,
-    messages: &Messages,
-    placement: &Placement,
-) -> Result<(Evaluation, Loads), FabricError> {
-    let question = Question {
-        fabric: &network.fabric,
-        routing,
-        protocol: Protocol::MPI,
-        host_capacity: network.host_capacity,
+/// The one with the least time of the model, or, where one has none, with the least load of a link; the first of several.
+fn best(compared: &[Compared]) -> Option<usize> {
+    // A time that one alone has compares with nothing.
+    let timed = is_timed(compared);
+    let key = |at: usize| {
+        let found = &compared[at].found;
+        (found.model_seconds.filter(|_| timed).unwrap_or(0.0), found.max_link_load)
     };
-    Evaluation::new(messages, placement, &question).map_err(|error| network.named_error(error))
+    (0..compared.len()).min_by(|&a, &b| {
+        let (a, b) = (key(a), key(b));
+        a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+    })
 }
 
-fn placement(
-    (sent, way): (&Sent, &Way),
-    (ranks, cores): (usize, u16),
-    nodes: &[HostId],
-    graph: Option<&Graph>,
-) -> Result<Placement, FabricError> {
-    match (way, graph) {
-        (Way::Blocks(block), _) => match sent {
-            Sent::Stencil { grid, .. } => Ok(blocks(*grid, *block, cores, nodes)?),
-            Sent::Matrix(_) => Err(FabricError::NoGrid),
-        },
-        (Way::Greedy, Some(graph)) => Ok(partition(graph, Cut::Greedy, cores, nodes)?),
-        (Way::Bisection, Some(graph)) => Ok(partition(graph, Cut::Bisection, cores, nodes)?),
-        _ => Ok(Placement::filled(ranks, cores, nodes)?),
-    }
-}
-
-fn nodes(network: &Network, order: Order) -> Result<Vec<HostId>, FabricError> {
-    let fabric = &network.fabric;
-    let all = || (0..fabric.hosts().len() as u32).map(HostId).collect();
-    let torus = match (network.torus(), order) {
-        (_, Order::Plain) => return Ok(all()),
-        (None, Order::Random) => {
-            let routers = order::shuffled(fabric.routers().len(), SEED);
-            return Ok(order::hosts(fabric, &routers));
-        }
-        (Some(torus), _) => torus,
-        (None, _) => return Err(FabricError::NoTorus { order: word(order) }),
-    };
-    let routers = match order {
-        Order::Plain => return Ok(all()),
-        Order::Serpentine => order::serpentine(torus),
-        Order::Cabinets => order::cabinets(torus)?,
-        Order::Random => order::random(torus, SEED),
-        Order::Morton => order::morton(torus),
-        Order::Hilbert => order::hilbert(torus),
-    };
-    // Orders are of a whole torus; where routers are missing theirs are found by coordinate.
-    let ids: std::collections::HashMap<_, _> =
-        (0..).zip(fabric.routers()).filter_map(|(id, router)| Some((router.at?, id))).collect();
-    let routers: Vec<_> = routers
-        .into_iter()
-        .filter_map(|router| ids.get(&torus.coordinate(router)))
-        .map(|&id| talea_fabric::RouterId(id))
-        .collect();
-    Ok(order::hosts(fabric, &routers))
-}
-
-fn word(order: Order) -> &'static str {
-    match order {
-        Order::Plain => "plain",
-        Order::Serpentine => "serpentine",
-        Order::Cabinets => "cabinets",
-        Order::Random => "random",
-        Order::Morton => "morton",
-        Order::Hilbert => "hilbert",
-    }
-}
-
-fn name_of(way: &Way) -> String {
-    match way {
-        Way::Blocks([x, y, z]) => format!("{x}x{y}x{z}"),
-        Way::Filled => "filled".to_owned(),
-        Way::Greedy => "greedy".to_owned(),
-        Way::Bisection => "bisection".to_owned(),
-        Way::Placed(placed) => placed.to_string(),
-    }
+/// Whether the model tells times of all.
+fn is_timed(compared: &[Compared]) -> bool {
+    compared.iter().all(|one| one.found.model_seconds.is_some())
 }
 
 fn write_files(

@@ -11,7 +11,7 @@ use talea_model::Gaps;
 use talea_report::network::{Source, View};
 use talea_topology::svg::amount;
 
-use super::{Compared, Options};
+use super::{Compared, Options, is_timed};
 use crate::fabric::FabricError;
 use crate::fabric::network::Network;
 use crate::fabric::pictured::{self, Said};
@@ -150,10 +150,9 @@ pub(super) fn print(
     }
     let most = &compared[best];
     if let Some(link) = most.found.max_link {
-        let timed = compared.iter().all(|one| one.found.model_seconds.is_some());
         let why = match compared.len() {
             1 => "the only one",
-            _ if timed => "the model's last flow is done first",
+            _ if is_timed(compared) => "the model's last flow is done first",
             _ => "the most loaded link has the least load",
         };
         let link = network.link_name(link);

@@ -1,0 +1,208 @@
+//! The placements that are compared.
+//!
+//! Owns how each is made or read, in which order nodes are filled, and that swaps only replace what they make better by the model.
+
+use std::collections::{BTreeMap, HashMap};
+
+use talea_fabric::place::{
+    Cut, Evaluation, Graph, Placement, Question, Search, Swap, blocks, improve, order, partition,
+};
+use talea_fabric::route::Routing;
+use talea_fabric::traffic::{Loads, Protocol};
+use talea_fabric::{HostId, RouterId};
+
+use super::{Compared, Options, Order, Way};
+use crate::fabric::FabricError;
+use crate::fabric::messages::{Known, Sent};
+use crate::fabric::network::Network;
+use crate::fabric::placed::Placed;
+use crate::terminal::Progress;
+
+/// Ranks on a node where nobody says.
+const CORES: u16 = 16;
+
+/// What random orders and swaps follow from.
+const SEED: u64 = 1;
+
+/// What placements are made from.
+pub(super) struct Making<'a> {
+    options: &'a Options,
+    network: &'a Network,
+    routing: &'a dyn Routing,
+    known: &'a Known,
+    /// Ranks on a node.
+    pub(super) cores: u16,
+    /// Where a way or swaps need it.
+    graph: Option<Graph>,
+}
+
+impl<'a> Making<'a> {
+    pub(super) fn new(
+        options: &'a Options,
+        network: &'a Network,
+        routing: &'a dyn Routing,
+        known: &'a Known,
+    ) -> Self {
+        let cores = options.cores.or_else(|| most_on_a_host(&known.hosts)).unwrap_or(CORES);
+        let wanted = options.swaps > 0
+            || options.ways.iter().any(|way| matches!(way, Way::Greedy | Way::Bisection));
+        let room = network.fabric.hosts().len().saturating_mul(usize::from(cores));
+        // Else each placement says that there is no room, before anything large is made.
+        let wanted = wanted && known.ranks <= room;
+        let graph = wanted.then(|| Graph::new(&known.messages, known.ranks));
+        Self { options, network, routing, known, cores, graph }
+    }
+
+    /// All that are asked for: first those that are read, then by order of the nodes.
+    pub(super) fn all(&self, progress: &mut Progress) -> Result<Vec<Compared>, FabricError> {
+        let mut all = Vec::new();
+        let mut add = |name, order, placement, (found, loads)| {
+            let loads = Some(loads).filter(|_| self.options.pictures.wanted());
+            all.push(Compared { name, order, placement, found, loads });
+        };
+        for way in &self.options.ways {
+            if let Way::Placed(placed) = way {
+                progress.step(&format!("reading {placed}"));
+                let placement = self.read(placed)?;
+                let judged = self.judged(&placement)?;
+                add(placed.to_string(), None, placement, judged);
+            }
+        }
+        let usual = match self.network.torus() {
+            Some(_) => Order::Serpentine,
+            None => Order::Plain,
+        };
+        let usual = [usual];
+        let orders = &self.options.orders;
+        for &order in if orders.is_empty() { &usual } else { &orders[..] } {
+            let nodes = nodes(self.network, order)?;
+            for way in self.options.ways.iter().filter(|way| !matches!(way, Way::Placed(_))) {
+                let name = name_of(way);
+                progress.step(&format!("placing {name}, {}", word(order)));
+                let placement = self.made(way, &nodes)?;
+                let judged = self.judged(&placement)?;
+                let (placement, judged) = self.swapped(placement, judged)?;
+                add(name, Some(word(order)), placement, judged);
+            }
+        }
+        Ok(all)
+    }
+
+    fn read(&self, placed: &Placed) -> Result<Placement, FabricError> {
+        let Known { ranks, hosts, .. } = self.known;
+        if *placed == Placed::AsRun && hosts.is_empty() {
+            return Err(FabricError::NeverRun);
+        }
+        let all = nodes(self.network, Order::Plain)?;
+        placed.placement(self.network, (&all, self.cores), (*ranks, hosts))
+    }
+
+    fn made(&self, way: &Way, nodes: &[HostId]) -> Result<Placement, FabricError> {
+        let cores = self.cores;
+        Ok(match (way, &self.graph) {
+            (Way::Blocks(block), _) => match &self.options.sent {
+                Sent::Stencil { grid, .. } => blocks(*grid, *block, cores, nodes)?,
+                Sent::Matrix(_) => return Err(FabricError::NoGrid),
+            },
+            (Way::Greedy, Some(graph)) => partition(graph, Cut::Greedy, cores, nodes)?,
+            (Way::Bisection, Some(graph)) => partition(graph, Cut::Bisection, cores, nodes)?,
+            _ => Placement::filled(self.known.ranks, cores, nodes)?,
+        })
+    }
+
+    /// With ranks swapped, where that makes it better.
+    fn swapped(
+        &self,
+        placement: Placement,
+        judged: (Evaluation, Loads),
+    ) -> Result<(Placement, (Evaluation, Loads)), FabricError> {
+        let tries = self.options.swaps;
+        let Some(graph) = self.graph.as_ref().filter(|_| tries > 0) else {
+            return Ok((placement, judged));
+        };
+        let search = Search { swap: Swap::Ranks, tries, seed: SEED };
+        let (swapped, _) =
+            improve(graph, &placement, (&self.network.fabric, self.routing), &search)?;
+        let again = self.judged(&swapped)?;
+        // The search lowers squares of loads; times may grow where capacities differ.
+        let better = match judged.0.model_seconds.zip(again.0.model_seconds) {
+            Some((before, after)) => after < before,
+            None => again.0.max_link_load < judged.0.max_link_load,
+        };
+        Ok(if better { (swapped, again) } else { (placement, judged) })
+    }
+
+    fn judged(&self, placement: &Placement) -> Result<(Evaluation, Loads), FabricError> {
+        let network = self.network;
+        let question = Question {
+            fabric: &network.fabric,
+            routing: self.routing,
+            protocol: Protocol::MPI,
+            host_capacity: network.host_capacity,
+        };
+        Evaluation::new(&self.known.messages, placement, &question)
+            .map_err(|error| network.named_error(error))
+    }
+}
+
+/// The most ranks that a host has; none where nobody knows where they are.
+fn most_on_a_host(hosts: &[String]) -> Option<u16> {
+    let mut counts = BTreeMap::<&str, u16>::new();
+    for host in hosts {
+        let count = counts.entry(host).or_default();
+        *count = count.saturating_add(1);
+    }
+    counts.into_values().max()
+}
+
+fn nodes(network: &Network, order: Order) -> Result<Vec<HostId>, FabricError> {
+    let fabric = &network.fabric;
+    let all = || (0..fabric.hosts().len() as u32).map(HostId).collect();
+    let torus = match (network.torus(), order) {
+        (_, Order::Plain) => return Ok(all()),
+        (None, Order::Random) => {
+            let routers = order::shuffled(fabric.routers().len(), SEED);
+            return Ok(order::hosts(fabric, &routers));
+        }
+        (Some(torus), _) => torus,
+        (None, _) => return Err(FabricError::NoTorus { order: word(order) }),
+    };
+    let routers = match order {
+        Order::Plain => return Ok(all()),
+        Order::Serpentine => order::serpentine(torus),
+        Order::Cabinets => order::cabinets(torus)?,
+        Order::Random => order::random(torus, SEED),
+        Order::Morton => order::morton(torus),
+        Order::Hilbert => order::hilbert(torus),
+    };
+    // Orders are of a whole torus; where routers are missing theirs are found by coordinate.
+    let ids: HashMap<_, _> =
+        (0..).zip(fabric.routers()).filter_map(|(id, router)| Some((router.at?, id))).collect();
+    let routers: Vec<_> = routers
+        .into_iter()
+        .filter_map(|router| ids.get(&torus.coordinate(router)))
+        .map(|&id| RouterId(id))
+        .collect();
+    Ok(order::hosts(fabric, &routers))
+}
+
+fn word(order: Order) -> &'static str {
+    match order {
+        Order::Plain => "plain",
+        Order::Serpentine => "serpentine",
+        Order::Cabinets => "cabinets",
+        Order::Random => "random",
+        Order::Morton => "morton",
+        Order::Hilbert => "hilbert",
+    }
+}
+
+fn name_of(way: &Way) -> String {
+    match way {
+        Way::Blocks([x, y, z]) => format!("{x}x{y}x{z}"),
+        Way::Filled => "filled".to_owned(),
+        Way::Greedy => "greedy".to_owned(),
+        Way::Bisection => "bisection".to_owned(),
+        Way::Placed(placed) => placed.to_string(),
+    }
+}
