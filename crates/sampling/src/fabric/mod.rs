@@ -22,12 +22,13 @@ pub mod slingshot;
 use std::sync::Arc;
 
 use talea_fabric::counters::delta;
-use talea_model::{Gaps, Nanos};
+use talea_model::{GapKind, Gaps, Nanos};
 
 pub use files::Files;
 pub use talea_fabric::counters::{Reading, Unit, Width};
 
 use crate::root::Root;
+use crate::source::gap;
 
 /// What kind of network a port belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,6 +123,14 @@ impl Counter {
         after: Reading,
         gaps: &mut Gaps,
     ) -> Option<u64> {
+        if after.at < before.at {
+            let detail = format!(
+                "times of counter `{}` of port `{port}` ran backwards: its difference is absent",
+                self.name
+            );
+            gaps.note(gap(GapKind::Damaged, detail));
+            return None;
+        }
         let steps = delta(before.value, after.value, self.width);
         steps.map_err(|lost| gaps.note(lost.gap(&format!("`{}` of port `{port}`", self.name)))).ok()
     }

@@ -13,12 +13,15 @@
 //! 4711 -                                     a total for each counter; - is absent, 12@5 has a time of its own
 //! ```
 //!
+//! Times grow. A reading whose time lies before that of an earlier one is left out, which is a gap; a last line without its end was cut.
+//!
 //! Roles are `sent`, `received`, `sent-stalled`, `received-stalled`, `fault`; units `1B`, `3B`, `4B` (so many bytes), `flits`, `packets`, `800000000Hz` (ticks; 0 where the length is not known), `events`.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use talea_model::{GapKind, Gaps, Nanos};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use super::{Counter, CounterSource, Port, PortKind, Reading, Readings, Role, Unit, Width};
 use crate::source::gap;
@@ -28,6 +31,10 @@ const MAGIC: &str = "talea-fabric-counters 1";
 const MOST_OF_SET: usize = 1 << 12;
 const MOST_PORTS: usize = 1 << 20;
 const MOST_COUNTERS: usize = 1 << 22;
+/// What a last line lacks whose last digits may be missing.
+const END: &str = "the end of the line: the file was cut";
+/// Bytes a second that are believed of a port.
+const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e18;
 
 const ROLES: [(&str, Role); 5] = [
     ("sent", Role::Sent),
@@ -55,6 +62,37 @@ pub struct Recorded {
     text: String,
     /// How far it was read: the byte and the line, counted from 0.
     at: (usize, usize),
+    /// When the last reading was that was given.
+    time: Option<Nanos>,
+    /// Readings before an earlier one, and at the same time as it.
+    before: Odd,
+    still: Odd,
+}
+
+/// Readings at times where none should be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Odd {
+    count: u64,
+    /// Counted from 1.
+    first: usize,
+}
+
+impl Odd {
+    fn add(&mut self, line: usize) {
+        if self.count == 0 {
+            self.first = line + 1;
+        }
+        self.count += 1;
+    }
+
+    /// Says it once.
+    fn tell(&mut self, what: &str, gaps: &mut Gaps) {
+        let Self { count, first } = std::mem::take(self);
+        if count > 0 {
+            let detail = format!("{what}, first in line {first}");
+            gaps.note(Gap { count, ..gap(GapKind::Damaged, detail) });
+        }
+    }
 }
 
 impl Recorded {
@@ -74,24 +112,35 @@ impl Recorded {
         let mut sets: Vec<Vec<Counter>> = Vec::new();
         let mut ports: Vec<(Port, usize)> = Vec::new();
         let mut all = 0;
+        // Who is there twice would count twice.
+        let (mut counters, mut names) = (HashSet::new(), HashSet::new());
         let mut before = at;
         while let Some((number, line)) = next_line(&text, &mut at) {
             let mut rest = words(line);
             match rest.next() {
                 Some("source") => source = rest.map(word).collect::<Vec<_>>().join(" "),
-                Some("set") if sets.len() < MOST_OF_SET => sets.push(Vec::new()),
+                Some("set") if sets.len() < MOST_OF_SET => {
+                    sets.push(Vec::new());
+                    counters.clear();
+                }
                 Some("counter") => {
                     let known = sets.last_mut().filter(|set| set.len() < MOST_OF_SET);
                     let counter = counter(&mut rest).filter(|_| rest.next().is_none());
                     let (set, counter) = known.zip(counter).ok_or_else(|| {
                         expect(number, "`counter NAME ROLE UNIT BITS wraps|stops` in a set")
                     })?;
+                    if !counters.insert(counter.name.clone()) {
+                        return Err(expect(number, "a counter that the set does not have yet"));
+                    }
                     set.push(counter);
                 }
                 Some("port") if ports.len() < MOST_PORTS => {
                     let port = port(&mut rest, &sets).filter(|_| rest.next().is_none());
                     let port =
                         port.ok_or_else(|| expect(number, "`port NAME KIND SET SPEED|- STATE|-`"))?;
+                    if !names.insert((port.0.kind, port.0.name.clone())) {
+                        return Err(expect(number, "a port that was not listed before"));
+                    }
                     all += sets[port.1].len();
                     if all > MOST_COUNTERS {
                         return Err(expect(number, "at most 4,194,304 counters"));
@@ -109,14 +158,43 @@ impl Recorded {
         let sets: Vec<Arc<[Counter]>> = sets.into_iter().map(Into::into).collect();
         let with = |(port, set): (Port, usize)| Port { counters: sets[set].clone(), ..port };
         let ports = ports.into_iter().map(with).collect();
-        Ok(Self { name: format!("recorded {source}"), ports, text, at })
+        let (time, before, still) = (None, Odd::default(), Odd::default());
+        Ok(Self { name: format!("recorded {source}"), ports, text, at, time, before, still })
     }
 
-    /// The next totals; none at the end.
+    /// When the last reading was that was given.
+    pub fn time(&self) -> Option<Nanos> {
+        self.time
+    }
+
+    /// The next totals whose time is not before that of earlier ones; none at the end.
     fn next(&mut self) -> Option<Result<Readings, RecordedError>> {
+        loop {
+            let (number, at, readings) = match self.any()? {
+                Ok(next) => next,
+                Err(error) => return Some(Err(error)),
+            };
+            match self.time {
+                Some(last) if at < last => {
+                    self.before.add(number);
+                    continue;
+                }
+                Some(last) if at == last => self.still.add(number),
+                _ => {}
+            }
+            self.time = Some(at);
+            return Some(Ok(readings));
+        }
+    }
+
+    /// The next totals with their line and time; none at the end.
+    fn any(&mut self) -> Option<Result<(usize, Nanos, Readings), RecordedError>> {
         let mut readings = Readings::of(&self.ports);
         let (number, line) = next_line(&self.text, &mut self.at)?;
         let expect = |line: usize, expected| Some(Err(RecordedError { line: line + 1, expected }));
+        if !line.ends_with('\n') {
+            return expect(number, END);
+        }
         let mut rest = words(line);
         let at = rest.next().filter(|&word| word == "at").and(rest.next());
         let Some(at) = at.and_then(|at| at.parse().ok()).filter(|_| rest.next().is_none()) else {
@@ -127,6 +205,9 @@ impl Recorded {
             let Some((number, line)) = next_line(&self.text, &mut self.at) else {
                 return expect(last, "a line for each port");
             };
+            if !line.ends_with('\n') {
+                return expect(number, END);
+            }
             let mut rest = words(line);
             for (counter, reading) in self.ports[port].counters.iter().zip(readings.port_mut(port))
             {
@@ -140,7 +221,7 @@ impl Recorded {
                 return expect(number, "a total for each counter and no more");
             }
         }
-        Some(Ok(readings))
+        Some(Ok((number, Nanos(at), readings)))
     }
 }
 
@@ -155,14 +236,19 @@ impl CounterSource for Recorded {
 
     /// Times are those of the recording.
     fn read(&mut self, _: Nanos, gaps: &mut Gaps) -> Option<Readings> {
-        match self.next()? {
-            Ok(readings) => Some(readings),
-            Err(error) => {
+        match self.next() {
+            Some(Ok(readings)) => return Some(readings),
+            Some(Err(error)) => {
                 gaps.note(gap(GapKind::Damaged, format!("the recording ends early: {error}")));
                 self.at.0 = self.text.len();
-                None
             }
+            None => {}
         }
+        self.before
+            .tell("readings are left out whose times lie before those of earlier ones", gaps);
+        self.still
+            .tell("times of readings do not grow: shares of these intervals are absent", gaps);
+        None
     }
 }
 
@@ -226,7 +312,7 @@ fn port<'a>(
     let set = words.next()?.parse().ok().filter(|&set| set < sets.len())?;
     let speed = match words.next()? {
         "-" => None,
-        speed => Some(speed.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0)?),
+        speed => Some(speed.parse().ok().filter(|speed| SPEEDS.contains(speed))?),
     };
     let state = Some(words.next()?).filter(|&state| state != "-").map(word);
     Some((Port { name, kind, speed, state, counters: Arc::new([]) }, set))

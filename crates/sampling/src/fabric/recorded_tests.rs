@@ -67,6 +67,47 @@ fn a_cut_recording_says_where() {
 }
 
 #[test]
+fn a_last_line_without_its_end_is_no_number() {
+    // `4712 42949` is a total for each counter, too.
+    let cut = &TEXT[..TEXT.len() - "13@1900 8\n".len()];
+    for text in [&cut[..cut.len() - 1], &cut[..cut.len() - 6], &TEXT[..TEXT.len() - 1]] {
+        let (readings, gaps) = all(text);
+        let said: Vec<_> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
+        assert_eq!((readings.len(), said.len()), (1, 1), "{said:?}");
+        assert!(said[0].ends_with("expected the end of the line: the file was cut"), "{said:?}");
+    }
+}
+
+#[test]
+fn times_that_do_not_grow_are_said() {
+    let reading = |at: u64, value: u64| format!("at {at}\n{value} 0\n{value} 0\n");
+    let head = &TEXT[..TEXT.find("at 1000").unwrap()];
+    let times = [5, 9, 7, 8, 9, 12].map(|at| reading(at, at));
+    let (readings, gaps) = all(&format!("{head}{}", times.concat()));
+    let first = |readings: &Readings| readings.port(0)[0].unwrap().at.0;
+    assert_eq!(readings.iter().map(first).collect::<Vec<_>>(), [5, 9, 9, 12]);
+    let said: Vec<_> = gaps.iter().map(talea_model::Gap::told).collect();
+    assert_eq!(
+        said,
+        [
+            "readings are left out whose times lie before those of earlier ones, first in line 16 (2)",
+            "times of readings do not grow: shares of these intervals are absent, first in line 22 (1)"
+        ]
+    );
+}
+
+#[test]
+fn times_of_a_counter_that_run_backwards() {
+    let port = &Recorded::new(TEXT.to_owned()).unwrap().ports[0];
+    let [before, after] = [900, 899].map(|at| Reading { at: Nanos(at), value: at });
+    let mut gaps = Gaps::default();
+    assert_eq!(port.counters[0].grown("eth0", before, after, &mut gaps), None);
+    let said = "times of counter `tx_bytes` of port `eth0` ran backwards: its difference is absent";
+    assert_eq!(gaps.iter().next().unwrap().detail, said);
+    assert_eq!(port.counters[0].grown("eth0", after, before, &mut gaps), Some(1));
+}
+
+#[test]
 fn lines_that_are_wrong() {
     let check = |from: &str, to: &str, line, expected: &str| {
         let error = Recorded::new(TEXT.replace(from, to)).unwrap_err();
@@ -81,6 +122,11 @@ fn lines_that_are_wrong() {
     check("ethernet 0 -", "ethernet 1 -", 8, "SET");
     check("1.25e8", "-1", 7, "SPEED");
     check("port eth1", "door eth1", 8, "`port`");
+    check("port eth1", "port eth0", 8, "not listed before");
+    check("tx_waited", "tx_bytes", 6, "does not have yet");
+    for speed in ["1e300", "1e-300", "NaN", "inf", "0"] {
+        check("1.25e8", speed, 7, "SPEED");
+    }
     let cut = |from: &str, to: &str| all(&TEXT.replace(from, to)).0.len();
     assert_eq!(cut("4711 -", "4711"), 0);
     assert_eq!(cut("4711 -", "4711 - 3"), 0);
@@ -104,6 +150,13 @@ fn any_counter() -> impl Strategy<Value = Counter> {
     })
 }
 
+/// A set has a counter once.
+fn of_one_name(mut counters: Vec<Counter>) -> Vec<Counter> {
+    let mut names = std::collections::HashSet::new();
+    counters.retain(|counter| names.insert(counter.name.clone()));
+    counters
+}
+
 prop_compose! {
     fn any_ports()(
         ports in prop::collection::vec(
@@ -116,7 +169,7 @@ prop_compose! {
             kind: PortKind::ALL[kind.index(PortKind::ALL.len())],
             speed,
             state: speed.map(|_| "up".to_owned()),
-            counters: counters.into(),
+            counters: of_one_name(counters).into(),
         };
         ports.into_iter().enumerate().map(port).collect()
     }
