@@ -125,6 +125,7 @@ pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region
     let (link, region, packets) = (link?, region?, packets?);
     let mut regions: BTreeMap<i64, Vec<Option<u64>>> = BTreeMap::new();
     let mut known = HashMap::new();
+    let mut all = 0;
     for (line, row) in table.rows() {
         let [from, to] = [from, to].map(|at| router(torus, at.map(|column| row[column])));
         let id = from.zip(to).and_then(|(from, to)| fabric.link(from, to));
@@ -145,10 +146,20 @@ pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region
         }
         let of_region =
             regions.entry(row[region]).or_insert_with(|| vec![None; fabric.links().len()]);
+        // Then the sums of regions, ways and links stay below it, too.
+        all = u64::checked_add(all, count).ok_or_else(|| {
+            let expected = "packets that are fewer than 2^64 in all";
+            wrong(line, expected, &row[packets].to_string())
+        })?;
         let sum = &mut of_region[id.at()];
         *sum = Some(sum.unwrap_or(0).saturating_add(count));
     }
     let mut gaps = Gaps::default();
+    if table.is_cut {
+        let detail =
+            "the table of links ends without the end of its line: its last number may be cut";
+        gaps.note(missing(detail.to_owned(), 0));
+    }
     let absent = regions.values().flatten().filter(|packets| packets.is_none()).count();
     if absent > 0 {
         let detail = "packets of links in regions that the table has no row for".to_owned();
@@ -212,12 +223,15 @@ struct Numbers {
     /// Row after row.
     values: Vec<i64>,
     lines: Vec<u64>,
+    /// The last line has no end, so that its last number may be a part of one.
+    is_cut: bool,
 }
 
 impl Numbers {
     fn read(bytes: &[u8]) -> Result<Self, Error> {
         let text = String::from_utf8_lossy(bytes);
-        let mut numbers = Self { names: Vec::new(), values: Vec::new(), lines: Vec::new() };
+        let is_cut = !text.ends_with('\n');
+        let mut numbers = Self { names: Vec::new(), values: Vec::new(), lines: Vec::new(), is_cut };
         let mut head = true;
         for (line, number) in text.lines().zip(1_u64..) {
             let line = line.trim();
@@ -247,7 +261,11 @@ impl Numbers {
         if self.names.len() == MOST_COLUMNS {
             return Err(wrong(line, format!("at most {MOST_COLUMNS} columns"), column));
         }
-        self.names.push(name.trim().to_owned());
+        let name = name.trim();
+        if self.names.iter().any(|before| before == name) {
+            return Err(wrong(line, "each column once", column));
+        }
+        self.names.push(name.to_owned());
         Ok(())
     }
 
@@ -341,6 +359,11 @@ key: SAMPLE
         ];
         assert_eq!(regions, expected);
         assert_eq!(gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [9]);
+        // The last number may be a part of one.
+        let cut = LINKS.trim_end().as_bytes();
+        let (_, gaps) = links(cut, &torus, &fabric).unwrap();
+        let said: Vec<_> = gaps.iter().map(|gap| gap.detail.as_str()).collect();
+        assert!(said[1].contains("without the end of its line"), "{said:?}");
         let (nodes, gaps) = nodes(NODES.as_bytes(), &torus).unwrap();
         assert_eq!(nodes, [(4, RouterId(1)), (5, RouterId(2))]);
         assert_eq!(gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);
@@ -365,6 +388,8 @@ key: SAMPLE
             of_links(LINKS.replace("1 7 3", &"1 ".repeat(1 << 20))),
             of_links(LINKS.replace("packets", "bytes")),
             of_links(LINKS.replace("int64", "text")),
+            of_links(LINKS.replace("[packets", "[sx")),
+            of_links(format!("{LINKS}{0}{0}{0}", "0 0 0 0 0 0 1 7 9223372036854775807\n")),
             nodes(NODES.replace("5 0 0 2 18", "5 0 0 1 18").as_bytes(), &torus).unwrap_err(),
             nodes(NODES.replace("5 0 0 2 18", "5 0 9 1 18").as_bytes(), &torus).unwrap_err(),
             ranks(RANKS.replace("0 4", "1 4").as_bytes()).unwrap_err(),
