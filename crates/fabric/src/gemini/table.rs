@@ -83,7 +83,8 @@ impl Row {
     /// Share of its capacity that was used, from 0 to about 1.
     pub fn utilisation(&self, interval: Nanos) -> Option<f64> {
         let could = self.capacity? * interval.0 as f64 / 1e9;
-        (could > 0.0).then_some((self.phits()? * PHIT) as f64 / could)
+        // Sums of many intervals may have more bytes than fit.
+        (could > 0.0).then_some(self.phits()? as f64 * PHIT as f64 / could)
     }
 
     /// Share of the interval that a tile of it was stalled, on average, from 0 to about 1; none for counters that are no stalls.

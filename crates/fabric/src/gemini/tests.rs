@@ -169,6 +169,9 @@ fn what_follows_from_sums() {
     assert!((row.phits_a_packet().unwrap() - 9.499_134).abs() < 1e-5);
     assert!((row.bytes_a_packet().unwrap() - 28.497_40).abs() < 1e-4);
     assert_eq!(row.utilisation(Nanos(0)), None);
+    // More bytes than fit, of many intervals.
+    let many = Row { sums: [Some((1 << 63) - 1); COUNTERS], ..*row };
+    assert!(many.utilisation(table.interval).unwrap() > 1e9);
     assert_eq!(Bytes(row.phits().unwrap() * 3), Bytes(5_794_354_650));
 }
 
