@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use talea_model::{Gaps, Nanos};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_sampling::Root;
 use talea_sampling::fabric::recorded::{self, Recorded};
 use talea_sampling::fabric::{CounterSource, Port, Readings, of_machine};
@@ -48,7 +48,10 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
         None => Box::new(of_machine(&Root::machine(), &mut gaps)),
     };
     if source.ports().is_empty() {
-        return Err(FabricError::NoPorts);
+        return Err(match &options.replay {
+            Some(path) => FabricError::NoRecordedPorts { path: path.clone() },
+            None => FabricError::NoPorts,
+        });
     }
     let mut out = match &options.out {
         Some(path) => Some(Kept::create(path, &*source)?),
@@ -79,6 +82,22 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
         } else {
             print(&frame, &*source)?;
         }
+    }
+    let more = shown == MOST_FRAMES && shown < count;
+    if more && (live || source.read(begin.0, &mut gaps).is_some()) {
+        let detail = "intervals are shown up to the 100,000th";
+        gaps.note(Gap {
+            kind: GapKind::MemoryBound,
+            rank: None,
+            detail: detail.to_owned(),
+            count: 0,
+        });
+    }
+    if let Some(path) = options.replay.as_ref().filter(|_| shown == 0) {
+        return Err(FabricError::Readings {
+            readings: before.is_some().into(),
+            path: path.clone(),
+        });
     }
     let findings = findings(source.ports());
     if options.json {

@@ -41,7 +41,7 @@ pub(crate) enum FabricError {
     },
     /// Routers that no way joins.
     #[error(
-        "no way from {from} to {to}, expected links that the routing can follow: --routing up-down takes any"
+        "no way from {from} to {to}, expected links that the routing can follow: --routing up-down takes any that the description has"
     )]
     NoWay {
         /// Where it would begin.
@@ -72,10 +72,12 @@ pub(crate) enum FabricError {
         path: PathBuf,
     },
     /// A row of such a table.
-    #[error("row {row}: expected whole numbers of ranks and bytes: `{}`", path.display())]
+    #[error("row {row}: expected whole numbers of ranks and bytes below 2^53, found {found}: `{}`", path.display())]
     Row {
         /// From 1, without the names of the columns.
         row: u64,
+        /// Its values.
+        found: String,
         /// The file.
         path: PathBuf,
     },
@@ -154,6 +156,20 @@ pub(crate) enum FabricError {
         /// The file.
         path: PathBuf,
     },
+    /// A text of two bytes a character.
+    #[error("expected UTF-8 text, found UTF-16, which must be written as UTF-8 first: `{}`", path.display())]
+    Wide {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line that is no text.
+    #[error("line {line}: expected UTF-8 text: `{}`", path.display())]
+    NotText {
+        /// From 1.
+        line: u64,
+        /// The file.
+        path: PathBuf,
+    },
     /// A file cannot be read.
     #[error("cannot read: {source}: `{}`", path.display())]
     Read {
@@ -175,6 +191,12 @@ pub(crate) enum FabricError {
         "expected a port with counters in /sys/class/infiniband, /sys/class/cxi or /sys/class/net, found none"
     )]
     NoPorts,
+    /// A recording of nothing.
+    #[error("expected a line `port ...` of a recording, found none: `{}`", path.display())]
+    NoRecordedPorts {
+        /// The recording.
+        path: PathBuf,
+    },
     /// A recording that does not say where its tiles lead.
     #[error(
         "a recording of tiles does not say where they lead: expected --interconnect FILE, --nodemap FILE or --torus AxBxC"
@@ -199,6 +221,14 @@ pub(crate) enum FabricError {
         /// The recording.
         path: PathBuf,
     },
+    /// More routers than are believed of a recording.
+    #[error("tiles of more than {most} routers, expected fewer, or --routers or --hosts with those that are wanted: `{}`", path.display())]
+    Routers {
+        /// How many are taken.
+        most: usize,
+        /// The recording.
+        path: PathBuf,
+    },
     /// A tile that was recorded twice.
     #[error("the tile `{name}` is recorded twice, expected once: `{}`", path.display())]
     TileTwice {
@@ -218,7 +248,7 @@ pub(crate) enum FabricError {
         path: PathBuf,
     },
     /// Too few readings.
-    #[error("expected two readings or more, of which the difference counts, found {readings}: `{}`", path.display())]
+    #[error("expected two readings or more at times that grow, of which the difference counts, found {readings}: `{}`", path.display())]
     Readings {
         /// How many there are.
         readings: u64,
@@ -232,6 +262,34 @@ pub(crate) enum FabricError {
         source: talea_fabric::place::read::ReadError,
         /// The file.
         path: PathBuf,
+    },
+    /// Places of ranks that this network does not have.
+    #[error("{source}: `{}`", path.display())]
+    Placed {
+        /// Which.
+        source: talea_fabric::place::PlaceError,
+        /// The launcher's file.
+        path: PathBuf,
+    },
+    /// Hosts of a run that this network does not have.
+    #[error(
+        "{source}: expected --hosts, --hostfile or --rankfile with the network's names, where the run has others"
+    )]
+    RunHosts {
+        /// Which.
+        source: talea_fabric::place::PlaceError,
+    },
+    /// A name for a host that the run does not have, or has a name for.
+    #[error(
+        "--called has the host `{host}`, expected each of the run's {hosts} at most once, such as `{first}`"
+    )]
+    CalledHost {
+        /// As it was given.
+        host: String,
+        /// Hosts of the run.
+        hosts: usize,
+        /// One of them.
+        first: String,
     },
     /// A region that is not there.
     #[error("no region {number}, expected one of {known}: `{}`", path.display())]
@@ -318,10 +376,17 @@ impl Expected for FabricError {
             | Self::Tiles
             | Self::OfTiles { .. }
             | Self::NoTiles { .. }
+            | Self::Routers { .. }
+            | Self::NoRecordedPorts { .. }
             | Self::TileTwice { .. }
             | Self::TileCounter { .. }
             | Self::Readings { .. }
             | Self::Launcher { .. }
+            | Self::Placed { .. }
+            | Self::RunHosts { .. }
+            | Self::CalledHost { .. }
+            | Self::Wide { .. }
+            | Self::NotText { .. }
             | Self::NoPlaces
             | Self::NeverRun
             | Self::NoHost { .. }

@@ -111,8 +111,12 @@ fn of_table(path: &Path) -> Result<Known, FabricError> {
     for (at, row) in table.values.chunks_exact(wanted.len()).enumerate() {
         let whole = |value: f64, most: f64| value >= 0.0 && value <= most && value.fract() == 0.0;
         let ranks = f64::from(u32::MAX - 1);
-        if !whole(row[0], ranks) || !whole(row[1], ranks) || !whole(row[2], 2_f64.powi(53)) {
-            return Err(FabricError::Row { row: at as u64 + 1, path: path.to_owned() });
+        // From 2^53 on not every whole number is one of these.
+        let bytes = 2_f64.powi(53) - 1.0;
+        if !whole(row[0], ranks) || !whole(row[1], ranks) || !whole(row[2], bytes) {
+            let found = format!("{}, {} and {}", row[0], row[1], row[2]);
+            let found = found.chars().take(80).collect();
+            return Err(FabricError::Row { row: at as u64 + 1, found, path: path.to_owned() });
         }
         let [from, to] = [row[0] as u32, row[1] as u32];
         let message = Message { from, to, bytes: row[2] as u64, count: 1 };

@@ -71,7 +71,11 @@ fn print_json(value: &Value) -> Result<(), FabricError> {
 /// Most bytes of a file: the list of tiles of a machine of 2^19 Geminis has no more.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// All bytes of a file.
+/// What some editors put before a text in UTF-8, and before one that is none.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+const WIDE: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+
+/// All bytes of a file but for a mark before the text.
 fn bytes(path: &Path) -> Result<Vec<u8>, FabricError> {
     let failed = |source| FabricError::Read { source, path: path.to_owned() };
     let file = File::open(path).map_err(failed)?;
@@ -83,13 +87,20 @@ fn bytes(path: &Path) -> Result<Vec<u8>, FabricError> {
     if bytes.len() as u64 > most {
         return Err(FabricError::TooLong { most: Bytes(most), path: path.to_owned() });
     }
+    if WIDE.iter().any(|wide| bytes.starts_with(wide)) {
+        return Err(FabricError::Wide { path: path.to_owned() });
+    }
+    if bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
+    }
     Ok(bytes)
 }
 
 fn read(path: &Path) -> Result<String, FabricError> {
     String::from_utf8(bytes(path)?).map_err(|error| {
-        let source = io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
-        FabricError::Read { source, path: path.to_owned() }
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.split(|&byte| byte == b'\n').count() as u64;
+        FabricError::NotText { line, path: path.to_owned() }
     })
 }
 

@@ -58,7 +58,8 @@ pub(crate) fn network(
         protocol: Protocol::MPI,
         host_capacity: network.host_capacity,
     };
-    let (found, loads) = Evaluation::new(&kept, &Placement::of(hosts), &question)?;
+    let (found, loads) = Evaluation::new(&kept, &Placement::of(hosts), &question)
+        .map_err(|error| network.named_error(error))?;
     let wall = analysis.wall.seconds();
     let mut figures = vec![
         ("max of a link".to_owned(), amount(found.max_link_load as f64, "B")),
@@ -108,6 +109,15 @@ fn placed(
     hosts: &[String],
     called: &[(String, String)],
 ) -> Result<Placed, FabricError> {
+    for (at, (host, _)) in called.iter().enumerate() {
+        let twice = called[..at].iter().any(|(before, _)| before == host);
+        if twice || !hosts.contains(host) {
+            let short = |name: &str| name.chars().take(80).collect();
+            let first = hosts.first().map_or_else(String::new, |first| short(first));
+            let all: std::collections::HashSet<&String> = hosts.iter().collect();
+            return Err(FabricError::CalledHost { host: short(host), hosts: all.len(), first });
+        }
+    }
     let known = Names::new(&network.fabric);
     let mut lost = Vec::new();
     let mut places = Vec::with_capacity(hosts.len());

@@ -105,21 +105,28 @@ impl Job {
             .values()
             .fold(0, |sum, collective| u64::saturating_add(sum, collective.bytes.0));
         for node in nodes {
-            job.gaps.merge(node.gaps.clone());
-            let of_ranks = |part: &&mut Part| part.node.is_none() && part.name == node.name;
-            match job.parts.iter_mut().find(of_ranks) {
-                Some(part) => part.node = Some(node),
-                None => {
-                    job.parts.push(Part {
-                        name: node.name.clone(),
-                        node: Some(node),
-                        ..Part::default()
-                    });
-                }
-            }
+            job.add(node);
         }
         job.compare();
         Ok(job)
+    }
+
+    /// Puts a node beside its ranks.
+    fn add(&mut self, node: Node) {
+        self.gaps.merge(node.gaps.clone());
+        let of_ranks = |part: &&mut Part| part.node.is_none() && part.name == node.name;
+        if let Some(part) = self.parts.iter_mut().find(of_ranks) {
+            part.node = Some(node);
+            return;
+        }
+        if self.parts.iter().any(|part| part.name == node.name) {
+            let name: String = node.name.chars().take(80).collect();
+            let detail = format!(
+                "more than one file of counters is of node `{name}`, whose ranks stand beside the first"
+            );
+            self.gaps.note(gap(GapKind::Damaged, detail));
+        }
+        self.parts.push(Part { name: node.name.clone(), node: Some(node), ..Part::default() });
     }
 
     /// Notes where counters and matrix do not go together.

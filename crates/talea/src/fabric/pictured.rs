@@ -145,7 +145,7 @@ pub(crate) fn counted(
         // Tiles count what comes in, from the link towards their router.
         if let Some(LinkId(link)) = network.fabric.link(row.to, row.router) {
             let own = &mut carried[link as usize];
-            own.load = row.phits().map(|phits| (phits * PHIT) as f64);
+            own.load = row.phits().map(|phits| phits as f64 * PHIT as f64);
             own.used = row.utilisation(table.interval);
             own.stalled = longer(own.stalled, row.stalled(TileCounter::InqStalls, table.interval));
             own.deviation = deviation(row);

@@ -34,18 +34,19 @@ impl Placed {
         run: (usize, &[String]),
     ) -> Result<Placement, FabricError> {
         let fabric = &network.fabric;
+        let lost = |path: &PathBuf, source| FabricError::Placed { source, path: path.clone() };
         let launcher =
             |path: &PathBuf, source| FabricError::Launcher { source, path: path.clone() };
         match self {
             Self::Hostfile(path) => {
                 let text = read_text(path)?;
                 let names = read::hostfile(&text).map_err(|error| launcher(path, error))?;
-                Ok(read::placement(&names, fabric)?)
+                read::placement(&names, fabric).map_err(|error| lost(path, error))
             }
             Self::Rankfile(path) => {
                 let text = read_text(path)?;
                 let names = read::rankfile(&text).map_err(|error| launcher(path, error))?;
-                Ok(read::placement(&names, fabric)?)
+                read::placement(&names, fabric).map_err(|error| lost(path, error))
             }
             Self::RankOrder(path) => {
                 let order =
@@ -58,7 +59,9 @@ impl Placed {
                 }
                 Ok(Placement::of(placed))
             }
-            Self::AsRun if run.1.len() == run.0 && run.0 > 0 => Ok(read::placement(run.1, fabric)?),
+            Self::AsRun if run.1.len() == run.0 && run.0 > 0 => {
+                read::placement(run.1, fabric).map_err(|source| FabricError::RunHosts { source })
+            }
             Self::AsRun => Err(FabricError::NoPlaces),
         }
     }

@@ -91,4 +91,9 @@ fn messages_of_a_run_in_its_report() {
     let lost = asked(&["--torus", "2x2x2", "--called", &format!("{host}=nid7")]);
     assert_eq!(lost.status.code(), Some(2));
     assert!(stderr(&lost).contains("no node `nid7`"), "{}", stderr(&lost));
+    for wrong in [format!("{called},{called}"), format!("{called},other=c0-0c0s0n1")] {
+        let odd = asked(&["--torus", "2x2x2", "--called", &wrong]);
+        assert_eq!(odd.status.code(), Some(2));
+        assert!(stderr(&odd).contains("--called has the host `"), "{}", stderr(&odd));
+    }
 }

@@ -258,4 +258,47 @@ fn a_recording_is_a_table() {
     let output = talea(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("line 4: expected `counter NAME ROLE"), "{}", stderr(&output));
+    // What shows nothing is no success, and what runs backwards is said.
+    let refused = |text: &str, expected: &str| {
+        std::fs::write(&path, text).unwrap();
+        let output = talea(&[]);
+        let said = stderr(&output);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+        assert!(said.contains(expected) && said.contains("kept.txt"), "{said}");
+    };
+    let second = KEPT.find("at 3").unwrap();
+    refused(&KEPT[..second], "two readings or more at times that grow");
+    refused(&KEPT.replace("at 3000000000", "at 300000000"), "two readings or more");
+    refused(&KEPT[..KEPT.len() - 3], "two readings or more");
+    refused(&KEPT[..KEPT.find("port cxi0").unwrap()], "expected a line `port ...`");
+    refused(&KEPT.replace("port cxi1", "port cxi0"), "line 14: expected a port that was not");
+    refused(&KEPT.replace("paused_1", "paused_0"), "line 7: expected a counter that the set");
+    let wide: Vec<u8> = KEPT.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(&path, [&[0xff, 0xfe], &wide[..]].concat()).unwrap();
+    assert!(stderr(&talea(&[])).contains("found UTF-16"), "{}", stderr(&talea(&[])));
+    std::fs::write(&path, [KEPT.as_bytes(), &[0xe9, b'\n']].concat()).unwrap();
+    assert!(stderr(&talea(&[])).contains("line 24: expected UTF-8"), "{}", stderr(&talea(&[])));
+    std::fs::write(&path, format!("\u{feff}{KEPT}at 2000000000\n")).unwrap();
+    let marked = String::from_utf8(talea(&[]).stdout).unwrap();
+    assert!(marked.contains("the recording ends early"), "{marked}");
+}
+
+#[test]
+fn a_recording_of_more_intervals_than_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.txt");
+    let head = "talea-fabric-counters 1\nset\ncounter a sent 1B 64 wraps\nport p ethernet 0 - -\n";
+    let shown = |readings: u64| {
+        let mut text = head.to_owned();
+        for at in 0..readings {
+            text.extend(["at ", &at.to_string(), "\n", &at.to_string(), "\n"]);
+        }
+        std::fs::write(&path, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_talea"));
+        command.args(["fabric", "counters", "--replay"]).arg(&path);
+        let text =
+            String::from_utf8(command.env("NO_COLOR", "1").output().unwrap().stdout).unwrap();
+        (text.matches("network").count(), text.contains("gap: intervals are shown up to"))
+    };
+    assert_eq!([shown(100_001), shown(100_002)], [(100_000, false), (100_000, true)]);
 }

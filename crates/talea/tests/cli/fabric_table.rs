@@ -208,6 +208,8 @@ fn what_is_missing_of_tiles_is_said() {
     let reset = format!("{}5 5 5 5 5 5{}", &text[..line], &text[end..]);
     let mut absent = text.clone();
     absent.replace_range(line..end, "- 5 - - - -");
+    // The last reading is before the others.
+    let back = format!("{}at 5{}", &text[..again], &text[line - 1..]);
     let said = [
         told("foreign.txt", &text.replace(name, "port eth0 gemini 0 - -"), &[]),
         told("elsewhere.txt", &text.replace(name, "port c99-9c9s9g9l00 gemini 0 - -"), &[]),
@@ -216,6 +218,7 @@ fn what_is_missing_of_tiles_is_said() {
         told("absent.txt", &absent, &[]),
         told("lines.txt", &text, &["--routers", "5,5,5"]),
         told("times.txt", &text.replace("at 170000000", "at 7 # "), &["--shares"]),
+        told("back.txt", &back, &["--shares"]),
         told("model.txt", &text.replace("source tiles", "source simulated tiles"), &[]),
     ];
     insta::assert_snapshot!(said.concat());
@@ -380,6 +383,8 @@ fn what_has_no_table_is_refused() {
         of(&role, &[]),
         of(&foreign, &[]),
         of(tiles, &["--routers", "16,0,0"]),
+        of(tiles, &["--routers", "0,0,1;0,0,1"]),
+        of(tiles, &["--hosts", "c0-0c0s0n0,c0-0c0s0n0"]),
         of(tiles, &["--hosts", "nid5"]),
         of(tiles, &["--matrix", &matrix]),
         of(tiles, &["--matrix", &matrix, "--rankfile", &ranks]),

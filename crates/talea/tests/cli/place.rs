@@ -236,6 +236,8 @@ fn what_cannot_be_placed_is_refused() {
     };
     let far = path("far.csv", "from,to,bytes\n0,99,1\n");
     let negative = path("negative.csv", "from,to,bytes\n0,-1,1\n");
+    let large = path("large.csv", "from,to,bytes\n0,1,9007199254740993\n");
+    let apart = path("apart.conf", "SwitchName=one Nodes=n0\nSwitchName=two Nodes=n1\n");
     let few = path("few.csv", "from,to\n0,1\n");
     let cut = path("cut.txt", "c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1\n");
     let small = ["--torus", "2x2x2"];
@@ -250,6 +252,8 @@ fn what_cannot_be_placed_is_refused() {
         refused(&[&small[..], &grid, &["--cores", "1"]].concat()),
         refused(&[&small[..], &["--matrix", &far, "--cores", "1"]].concat()),
         refused(&[&small[..], &["--matrix", &negative]].concat()),
+        refused(&[&small[..], &["--matrix", &large]].concat()),
+        refused(&["--topology-conf", &apart, "--stencil", "7", "--ranks", "2x1x1", "--cores", "1"]),
         refused(&[&small[..], &["--matrix", &few]].concat()),
         refused(&[&small[..], &["--matrix", &far, "--compare", "2x2x2"]].concat()),
         refused(&[&["--interconnect", &cut][..], &grid].concat()),

@@ -5,6 +5,8 @@
 
 mod given;
 
+use std::collections::HashSet;
+
 use talea_fabric::degraded::{Alike, At, Degraded, degraded};
 use talea_fabric::gemini::tiles::TileMap;
 use talea_fabric::gemini::{Chip, HOST_CAPACITY, Machine};
@@ -213,14 +215,21 @@ impl Network {
         Ok(Box::new(UpDown::tree(&self.fabric)?))
     }
 
-    /// Hosts of these names.
+    /// Hosts of these names, each of which is there once.
     pub(crate) fn hosts_named(&self, names: &[String]) -> Result<Vec<HostId>, FabricError> {
         let known = Names::new(&self.fabric);
+        let mut found = HashSet::new();
         let find = |name: &String| {
             let hosts = self.fabric.hosts();
-            let first = hosts.first().map_or_else(String::new, |host| host.name.clone());
-            let lost = || FabricError::NoHost { name: name.clone(), first, hosts: hosts.len() };
-            known.find(name).ok_or_else(lost)
+            let short = |name: &str| name.chars().take(80).collect();
+            let first = hosts.first().map_or_else(String::new, |host| short(&host.name));
+            let lost = || FabricError::NoHost { name: short(name), first, hosts: hosts.len() };
+            let host = known.find(name).ok_or_else(lost)?;
+            if !found.insert(host) {
+                let (what, name) = ("host", short(name));
+                return Err(talea_fabric::FabricError::Twice { what, name }.into());
+            }
+            Ok(host)
         };
         names.iter().map(find).collect()
     }
@@ -285,8 +294,8 @@ impl Network {
     }
 
     /// The same error, with names of routers.
-    pub(crate) fn named_error(&self, error: PlaceError) -> FabricError {
-        match error {
+    pub(crate) fn named_error(&self, error: impl Into<PlaceError>) -> FabricError {
+        match error.into() {
             PlaceError::Traffic(TrafficError::NoWay(NoWay { from, to })) => {
                 let [from, to] = [from, to].map(|router| self.router_name(router));
                 FabricError::NoWay { from, to }

@@ -63,6 +63,19 @@ fn wraps_are_counted_as_often_as_they_happened() {
 }
 
 #[test]
+fn readings_that_go_back_in_time_are_left_out() {
+    let text = TEXT.replace("at 7000000000\n10 17", "at 7000000000\n100 17");
+    let odd =
+        text.replace("at 7000000000", "at 4000000000\n0 1 500 0 -\n0 1 500 0 -\nat 7000000000");
+    let [node, odd] = [text, odd].map(|text| Node::of("file", text).unwrap());
+    assert_eq!((odd.readings, odd.seconds(), odd.bytes()), (5, Some(3.1), node.bytes()));
+    let before: Vec<_> = node.gaps.iter().collect();
+    let said: Vec<_> = odd.gaps.iter().filter(|gap| !before.contains(gap)).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].detail.contains("readings are left out whose times lie before"), "{said:?}");
+}
+
+#[test]
 fn what_one_step_cannot_say_the_whole_cannot() {
     let node = Node::of("file", TEXT.to_owned()).unwrap();
     let port = &node.ports[0];

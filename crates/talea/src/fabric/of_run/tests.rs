@@ -30,6 +30,21 @@ fn own_bytes_stand_beside_those_of_others() {
 }
 
 #[test]
+fn a_second_file_of_a_node_is_said() {
+    let mut job = job();
+    let node =
+        |name: &str| Node::of(name, TEXT.replace("host n1", &format!("host {name}"))).unwrap();
+    let said =
+        |job: &Job| job.gaps.iter().filter(|gap| gap.detail.contains("more than one")).count();
+    job.add(node("n3"));
+    job.add(node("n4"));
+    assert_eq!((job.parts.len(), said(&job)), (4, 0));
+    job.add(node("n3"));
+    assert_eq!((job.parts.len(), said(&job)), (5, 1));
+    assert!(job.parts[2].node.is_some() && job.parts[4].ranks.is_empty());
+}
+
+#[test]
 fn times_are_those_of_the_run() {
     let job = job();
     let part = &job.parts[0];

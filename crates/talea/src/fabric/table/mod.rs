@@ -177,6 +177,10 @@ fn chosen(options: &Options, network: &Network) -> Result<Option<Vec<RouterId>>,
             let name = at.to_string();
             talea_fabric::FabricError::Unknown { what: "router", name }
         })?;
+        if routers.contains(&router) {
+            let (what, name) = ("router", at.to_string());
+            return Err(talea_fabric::FabricError::Twice { what, name }.into());
+        }
         routers.push(router);
     }
     if routers.is_empty() && !options.hosts.is_empty() {

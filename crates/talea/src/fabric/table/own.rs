@@ -11,7 +11,7 @@ use talea_fabric::gemini::tiles::PHIT;
 use talea_fabric::gemini::{Label, Row};
 use talea_fabric::place::Placement;
 use talea_fabric::traffic::{Load, Loads, Pairs, Protocol};
-use talea_model::Gaps;
+use talea_model::{Gap, GapKind, Gaps};
 
 use crate::fabric::FabricError;
 use crate::fabric::messages::{self, Known};
@@ -58,16 +58,25 @@ impl Own {
         network: &Network,
         nodes: &[String],
     ) -> Result<Self, FabricError> {
-        let Known { messages, ranks, hosts, gaps } = messages::of(&options.matrix)?;
+        let Known { messages, ranks, hosts, mut gaps } = messages::of(&options.matrix)?;
         let job = network.hosts_named(nodes)?;
         let placement = match &options.placed {
             Placed::AsRun if !job.is_empty() => Placement::filled(ranks, options.cores, &job)?,
             placed => placed.placement(network, (&job, options.cores), (ranks, &hosts))?,
         };
+        let more = placement.hosts().len().saturating_sub(ranks) as u64;
+        if more > 0 {
+            let detail = format!(
+                "ranks have a place of which the matrix has no messages: it has those of {ranks}"
+            );
+            gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: more });
+        }
         let fabric = &network.fabric;
         let (routing, ways) = network.routing()?;
-        let pairs = Pairs::new(&messages, placement.hosts(), fabric, &*routing, &Protocol::MPI)?;
-        let loads = Loads::new(&pairs, fabric, &*routing)?;
+        let pairs = Pairs::new(&messages, placement.hosts(), fabric, &*routing, &Protocol::MPI)
+            .map_err(|error| network.named_error(error))?;
+        let loads =
+            Loads::new(&pairs, fabric, &*routing).map_err(|error| network.named_error(error))?;
         let mut mine = vec![false; fabric.hosts().len()];
         placement.hosts().iter().for_each(|host| mine[host.at()] = true);
         let mut of_routers = vec![(0_u16, 0_u16); fabric.routers().len()];

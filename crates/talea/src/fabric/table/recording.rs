@@ -2,7 +2,7 @@
 //!
 //! Owns which port of the recording is which tile of the machine, and the sums over intervals, which hold where a counter wraps more than once and show where one was reset between two readings. A
 //! tile is named by its router and its place, `c0-0c0s0g0l32`, and has the six counters of its registers. Ports that are no tile of the machine, tiles that were not recorded and readings that
-//! were cut off are gaps. It refuses recordings without any tile of the machine.
+//! were cut off are gaps, and those whose times lie before earlier ones, which are left out. It refuses recordings without any tile of the machine.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -19,6 +19,8 @@ use crate::fabric::{FabricError, read};
 
 /// Most rows that are kept of all intervals together.
 const MOST_ROWS: usize = 1 << 21;
+/// Most routers of a recording, whose readings take 2.3 kB each, however few tiles of them were recorded: three times as many as the largest Gemini machine had.
+const MOST_ROUTERS: usize = 1 << 15;
 /// Characters of a tile behind the name of its router.
 const TILE: usize = 3;
 
@@ -60,31 +62,24 @@ pub(super) fn recording(
         let detail = "counters of simulated tiles are computed, not measured";
         gaps.note(gap(GapKind::Estimated, detail.to_owned(), 0));
     }
-    let first = recorded.read(Nanos(0), &mut gaps);
-    let mut before = first.map(|readings| places.values(recorded.ports(), &readings));
+    let mut earlier: Option<(Nanos, Vec<u64>)> = None;
     let mut total: Option<Frame> = None;
     let mut frames: Vec<Frame> = Vec::new();
-    let (mut readings, mut rows, mut left, mut backwards) = (before.is_some().into(), 0, 0, 0);
+    let (mut readings, mut rows, mut left, mut over) = (0_u64, 0, 0, 0);
     while let Some(next) = recorded.read(Nanos(0), &mut gaps) {
-        readings += 1_u64;
+        readings += 1;
+        let end = recorded.time().unwrap_or_default();
         let after = places.values(recorded.ports(), &next);
-        let Some((begin, earlier)) = before.replace(after.clone()) else { continue };
-        let (end, later) = after;
-        if end <= begin {
-            backwards += 1;
-        }
+        let Some((begin, before)) = earlier.replace((end, after)) else { continue };
+        let Some((_, after)) = &earlier else { continue };
         let interval = Nanos(end.0.saturating_sub(begin.0));
-        let given = gemini::Readings {
-            routers: &places.routers,
-            before: &earlier,
-            after: &later,
-            interval,
-        };
+        let routers = &places.routers;
+        let given = gemini::Readings { routers, before: &before, after, interval };
         let mut table = link_table(machine, &given)?;
         gaps.merge(std::mem::take(&mut table.gaps));
         let frame = Frame { begin, end, table };
         match &mut total {
-            Some(total) => total.add(&frame),
+            Some(total) => over += total.add(&frame),
             None => total = Some(frame.clone()),
         }
         rows += frame.table.rows.len();
@@ -94,9 +89,9 @@ pub(super) fn recording(
             left += 1;
         }
     }
-    if backwards > 0 {
-        let detail = "times of readings do not grow: shares of these intervals are absent";
-        gaps.note(gap(GapKind::Damaged, detail.to_owned(), backwards));
+    if over > 0 {
+        let detail = "sums that are above 2^64 are absent";
+        gaps.note(gap(GapKind::Missing, detail.to_owned(), over));
     }
     if left > 0 {
         let detail = "intervals that are in the sums alone, as they are too many to be shown";
@@ -109,15 +104,19 @@ pub(super) fn recording(
 }
 
 impl Frame {
-    /// Adds what links did in a later interval.
-    fn add(&mut self, later: &Self) {
+    /// Adds what links did in a later interval, and says how many sums have become too large.
+    fn add(&mut self, later: &Self) -> u64 {
+        let mut over = 0;
         for (sum, next) in self.table.rows.iter_mut().zip(&later.table.rows) {
             for (sum, next) in sum.sums.iter_mut().zip(next.sums) {
-                *sum = sum.zip(next).map(|(sum, next)| sum.saturating_add(next));
+                let both = sum.zip(next);
+                *sum = both.and_then(|(sum, next)| sum.checked_add(next));
+                over += u64::from(both.is_some() && sum.is_none());
             }
         }
         self.end = later.end;
         self.table.interval = Nanos(self.end.0.saturating_sub(self.begin.0));
+        over
     }
 }
 
@@ -129,10 +128,9 @@ struct Places {
 }
 
 impl Places {
-    /// When a reading was, and its values as [`link_table`] takes them.
-    fn values(&self, ports: &[Port], readings: &Readings) -> (Nanos, Vec<u64>) {
+    /// The values of a reading as [`link_table`] takes them.
+    fn values(&self, ports: &[Port], readings: &Readings) -> Vec<u64> {
         let mut values = vec![ABSENT; self.routers.len() * READINGS];
-        let at = readings.all().iter().flatten().next().map(|reading| reading.at);
         for (port, place) in (0..ports.len()).zip(&self.tiles) {
             let Some((first, columns)) = place else { continue };
             let own = readings.port(port);
@@ -143,7 +141,7 @@ impl Places {
                 }
             }
         }
-        (at.unwrap_or(Nanos(0)), values)
+        values
     }
 }
 
@@ -187,6 +185,9 @@ fn places(
                 continue;
             }
             (None, None) => {
+                if routers.len() == MOST_ROUTERS {
+                    return Err(FabricError::Routers { most: MOST_ROUTERS, path: path.to_owned() });
+                }
                 routers.push(router);
                 slots.insert(router, routers.len() - 1);
                 routers.len() - 1
@@ -231,4 +232,47 @@ fn columns(port: &Port, path: &Path) -> Result<[Option<usize>; COUNTERS], Fabric
 
 fn gap(kind: GapKind, detail: String, count: u64) -> Gap {
     Gap { kind, rank: None, detail, count }
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_fabric::gemini::{Label, Row};
+
+    use super::*;
+
+    #[test]
+    fn routers_are_bounded() {
+        let machine = gemini::machine([32, 32, 33]).unwrap();
+        let head = "talea-fabric-counters 1\nset\ncounter VC0_PHITS received 3B 48 wraps\n";
+        let port = |name: &str| format!("port {name}l00 gemini 0 - -\n");
+        let ports = machine.fabric.routers().iter().map(|router| port(&router.name));
+        let text = head.to_owned() + &ports.take(MOST_ROUTERS + 1).collect::<String>();
+        let recorded = Recorded::new(text).unwrap();
+        let found = |chosen: Option<&[RouterId]>| {
+            let (ports, path) = (recorded.ports(), Path::new("tiles.txt"));
+            let found = places(ports, &machine, chosen, path, &mut Gaps::default());
+            found.map(|found| found.routers.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(found(Some(&[RouterId(7)])), Ok(1));
+        let expected = "tiles of more than 32768 routers, expected fewer, or --routers or --hosts with those that are wanted: `tiles.txt`";
+        assert_eq!(found(None), Err(expected.to_owned()));
+    }
+
+    #[test]
+    fn sums_that_do_not_fit_are_absent() {
+        let frame = |begin, phits| {
+            let sums = [Some(phits), Some(1), Some(1), Some(1), None, Some(0)];
+            let (router, to, label) = (RouterId(0), RouterId(1), Label::XPlus);
+            let row = Row { router, to, label, tiles: 8, capacity: Some(1e9), sums };
+            let table = Table { rows: vec![row], interval: Nanos(1), gaps: Gaps::default() };
+            Frame { begin: Nanos(begin), end: Nanos(begin + 1), table }
+        };
+        let mut total = frame(0, u64::MAX - 5);
+        assert_eq!(total.add(&frame(1, 5)), 0);
+        assert_eq!(total.table.rows[0].sums[0], Some(u64::MAX));
+        assert_eq!((total.add(&frame(2, 1)), total.add(&frame(3, 1))), (1, 0));
+        let row = &total.table.rows[0];
+        assert_eq!((row.sums[0], row.sums[1], row.sums[4]), (None, Some(4), None));
+        assert_eq!(total.table.interval, Nanos(4));
+    }
 }
