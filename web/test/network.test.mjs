@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 
 // Named before pages.mjs is read, which else would write the report's samples.
 let folder = process.env.TALEA_NETWORK_SAMPLES;
@@ -46,6 +47,31 @@ for (const name of ["gemini", "regions", "sonar", "dragonfly", "aries", "tree", 
     });
   }
 }
+
+test("lines alike are coloured together", async () => {
+  const made = await build({ entryPoints: [fileURLToPath(new URL("../src/network/cut.ts", import.meta.url))], bundle: true, write: false, format: "esm" });
+  const { coloured, note } = await import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
+  const absent = NaN;
+  // The same cases as in crates/report/src/network/cut.rs.
+  for (const [sizes, most, expected] of [
+    [[0, 1, absent], 3, "###"],
+    [[1, 3, 2, 4], 2, ".#.#"],
+    [[2, 1, 1, 1], 2, "#..."],
+    [[1, 2, 1, 3, 1], 4, ".#.#."],
+    [[1, 1, 1], 2, "###"],
+    [[0.5, 1, 1, 1], 2, ".###"],
+    [[0, 5, 0, 0], 3, ".#.."],
+    [[0, 0, 0], 2, "..."],
+    [[absent, 1, 2, 0], 2, "#.#."],
+    [[absent, absent, absent, 1], 2, "...#"],
+    [[absent, absent, 1, 1], 2, "####"],
+  ]) assert.equal(coloured(sizes, most).map((lit) => (lit ? "#" : ".")).join(""), expected, `${sizes} at ${most}`);
+  const says = (sizes) => note(sizes, coloured(sizes, 2));
+  assert.equal(says([1, 0]), "");
+  assert.equal(says([1, 0, 0]), "1 of 3 lines are coloured, the others have none");
+  assert.equal(says([1, 2, 3]), "2 of 3 lines are coloured, those with most");
+  assert.equal(says([absent, absent, absent, 1]), "1 of 4 lines are coloured, those with most; 3 of the others are not known");
+});
 
 test("two views beside each other have one scale", async () => {
   const { page, faults, done } = await show("gemini");

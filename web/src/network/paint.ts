@@ -4,6 +4,7 @@ import type { Choice } from "./state";
 import type { Mark, Node, Scene } from "./scene";
 import type { Model, Range } from "./model";
 import { plain } from "../report/dom";
+import { coloured, note } from "./cut";
 import { Ink } from "./ink";
 import { fraction } from "./model";
 import { along, seen, widest } from "./scene";
@@ -71,23 +72,20 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown)
   pen.clearRect(0, 0, scene.width, scene.height);
   pen.lineCap = "butt";
   const said = scene.marks.map((mark) => says(shown, mark.links, mark.room, scene));
-  const order = scene.marks.map((_, at) => at).filter((at) => scene.marks[at]!.links.length);
-  const size = (at: number): number => (Number.isNaN(said[at]!.value) ? -1 : Math.abs(said[at]!.value));
-  order.sort((a, b) => size(a) - size(b) || a - b);
-  const thin = Math.max(0, order.length - scene.limit);
-  let hidden = thin;
+  const size = (at: number): number => Math.abs(said[at]!.value);
+  const all = scene.marks.map((_, at) => at).filter((at) => scene.marks[at]!.links.length);
+  // What is not known is no value that a selection could leave out.
+  const left = all.filter((at) => Number.isNaN(said[at]!.value) || chosen(shown, said[at]!.value));
+  const sizes = left.map(size);
+  const lit = coloured(sizes, scene.limit);
+  const bright = new Set(left.filter((_, at) => lit[at]));
+  const hairlines = all.filter((at) => !bright.has(at));
   // One path for each class and width: what is most comes last and is on top.
-  const hairlines = order.slice(0, thin);
+  const order = [...bright].sort((a, b) => (size(a) || 0) - (size(b) || 0) || a - b);
   const strokes = new Map<string, number[]>();
-  for (const at of order.slice(thin)) {
+  for (const at of order) {
     const { value, width } = said[at]!;
-    const step = Ink.step(range, value);
-    if (step >= 0 && !chosen(shown, value)) {
-      hairlines.push(at);
-      hidden++;
-      continue;
-    }
-    const key = `${step} ${width.toFixed(1)}`;
+    const key = `${Ink.step(range, value)} ${width.toFixed(1)}`;
     const list = strokes.get(key);
     if (list) list.push(at);
     else strokes.set(key, [at]);
@@ -117,7 +115,7 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown)
   pen.stroke();
   crosses(pen, scene, shown);
   route(pen, scene, shown);
-  return hidden && thin && !shown.choice.brush ? `${order.length - thin} of ${order.length} lines are coloured, those with most` : "";
+  return note(sizes, lit);
 }
 
 function nodes(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown): void {

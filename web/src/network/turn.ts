@@ -1,11 +1,12 @@
 // A torus of three axes as a picture that turns: all routers and links, the nearest on top.
 
 import type { Shown } from "./paint";
+import { coloured } from "./cut";
 import { Ink } from "./ink";
 import { chosen, end } from "./paint";
 import { AXES, inside } from "./slabs";
 
-/** Links that are coloured; of more those with most, the others are hairlines. */
+/** About so many links are coloured; of more those with most, the others are hairlines. */
 const MOST = 1500;
 /** Of hairlines no more than these are drawn, evenly chosen. */
 const HAIRLINES = 6000;
@@ -48,7 +49,9 @@ export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: numbe
     if (inside(model.at(model.from[link]!), slices, [axis])) list.push(link);
   }
   const rank = (link: number): number => (Number.isNaN(values[link]!) ? -1 : Math.abs(values[link]!));
-  const lit = list.filter((link) => rank(link) > 0 && chosen(shown, values[link]!)).sort((a, b) => rank(b) - rank(a)).slice(0, MOST);
+  const some = list.filter((link) => rank(link) > 0 && chosen(shown, values[link]!));
+  const cut = coloured(some.map(rank), MOST);
+  const lit = some.filter((_, at) => cut[at]);
   const bright = new Set(lit);
   for (const way of shown.ways) for (const link of way) bright.add(link);
   const rest = list.filter((link) => !bright.has(link));
@@ -128,10 +131,10 @@ export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: numbe
     end(pen, x, y, place ? "B" : "A", ink);
   });
   const absent = list.filter((link) => rank(link) < 0).length;
-  const more = list.filter((link) => rank(link) > 0).length - lit.length;
+  const more = some.length - lit.length;
   const note = [
     flat.length ? `links of ${flat.map((axis) => AXES[axis]).join(", ")} are not in it` : "",
-    more > 0 && !choice.brush ? `${lit.length} links with most are coloured, ${more} with less are hairlines` : "",
+    more > 0 ? `${lit.length} links with most are coloured, ${more} with less are hairlines` : "",
     absent ? `${absent} links are not known: hairlines too` : "",
   ].filter(Boolean).join("; ");
   return { seen, note, at: (router) => [at(router)[0], at(router)[1]] };

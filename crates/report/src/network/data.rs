@@ -7,6 +7,7 @@ use serde::Serialize;
 use talea_fabric::RouterId;
 
 use super::classes::Classes;
+use super::quantity::Quantity;
 use super::ways::WaysData;
 use super::{Carried, Form, Network, Source, View};
 
@@ -199,7 +200,7 @@ fn links(network: &Network<'_>) -> LinksData {
 }
 
 /// So many digits that count.
-fn rounded(value: f64, digits: i32) -> f64 {
+pub(super) fn rounded(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
@@ -222,9 +223,9 @@ fn view(view: &View, links: usize) -> ViewData {
         name: view.name.clone(),
         source: Source::word(view.source),
         unit: view.unit,
-        load: list(&|link| link.load, 6),
-        used: list(&|link| link.used, 4),
-        stalled: list(&|link| link.stalled, 4),
+        load: list(&|link| link.load, Quantity::Load.digits()),
+        used: list(&|link| link.used, Quantity::Used.digits()),
+        stalled: list(&|link| link.stalled, Quantity::Stalled.digits()),
         deviation: list(&|link| link.deviation, 4),
         figures: view.figures.clone(),
     }

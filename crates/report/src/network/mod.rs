@@ -5,6 +5,7 @@
 //! Performance of Massively Parallel Simulations", 2012 (slabs of a torus), and the usual drawings of dragonflies (groups on a circle) and fat trees (levels).
 
 mod classes;
+mod cut;
 mod data;
 mod draw;
 mod groups;

@@ -1,13 +1,15 @@
 //! A picture without values, and the values of a view: SVG.
 //!
 //! Owns how a link looks: colour by its value in twelve classes, width by capacity, a notch where it was stalled, a cross where it is degraded, hatched where the value is absent. Marks
-//! alike are one path, so that a machine of thousands of links stays a small file. Of bundles between groups the 400 with the most are coloured, the others are hairlines.
+//! alike are one path, so that a machine of thousands of links stays a small file. Of bundles between groups about 400, those with the most, are coloured, the others are hairlines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use talea_fabric::{LinkId, RouterId};
 
+use super::cut;
+use super::data::rounded;
 use super::quantity::{Quantity, Range};
 use super::scene::{Mark, Scene};
 use super::{Network, View};
@@ -16,7 +18,7 @@ use crate::text::xml;
 /// A link that was stalled for this share of the time has a notch, and from the second one on two.
 pub(super) const NOTCHES: [f64; 2] = [0.1, 0.4];
 
-/// More marks than these are hairlines where they cross each other.
+/// Where more marks than these cross each other, those with less are hairlines.
 const MOST: usize = 400;
 
 /// What is drawn on a scene.
@@ -83,13 +85,14 @@ impl Paint<'_> {
         let said: Vec<Said> =
             scene.marks.iter().map(|mark| self.says(&mark.links, mark.room)).collect();
         let crossing = scene.grids.is_empty();
-        let coloured = coloured(&said, if crossing { MOST } else { usize::MAX });
+        // Pages have values of so many digits: what is alike there is alike here.
+        let sizes: Vec<Option<f64>> =
+            said.iter().map(|said| Some(rounded(said.value?, self.quantity.digits()))).collect();
+        let coloured = cut::coloured(&sizes, if crossing { MOST } else { usize::MAX });
         // By class and width in tenths: one path each; what is most comes last and is on top.
         let mut paths: BTreeMap<(u8, String, u32), String> = BTreeMap::new();
-        let mut left_out = 0;
-        for ((mark, said), coloured) in scene.marks.iter().zip(&said).zip(coloured) {
+        for ((mark, said), &coloured) in scene.marks.iter().zip(&said).zip(&coloured) {
             let thin = !coloured;
-            left_out += usize::from(thin);
             let class = if thin { "thin".to_owned() } else { self.class(said.value) };
             let order = class.strip_prefix('q').and_then(|step| step.parse().ok());
             let order = order.map_or(u8::from(!thin), |step: u8| step + 2);
@@ -120,10 +123,7 @@ impl Paint<'_> {
         if !scene.note.is_empty() {
             notes.push(scene.note.clone());
         }
-        if left_out > 0 {
-            let all = scene.marks.len();
-            notes.push(format!("{} of {all} lines are coloured, those with most", all - left_out));
-        }
+        notes.extend(cut::note(&sizes, &coloured));
         if !notes.is_empty() {
             let _ = writeln!(
                 out,
@@ -218,18 +218,6 @@ impl Paint<'_> {
         ends(from, "A");
         ends(to, "B");
     }
-}
-
-/// Which marks are coloured: so many, those with the most.
-fn coloured(said: &[Said], most: usize) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..said.len()).collect();
-    let value = |at: usize| said[at].value.unwrap_or(f64::INFINITY);
-    order.sort_by(|&one, &other| value(other).total_cmp(&value(one)));
-    let mut out = vec![false; said.len()];
-    for at in order.into_iter().take(most) {
-        out[at] = true;
-    }
-    out
 }
 
 /// Cuts across a link: one, or two where it stood still for long.

@@ -44,6 +44,14 @@ impl Quantity {
         value.filter(|value| value.is_finite())
     }
 
+    /// Digits with which pages keep it.
+    pub(super) fn digits(self) -> i32 {
+        match self {
+            Self::Load => 6,
+            Self::Used | Self::Stalled => 4,
+        }
+    }
+
     /// As legends say it.
     pub(super) fn name(self) -> &'static str {
         match self {
