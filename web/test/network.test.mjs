@@ -90,6 +90,25 @@ test("two views beside each other have one scale", async () => {
   await again.done();
 });
 
+test("a page opens with the views and the way that it is about, and names the recommended one", async () => {
+  const { page, faults, done } = await show("gemini-opened");
+  assert.equal(await page.locator(".view:visible").count(), 2);
+  const heads = await page.locator(".view .head").allTextContents();
+  assert.match(heads[1], /recommended$/);
+  assert.doesNotMatch(heads[0], /recommended/);
+  assert.equal(await page.locator(".network-key .views li").filter({ hasText: "recommended" }).count(), 1);
+  assert.match(await page.locator(".says-of-ways").textContent(), / links? from /);
+  // What somebody takes away stays away.
+  await page.locator(".network-key button", { hasText: "clear" }).click();
+  await page.waitForFunction(() => location.hash.includes("view="));
+  const hash = await page.evaluate(() => location.hash);
+  await done();
+  const again = await show("gemini-opened", { hash });
+  assert.match(await again.page.locator(".panel.ways").textContent(), /A click on two routers/);
+  assert.deepEqual([...faults, ...again.faults], []);
+  await again.done();
+});
+
 for (const name of ["gemini", "sonar", "five-axes", "dragonfly", "tree", "irregular"]) {
   test(`ways of ${name} are the library's`, async () => {
     const { page, faults, done } = await show(name);
@@ -297,5 +316,11 @@ test("without JavaScript the picture stands on the page", async () => {
   const page = readFileSync(join(folder, "gemini.html"), "utf8");
   const without = page.slice(page.indexOf("<noscript>"), page.indexOf("</noscript>"));
   assert.match(without, /<svg/);
-  assert.match(without, /both views/);
+  assert.doesNotMatch(without, /both views/);
+  assert.match(without, /below is one of them/);
+  const opened = readFileSync(join(folder, "gemini-opened.html"), "utf8");
+  const two = opened.slice(opened.indexOf("<noscript>"), opened.indexOf("</noscript>"));
+  assert.match(two, /both views/);
+  assert.match(two, /recommended<\/tspan>/);
+  assert.match(two, / links? from /);
 });

@@ -21,18 +21,20 @@ fn main() {
             return;
         }
         let begin = std::time::Instant::now();
-        let html = page(network);
+        let html = page(network, &Picture::default());
         println!("{name}: {} KiB, {:.0?}", html.len() / 1024, begin.elapsed());
         std::fs::write(folder.join(format!("{name}.html")), html).unwrap();
         std::fs::write(folder.join(format!("{name}.ways.json")), ways(network)).unwrap();
         let last = RouterId(network.fabric.routers().len() as u32 / 2 + 1);
         let route = network.routing.map(|_| (RouterId(1), last));
         let views = (0..network.views.len().min(2)).collect();
-        for (kind, picture) in [
-            ("", Picture { views: vec![0], shows: Shows::Load, route }),
-            ("-stalled", Picture { views: vec![0], shows: Shows::Stalled, route: None }),
-            ("-two", Picture { views, shows: Shows::Load, route }),
-        ] {
+        let first = Picture { route, ..Picture::default() };
+        let stalled = Picture { shows: Shows::Stalled, ..Picture::default() };
+        let two = Picture { views, recommended: Some(1), ..first.clone() };
+        if name == "gemini" {
+            std::fs::write(folder.join("gemini-opened.html"), page(network, &two)).unwrap();
+        }
+        for (kind, picture) in [("", first), ("-stalled", stalled), ("-two", two)] {
             std::fs::write(folder.join(format!("{name}{kind}.svg")), svg(network, &picture))
                 .unwrap();
         }

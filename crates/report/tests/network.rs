@@ -24,7 +24,7 @@ fn of<T>(name: &str, all: fn(sample::Use<'_>), mut f: impl FnMut(&Network<'_>) -
 
 fn picture(network: &Network<'_>, views: &[usize], route: Option<(u32, u32)>) -> String {
     let route = route.map(|(from, to)| (RouterId(from), RouterId(to)));
-    svg(network, &Picture { views: views.to_vec(), shows: Shows::Load, route })
+    svg(network, &Picture { views: views.to_vec(), route, ..Picture::default() })
 }
 
 /// The drawing without its style, which the pictures share.
@@ -78,6 +78,19 @@ fn two_views_have_one_scale() {
 }
 
 #[test]
+fn the_recommended_view_is_named() {
+    of("regions", sample::regions, |network| {
+        let picture = Picture { views: vec![0, 2], recommended: Some(2), ..Picture::default() };
+        let text = svg(network, &picture);
+        let line = text.lines().find(|line| line.contains("recommended</tspan>")).unwrap();
+        assert!(line.contains(&network.views[2].name), "{line}");
+        assert_eq!(text.matches("recommended").count(), 1);
+        let none = Picture { recommended: Some(99), ..picture };
+        assert!(!svg(network, &none).contains("recommended"));
+    });
+}
+
+#[test]
 fn loads_in_different_units_have_scales_of_their_own() {
     of("regions", sample::regions, |network| {
         let mut other = network.clone();
@@ -114,27 +127,31 @@ fn degraded_links_have_a_cross_and_a_line() {
 #[test]
 fn hostile_text_ends_no_element() {
     of("hostile", sample::hostile, |network| {
-        for text in [page(network), picture(network, &[0], Some((0, 2)))] {
+        for text in [page(network, &Picture::default()), picture(network, &[0], Some((0, 2)))] {
             let lower = text.to_ascii_lowercase();
             assert!(!lower.contains("<img") && !text.contains('\u{202e}'));
             assert!(matches!(lower.matches("<script").count(), 0 | 2));
         }
         for shows in [Shows::Load, Shows::Stalled] {
-            let picture =
-                Picture { views: vec![7, 0, 0], shows, route: Some((RouterId(9), RouterId(0))) };
+            let picture = Picture {
+                views: vec![7, 0, 0],
+                shows,
+                route: Some((RouterId(9), RouterId(0))),
+                recommended: Some(7),
+            };
             let text = svg(network, &picture);
             assert!(!text.contains("NaN") && !text.contains("inf\""), "{text}");
         }
         let empty = Network { views: Vec::new(), ..network.clone() };
         assert!(svg(&empty, &Picture::default()).ends_with("</svg>\n"));
-        assert!(page(&empty).contains("talea-data"));
+        assert!(page(&empty, &Picture::default()).contains("talea-data"));
     });
 }
 
 #[test]
 fn a_large_machine_is_a_small_page() {
     sample::gemini([16, 12, 24], 10, &mut |_, network| {
-        let page = page(network);
+        let page = page(network, &Picture::default());
         assert!(page.len() < 3 << 20, "{} bytes", page.len());
         let picture = picture(network, &[0, 1], Some((5, 4000)));
         assert!(picture.len() < 320 << 10, "{} bytes", picture.len());

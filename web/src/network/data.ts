@@ -45,6 +45,8 @@ export interface NetworkData {
   degraded: [number, string][];
   scene?: SceneData;
   ways: WaysData;
+  /** What the page shows first. */
+  opens?: { views: number[]; route: [number, number] | null; recommended: number | null };
 }
 
 /** Reads the data that stand in the page. */

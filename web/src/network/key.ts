@@ -77,7 +77,8 @@ export class Key {
       const beside = button("beside", `show ${plain(view.name, 80)} beside it`, () => state.set({ views: second ? [choice.views[0]!] : [choice.views[0]!, at] }));
       beside.setAttribute("aria-pressed", String(second));
       beside.dataset["key"] = `beside${at}`;
-      return h("li", { class: first ? "first" : second ? "second" : "" }, show, h("span", { class: "dim" }, view.source), many && !first ? h("span", { class: "tools" }, beside) : null);
+      return h("li", { class: first ? "first" : second ? "second" : "" }, show, h("span", { class: "dim" }, view.source), many && !first ? h("span", { class: "tools" }, beside) : null,
+        at === model.data.opens?.recommended ? h("span", { class: "recommended" }, "recommended") : null);
     }));
     const torus = model.data.form === "torus";
     this.modes.replaceChildren(

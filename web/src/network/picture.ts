@@ -71,7 +71,8 @@ export class Picture {
     this.element.hidden = view === undefined;
     if (view === undefined) return;
     const of = this.model.view(view);
-    this.head.replaceChildren(h("h2", {}, name(of.name, 80)), h("span", { class: "source" }, of.source));
+    this.head.replaceChildren(h("h2", {}, name(of.name, 80)), h("span", { class: "source" }, of.source),
+      ...(this.model.data.opens?.recommended === view ? [h("span", { class: "source" }, "recommended")] : []));
     this.figures.replaceChildren(...of.figures.map(([what, value]) => h("span", {}, `${plain(what, 60)} `, h("b", {}, plain(value, 60)))));
     this.shown = { model: this.model, view, choice, range: common.range, ways: common.ways, ink: new Ink() };
     this.canvas.setAttribute("aria-label", `${QUANTITY_NAMES[choice.shows]} of links, ${plain(of.name, 80)}, ${of.source}; the table of links has every number`);

@@ -76,19 +76,23 @@ export class State {
     const { data, known, routers } = this.model;
     const numbers = (key: string): number[] => (words.get(key) ?? "").split(",").filter(Boolean).map(Number);
     const named = (key: string): number => data.views.findIndex((view) => view.name === words.get(key));
-    const one = Math.max(0, named("view"));
+    // An address that names no view has what the page opens with.
+    const opens = data.opens?.views ?? [0];
+    const one = named("view");
     const other = named("beside");
+    const views = one < 0 ? opens : other >= 0 && other !== one ? [one, other] : [one];
     const slices = data.lengths.map((): number | null => null);
     for (const word of words.getAll("slice")) {
       const [axis, at] = word.split(":").map(Number);
       if (axis !== undefined && at !== undefined && Number.isInteger(at) && at >= 0 && at < (data.lengths[axis] ?? 0)) slices[axis] = at;
     }
-    const [from, to] = numbers("route").map((end) => (Number.isInteger(end) && end >= 0 && end < routers ? end : null));
+    const way = words.has("route") || one >= 0 ? numbers("route") : (data.opens?.route ?? []);
+    const [from, to] = way.map((end) => (Number.isInteger(end) && end >= 0 && end < routers ? end : null));
     const turn = numbers("solid");
     const brush = numbers("between");
     const group = numbers("group")[0];
     return {
-      views: other >= 0 && other !== one ? [one, other] : data.views.length ? [one] : [],
+      views: views.filter((at) => at < data.views.length),
       shows: known.find((quantity) => quantity === words.get("shows")) ?? known[0]!,
       reduce: words.get("reduce") === "mean" ? "mean" : "most",
       log: words.get("scale") === "log",

@@ -9,7 +9,7 @@ use talea_fabric::RouterId;
 use super::classes::Classes;
 use super::quantity::Quantity;
 use super::ways::WaysData;
-use super::{Carried, Form, Network, Source, View};
+use super::{Carried, Form, Network, Picture, Source, View};
 
 /// A network with what its links carry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -43,6 +43,20 @@ pub struct NetworkData {
     pub scene: Option<SceneData>,
     /// Ways between routers.
     pub ways: WaysData,
+    /// What a page shows first; absent in the report, where it is the first view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opens: Option<OpensData>,
+}
+
+/// What a page shows first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OpensData {
+    /// Places of one view, or of two beside each other.
+    pub views: Vec<usize>,
+    /// The routers at both ends of a way; null for none.
+    pub route: Option<(u32, u32)>,
+    /// The place of the view that is recommended; null for none.
+    pub recommended: Option<usize>,
 }
 
 /// Routers, by id.
@@ -163,6 +177,17 @@ pub fn data(network: &Network<'_>) -> NetworkData {
             .collect(),
         scene: scene(network),
         ways: WaysData::new(network),
+        opens: None,
+    }
+}
+
+/// What a page of this network opens with.
+pub(super) fn opens(network: &Network<'_>, picture: &Picture, views: &[usize]) -> OpensData {
+    let known = |end: &RouterId| end.at() < network.fabric.routers().len();
+    OpensData {
+        views: views.to_vec(),
+        route: picture.route.filter(|(a, b)| known(a) && known(b)).map(|(a, b)| (a.0, b.0)),
+        recommended: picture.recommended.filter(|&at| at < network.views.len()),
     }
 }
 

@@ -20,11 +20,7 @@ const APART: f64 = 36.0;
 
 /// The picture as SVG.
 pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
-    let known = |at: &usize| *at < network.views.len();
-    let mut views: Vec<usize> = picture.views.iter().copied().filter(known).take(2).collect();
-    if views.is_empty() && !network.views.is_empty() {
-        views.push(0);
-    }
+    let views = shown(network, picture);
     let quantity = Quantity::of(network, &views, picture.shows);
     let ranges = ranges(network, &views, quantity);
     let ways = picture.route.map_or([None, None], |ends| ways::both(network, ends));
@@ -78,6 +74,7 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
             bundled: scene.grids.is_empty(),
             ways: &ways,
             ends: picture.route,
+            recommended: picture.recommended == Some(views[column]),
         };
         let x = LEFT + (width + APART) * column as f64;
         sheet.y = top;
@@ -108,6 +105,16 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
         names.join(" and ")
     );
     document((WIDTH, sheet.y + 8.0), &label, &sheet.body)
+}
+
+/// The views that are drawn: of those that the network has two at most, or the first one.
+pub(super) fn shown(network: &Network<'_>, picture: &Picture) -> Vec<usize> {
+    let known = |at: &usize| *at < network.views.len();
+    let mut views: Vec<usize> = picture.views.iter().copied().filter(known).take(2).collect();
+    if views.is_empty() && !network.views.is_empty() {
+        views.push(0);
+    }
+    views
 }
 
 /// The range of each view: the same for all, or its own where loads have different units.

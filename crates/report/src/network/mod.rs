@@ -25,7 +25,7 @@ use talea_fabric::route::Routing;
 use talea_fabric::{Fabric, LinkId};
 
 pub use data::{
-    HostsData, LinksData, MarkData, NetworkData, RoutersData, SceneData, ViewData, data,
+    HostsData, LinksData, MarkData, NetworkData, OpensData, RoutersData, SceneData, ViewData, data,
 };
 pub use ways::WaysData;
 
@@ -126,7 +126,7 @@ pub enum Shows {
     Stalled,
 }
 
-/// A picture of one view, or of two side by side on the same scale.
+/// A picture of one view, or of two side by side on the same scale; of a page what it opens with.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
     /// Places in [`Network::views`]: one, or two to compare.
@@ -135,6 +135,8 @@ pub struct Picture {
     pub shows: Shows,
     /// Draw the way from a router to another one, and the way back.
     pub route: Option<(talea_fabric::RouterId, talea_fabric::RouterId)>,
+    /// The place of the view that is recommended among all, which is said beside its name.
+    pub recommended: Option<usize>,
 }
 
 /// The picture as SVG: findings, legend, each view with its histogram, links that are degraded.
@@ -144,7 +146,7 @@ pub fn svg(network: &Network<'_>, picture: &Picture) -> String {
     draw::svg(network, picture)
 }
 
-/// The page: every view, the ways between chosen routers, histograms and tables.
-pub fn page(network: &Network<'_>) -> String {
-    page::page(network)
+/// The page: every view, the ways between chosen routers, histograms and tables. It opens with the picture's views and way, which without JavaScript are all of it.
+pub fn page(network: &Network<'_>, opens: &Picture) -> String {
+    page::page(network, opens)
 }

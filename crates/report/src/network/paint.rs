@@ -34,6 +34,8 @@ pub(super) struct Paint<'a> {
     /// The links of the way, and of the way back.
     pub(super) ways: &'a [Option<Vec<LinkId>>; 2],
     pub(super) ends: Option<(RouterId, RouterId)>,
+    /// Whether this view is the one to choose.
+    pub(super) recommended: bool,
 }
 
 /// What a mark says.

@@ -61,10 +61,15 @@ impl Sheet {
         self.y += 14.0;
         let _ = writeln!(
             self.body,
-            "<text x=\"{x:.1}\" y=\"{:.1}\"><tspan class=\"view\">{}</tspan><tspan class=\"dim\" dx=\"8\">{}</tspan></text>",
+            "<text x=\"{x:.1}\" y=\"{:.1}\"><tspan class=\"view\">{}</tspan><tspan class=\"dim\" dx=\"8\">{}</tspan>{}</text>",
             self.y,
-            xml(&view.name, 70),
-            view.source.word()
+            xml(&view.name, 50),
+            view.source.word(),
+            if paint.recommended {
+                "<tspan class=\"strong\" dx=\"8\">recommended</tspan>"
+            } else {
+                ""
+            }
         );
         let figures: Vec<String> =
             view.figures.iter().take(MOST).map(|(name, value)| format!("{name} {value}")).collect();

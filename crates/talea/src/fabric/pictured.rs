@@ -9,7 +9,7 @@ use talea_fabric::gemini::tiles::PHIT;
 use talea_fabric::gemini::{Label, Table, TileCounter};
 use talea_fabric::route::Routing;
 use talea_fabric::traffic::Loads;
-use talea_fabric::{LinkId, RouterId, levels};
+use talea_fabric::{LinkId, levels};
 use talea_model::{Gap, Gaps};
 use talea_report::network::{Carried, Form, Network as Drawn, Picture, View, page, svg};
 
@@ -38,22 +38,17 @@ impl Files {
         self.svg.is_some() || self.html.is_some()
     }
 
-    /// Draws a network with its views: all of them on the page, some in the picture, with a way if there is one.
-    pub(crate) fn write(
-        &self,
-        drawn: &Drawn<'_>,
-        shown: Vec<usize>,
-        route: Option<(RouterId, RouterId)>,
-    ) -> Result<(), FabricError> {
+    /// Draws a network: what is shown as a picture, and a page of all views that opens with the same.
+    pub(crate) fn write(&self, drawn: &Drawn<'_>, shown: &Picture) -> Result<(), FabricError> {
         let write = |path: &Path, text: String| {
             std::fs::write(path, text)
                 .map_err(|source| FabricError::Write { source, path: path.to_owned() })
         };
         if let Some(path) = &self.svg {
-            write(path, svg(drawn, &Picture { views: shown, route, ..Picture::default() }))?;
+            write(path, svg(drawn, shown))?;
         }
         if let Some(path) = &self.html {
-            write(path, page(drawn))?;
+            write(path, page(drawn, shown))?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use talea_fabric::traffic::protocol::{Control, Transaction};
 use talea_fabric::traffic::{Load, Loads, Message, Messages, Pairs, Protocol};
 use talea_fabric::{Coordinate, HostId, RouterId};
 use talea_model::{Gaps, Nanos};
-use talea_report::network::{Source, View};
+use talea_report::network::{Picture, Source, View};
 use talea_sampling::fabric::CounterSource as _;
 use talea_sampling::fabric::simulated::{Noise, Simulated, Traffic, tiles_of, values};
 
@@ -156,7 +156,8 @@ fn draw(
     };
     let ends = options.ends.map(|at| network.fabric.router_at(at));
     let drawn = pictured::drawn(&network, Some(&*routing), said, vec![view]);
-    options.pictures.write(&drawn, vec![0], ends[0].zip(ends[1]))
+    let shown = Picture { route: ends[0].zip(ends[1]), ..Picture::default() };
+    options.pictures.write(&drawn, &shown)
 }
 
 fn messages(count: u32) -> String {

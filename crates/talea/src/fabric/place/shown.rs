@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use talea_fabric::route::Routing;
 use talea_fabric::traffic::Loads;
 use talea_model::Gaps;
-use talea_report::network::{Source, View};
+use talea_report::network::{Picture, Source, View};
 use talea_topology::svg::amount;
 
 use super::{Compared, Options, is_timed};
@@ -96,7 +96,8 @@ pub(super) fn draw(
     let said =
         Said { title: "placements of ranks".to_owned(), facts, findings: findings.to_vec(), gaps };
     let drawn = pictured::drawn(network, Some(routing), said, views);
-    options.pictures.write(&drawn, shown, None)
+    let recommended = (compared.len() > 1).then_some(best);
+    options.pictures.write(&drawn, &Picture { views: shown, recommended, ..Picture::default() })
 }
 
 /// A placement with the public keys.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use talea_fabric::shape::Torus;
 use talea_formats::fabric::blue_gene::Region;
 use talea_model::Gaps;
-use talea_report::network::{Carried, Source, View};
+use talea_report::network::{Carried, Picture, Source, View};
 
 use super::{Options, Places, Summary};
 use crate::fabric::FabricError;
@@ -80,7 +80,7 @@ pub(super) fn draw(
         gaps,
     };
     let drawn = pictured::drawn(network, Some(&*routing), said, views);
-    options.pictures.write(&drawn, vec![most], None)
+    options.pictures.write(&drawn, &Picture { views: vec![most], ..Picture::default() })
 }
 
 /// A region with the public keys.

@@ -14,7 +14,7 @@ use serde_json::json;
 use talea_fabric::gemini::Machine;
 use talea_fabric::{Coordinate, RouterId};
 use talea_model::Gaps;
-use talea_report::network::{Source, View};
+use talea_report::network::{Picture, Source, View};
 
 use super::network::{self, Network};
 use super::pictured::{self, Files, Said};
@@ -143,7 +143,7 @@ fn draw(
         gaps: &recording.gaps,
     };
     let drawn = pictured::drawn(network, Some(&*routing), said, views);
-    options.pictures.write(&drawn, vec![0], None)
+    options.pictures.write(&drawn, &Picture::default())
 }
 
 /// Gaps have no place in the table of the slides.
