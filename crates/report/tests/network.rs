@@ -91,6 +91,29 @@ fn the_recommended_view_is_named() {
 }
 
 #[test]
+fn lines_of_text_stay_in_their_room() {
+    sample::all(&mut |name, network| {
+        let two = picture(network, &[0, 1], Some((0, 1)));
+        let mut seen = 0;
+        for text in two.split("<text ").filter(|text| text.starts_with("class=\"mono\"")) {
+            let x: f64 =
+                text.split("x=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+            let words = text.split('>').nth(1).unwrap().split('<').next().unwrap();
+            let shown = words.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">");
+            // Fonts have .6 em and a little more.
+            let end = x + 0.602 * 11.0 * shown.replace("&#39;", "'").chars().count() as f64;
+            // The left of two views ends where the space between both begins.
+            let views = network.views.len().min(2);
+            let room =
+                if views == 2 && x < 600.0 && text.contains(" · ") { 602.0 } else { 1240.0 };
+            assert!(end <= room, "{name}: {end} of {room}: {words}");
+            seen += 1;
+        }
+        assert!(seen > 0, "{name}");
+    });
+}
+
+#[test]
 fn loads_in_different_units_have_scales_of_their_own() {
     of("regions", sample::regions, |network| {
         let mut other = network.clone();

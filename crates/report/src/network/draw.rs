@@ -89,9 +89,13 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
             sheet.text("dim", [x, area.y + 20.0], "no link of this view has a value");
         }
         let below = area.y + area.height + 44.0;
-        let at = if alone { [area.x + wide + 30.0, area.y] } else { [x, below + 6.0] };
-        let end = sheet.beside(network, &classes, view, (quantity, at));
-        bottom = bottom.max(below).max(end + 14.0);
+        let (at, room) = if alone {
+            ([area.x + wide + 30.0, area.y], x + width - area.x - wide - 30.0)
+        } else {
+            ([x, below + 6.0], width)
+        };
+        sheet.beside(network, &classes, view, (quantity, at, room));
+        bottom = bottom.max(below).max(sheet.y + 14.0);
     }
     sheet.y = bottom;
     sheet.ways(network, picture.route, &ways);

@@ -81,9 +81,8 @@ impl Paint<'_> {
         }
     }
 
-    /// Everything but texts around it.
-    pub(super) fn scene(&self, scene: &Scene) -> String {
-        let mut out = String::new();
+    /// Everything but texts around it; returns what is said below it, which may be empty.
+    pub(super) fn scene(&self, scene: &Scene, out: &mut String) -> String {
         let said: Vec<Said> =
             scene.marks.iter().map(|mark| self.says(&mark.links, mark.room)).collect();
         let crossing = scene.grids.is_empty();
@@ -117,24 +116,14 @@ impl Paint<'_> {
                 xml(&label.text, 60)
             );
         }
-        self.nodes(scene, &mut out);
-        notches(scene, &said, &mut out);
-        self.degraded(scene, &mut out);
-        self.route(scene, &mut out);
-        let mut notes: Vec<String> = Vec::new();
-        if !scene.note.is_empty() {
-            notes.push(scene.note.clone());
-        }
-        notes.extend(cut::note(&sizes, &coloured));
-        if !notes.is_empty() {
-            let _ = writeln!(
-                out,
-                "<text class=\"tick\" x=\"4\" y=\"{:.1}\">{}</text>",
-                scene.height - 2.0,
-                xml(&notes.join("; "), 200)
-            );
-        }
-        out
+        self.nodes(scene, out);
+        notches(scene, &said, out);
+        self.degraded(scene, out);
+        self.route(scene, out);
+        let notes = [Some(scene.note.clone()), cut::note(&sizes, &coloured)];
+        let notes: Vec<String> =
+            notes.into_iter().flatten().filter(|note| !note.is_empty()).collect();
+        notes.join("; ")
     }
 
     fn nodes(&self, scene: &Scene, out: &mut String) {

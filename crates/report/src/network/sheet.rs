@@ -12,7 +12,13 @@ use super::paint::Paint;
 use super::quantity::{Quantity, amount};
 use super::scene::Scene;
 use super::{Network, View};
-use crate::text::xml;
+use crate::text::{plain, xml};
+
+/// Pixels that a character of class `mono` takes; monospaced fonts of 11 px have 6.6 and some more.
+const MONO: f64 = 6.65;
+
+/// Pixels from the left to the right edge of the sheet.
+const WIDE: f64 = 1200.0;
 
 /// Most sentences, degraded links and gaps that are written out.
 const MOST: usize = 12;
@@ -31,6 +37,14 @@ impl Sheet {
             "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
             xml(text, 260)
         );
+    }
+
+    /// Lines of figures in so much room, the first of them a line below.
+    fn mono(&mut self, x: f64, width: f64, text: &str) {
+        for line in lines(text, (width / MONO) as usize) {
+            self.y += 16.0;
+            self.text("mono", [x, self.y], &line);
+        }
     }
 
     /// Title, facts, findings.
@@ -63,7 +77,7 @@ impl Sheet {
             self.body,
             "<text x=\"{x:.1}\" y=\"{:.1}\"><tspan class=\"view\">{}</tspan><tspan class=\"dim\" dx=\"8\">{}</tspan>{}</text>",
             self.y,
-            xml(&view.name, 50),
+            xml(&view.name, ((width - 150.0) / 8.0) as usize),
             view.source.word(),
             if paint.recommended {
                 "<tspan class=\"strong\" dx=\"8\">recommended</tspan>"
@@ -73,28 +87,27 @@ impl Sheet {
         );
         let figures: Vec<String> =
             view.figures.iter().take(MOST).map(|(name, value)| format!("{name} {value}")).collect();
-        for line in lines(&figures.join(" \u{b7} "), (width / 6.2) as usize) {
-            self.y += 16.0;
-            self.text("mono", [x, self.y], &line);
-        }
+        self.mono(x, width, &figures.join(" \u{b7} "));
         self.y += 10.0;
         let left = x + ((width - scene.width) / 2.0).max(0.0) * f64::from(scene.grids.is_empty());
         let _ = writeln!(self.body, "<g transform=\"translate({left:.1} {:.1})\">", self.y);
-        self.body.push_str(&paint.scene(scene));
+        let note = paint.scene(scene, &mut self.body);
         self.body.push_str("</g>\n");
-        self.y += scene.height + 10.0;
+        self.y += scene.height - 6.0;
+        self.mono(x, width, &note);
+        self.y += 12.0;
     }
 
-    /// Dimensions and the links with most, beside the histogram or below it; returns where that ends.
+    /// Dimensions and the links with most, in so much room beside the histogram or below it; the sheet goes on where that ends.
     pub(super) fn beside(
         &mut self,
         network: &Network<'_>,
         classes: &Classes,
         view: &View,
-        (quantity, [x, y]): (Quantity, [f64; 2]),
-    ) -> f64 {
+        (quantity, [x, y], width): (Quantity, [f64; 2], f64),
+    ) {
         let value = |at: usize| view.links.get(at).and_then(|link| quantity.value(link));
-        let mut y = y;
+        self.y = y - 16.0;
         for (at, name) in classes.dimensions.iter().enumerate().take(6) {
             let values: Vec<f64> = (0..network.fabric.links().len())
                 .filter(|&link| classes.dimension(link) == at)
@@ -103,8 +116,7 @@ impl Sheet {
             let Some(most) = values.iter().copied().reduce(f64::max) else { continue };
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             let [most, mean] = [most, mean].map(|value| quantity.text(value, view.unit));
-            self.text("mono", [x, y], &format!("{name}: at most {most}, mean {mean}"));
-            y += 16.0;
+            self.mono(x, width, &format!("{name}: at most {most}, mean {mean}"));
         }
         let mut order: Vec<(usize, f64)> = (0..network.fabric.links().len())
             .filter_map(|at| Some((at, value(at)?)))
@@ -112,26 +124,21 @@ impl Sheet {
             .collect();
         order.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         if order.is_empty() {
-            return y;
+            return;
         }
         let alike = order.iter().filter(|(_, value)| *value >= order[0].1).count();
-        y += 6.0;
+        self.y += 22.0;
         let of = if alike > 3 {
             format!(", {alike} links have as much as the first")
         } else {
             String::new()
         };
-        self.text("name", [x, y], &format!("most{of}"));
+        self.text("name", [x, self.y], &format!("most{of}"));
         for &(at, value) in order.iter().take(3) {
-            y += 15.0;
-            let text = format!(
-                "{}  {}",
-                quantity.text(value, view.unit),
-                between(network, LinkId(at as u32))
-            );
-            self.text("mono", [x, y], &text);
+            let [value, link] =
+                [quantity.text(value, view.unit), between(network, LinkId(at as u32))];
+            self.mono(x, width, &format!("{value}  {link}"));
         }
-        y
     }
 
     /// Where both ways lead.
@@ -155,7 +162,7 @@ impl Sheet {
                     format!("{} {links} from {from} to {to}: {}", way.len(), passed.join(", "))
                 }
             };
-            for line in lines(&text, 185).iter().take(3) {
+            for line in lines(&text, (WIDE / MONO) as usize).iter().take(3) {
                 self.y += 16.0;
                 self.text("mono", [LEFT, self.y], line);
             }
@@ -173,12 +180,7 @@ impl Sheet {
             };
             self.text("strong", [LEFT, self.y], &text);
             for (link, why) in network.degraded.iter().take(MOST) {
-                self.y += 16.0;
-                self.text(
-                    "mono",
-                    [LEFT, self.y],
-                    &format!("\u{d7} {}: {why}", between(network, *link)),
-                );
+                self.mono(LEFT, WIDE, &format!("\u{d7} {}: {why}", between(network, *link)));
             }
             self.more(count);
         }
@@ -222,16 +224,16 @@ fn between(network: &Network<'_>, link: LinkId) -> String {
     format!("{} \u{2192} {}{capacity}", router(network, of.from), router(network, of.to))
 }
 
-/// Lines of at most so many characters, broken at blanks.
+/// Lines of at most so many characters, broken at blanks; a longer word is cut.
 fn lines(text: &str, longest: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().map(|word| plain(word, longest.saturating_sub(1))) {
         match out.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= longest => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             }
-            _ => out.push(word.to_owned()),
+            _ => out.push(word),
         }
     }
     out
