@@ -311,7 +311,7 @@ test("tab shows where it is", async () => {
 
 test("a silent node is said and hatched; thousands of nodes are bands that open", async () => {
   const { page, faults, done } = await visit("#/machine?last=1h", { name: "large" });
-  assert.match(await page.locator("#nodes .note").textContent(), /1\u2009200 nodes, 10 to a row, 2 silent now/);
+  assert.match(await page.locator("#nodes .note").textContent(), /1,200 nodes, 10 to a row, 2 silent now/);
   assert.match(await page.locator(".findings").first().textContent(), /2 of 1200 nodes are silent: n0101, n0901/);
   const canvas = page.locator("#nodes canvas");
   const { x, y } = await canvas.boundingBox();

@@ -1,5 +1,7 @@
 // Which of too many lines are coloured, so that lines alike are so together: as crates/report/src/network/cut.rs.
 
+import { count } from "../report/units";
+
 /** For each line whether it is coloured: at most about so many, those with most; NaN is what is not known. Of many lines zero never is. */
 export function coloured(sizes: number[], most: number): boolean[] {
   if (sizes.length <= most) return sizes.map(() => true);
@@ -22,5 +24,5 @@ export function note(sizes: number[], lit: boolean[]): string {
   const grey = sizes.filter((_, at) => !lit[at]);
   if (!grey.length) return "";
   const absent = grey.filter(Number.isNaN).length;
-  return `${sizes.length - grey.length} of ${sizes.length} lines are coloured, ${grey.every((size) => size === 0) ? "the others have none" : "those with most"}${absent ? `; ${absent} of the others are not known` : ""}`;
+  return `${count(sizes.length - grey.length)} of ${count(sizes.length)} lines are coloured, ${grey.every((size) => size === 0) ? "the others have none" : "those with most"}${absent ? `; ${count(absent)} of the others are not known` : ""}`;
 }

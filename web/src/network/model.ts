@@ -2,7 +2,7 @@
 
 import type { NetworkData, ViewData } from "./data";
 import { plain } from "../report/dom";
-import { percent, si } from "../report/units";
+import { si, threeDigits } from "../report/units";
 
 export type Quantity = "used" | "load" | "stalled" | "deviation";
 export const QUANTITIES: Quantity[] = ["used", "load", "stalled", "deviation"];
@@ -146,9 +146,12 @@ export class Model {
     if (Number.isNaN(value)) return "not known";
     if (quantity === "load") return amount(value, this.view(view).unit);
     if (quantity === "deviation") return `${value > 0 ? "+" : ""}${(value * 100).toFixed(Math.abs(value) < 0.0995 ? 2 : 1)} %`;
-    return percent(value);
+    return share(value);
   }
 }
+
+/** Three digits, and never zero if there is anything: as `share` in crates/report/src/network/quantity.rs. */
+export const share = (value: number): string => (value > 0 && value < 5e-8 ? "< 0.00001 %" : `${threeDigits(value * 100)} %`);
 
 export const amount = (value: number, unit: string): string =>
   Math.abs(value) < 1000 && Number.isInteger(value) ? `${value} ${unit}`.trim() : si(value, unit);

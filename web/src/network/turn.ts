@@ -1,6 +1,7 @@
 // A torus of three axes as a picture that turns: all routers and links, the nearest on top.
 
 import type { Shown } from "./paint";
+import { count } from "../report/units";
 import { coloured } from "./cut";
 import { Ink } from "./ink";
 import { chosen, end } from "./paint";
@@ -134,8 +135,8 @@ export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: numbe
   const more = some.length - lit.length;
   const note = [
     flat.length ? `links of ${flat.map((axis) => AXES[axis]).join(", ")} are not in it` : "",
-    more > 0 ? `${lit.length} links with most are coloured, ${more} with less are hairlines` : "",
-    absent ? `${absent} links are not known: hairlines too` : "",
+    more > 0 ? `${count(lit.length)} links with most are coloured, ${count(more)} with less are hairlines` : "",
+    absent ? `${count(absent)} links are not known: hairlines too` : "",
   ].filter(Boolean).join("; ");
   return { seen, note, at: (router) => [at(router)[0], at(router)[1]] };
 }

@@ -3,7 +3,8 @@
 const UP = ["", "k", "M", "G", "T", "P", "E"];
 const DOWN = ["", "m", "\u00b5", "n", "p"];
 
-const threeDigits = (value: number): string =>
+/** Without a prefix, as `talea_model::units::three_digits`. */
+export const threeDigits = (value: number): string =>
   value === 0 ? "0" : value.toFixed(2 - Math.min(2, Math.max(-3, Math.floor(Math.log10(Math.abs(value))))));
 
 /** As `talea_model::units::si`: nanoseconds become seconds, `1/s` loses its 1, and units that are words stand apart. */
@@ -36,7 +37,7 @@ export const bytes = (amount: number): string => (amount < 1000 ? `${amount} B` 
 
 /** Whole numbers: all digits up to 99,999, then three. */
 export const count = (value: number): string =>
-  value < 100_000 ? String(value).replace(/\B(?=(\d{3})+$)/g, "\u2009") : si(value, "");
+  value < 100_000 ? String(value).replace(/\B(?=(\d{3})+$)/g, ",") : si(value, "");
 
 export function percent(part: number): string {
   const value = part * 100;
@@ -46,7 +47,7 @@ export function percent(part: number): string {
 }
 
 export const exact = (value: number, unit: string): string =>
-  `${String(value).replace(/\B(?=(\d{3})+$)/g, "\u2009")} ${unit}`;
+  `${String(value).replace(/\B(?=(\d{3})+$)/g, ",")} ${unit}`;
 
 /** About `wanted` round values from `low` to `high`. */
 export function ticks(low: number, high: number, wanted: number): number[] {

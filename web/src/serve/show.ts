@@ -7,7 +7,7 @@ import { DIMENSIONS, proportion } from "./answers";
 import type { Change } from "./route";
 import { link, read, times } from "./route";
 
-const grouped = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u2009");
+const grouped = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 const digits = (value: number): string => (value >= 99.95 ? grouped(value) : value.toFixed(value >= 9.995 ? 1 : 2));
 
 /** Core seconds for people: hours as soon as there is one. */

@@ -3,6 +3,8 @@
 //! Owns the rule for lines that cross each other, so that pictures and pages (`web/src/network/cut.ts`) leave the same ones grey: those with most are coloured, lines alike are so
 //! together, and zero never is. It refuses to look at places: of equal lines none is nearer to the cut.
 
+use talea_model::written::grouped;
+
 /// For each line whether it is coloured: at most about so many, those with most. Sizes are not negative; absent ones come first, as what is not known is to be seen, unless these alone
 /// are too many.
 ///
@@ -46,9 +48,10 @@ pub(super) fn note(sizes: &[Option<f64>], coloured: &[bool]) -> Option<String> {
     };
     let absent = match grey().filter(|size| size.is_none()).count() {
         0 => String::new(),
-        absent => format!("; {absent} of the others are not known"),
+        absent => format!("; {} of the others are not known", grouped(absent as u64)),
     };
-    Some(format!("{lit} of {} lines are coloured, {why}{absent}", sizes.len()))
+    let [lit, all] = [lit, sizes.len()].map(|count| grouped(count as u64));
+    Some(format!("{lit} of {all} lines are coloured, {why}{absent}"))
 }
 
 #[cfg(test)]

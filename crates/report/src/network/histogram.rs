@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use talea_model::written::grouped;
+
 use super::View;
 use super::quantity::{Quantity, Range};
 use crate::plot::{Area, Plot, Scale, Spacing};
@@ -74,7 +76,7 @@ pub(super) fn draw(
     let plot = Plot {
         area: frame.area,
         x: Scale::new(quantity.name(), x_unit, [0.0, high], Spacing::Linear),
-        y: Scale::new("links", "", [low, most], spacing),
+        y: Scale::new("links", "", [low, most], spacing).whole(),
     };
     let mut out = plot.axes();
     let wide = frame.area.width / BINS as f64;
@@ -102,10 +104,10 @@ pub(super) fn draw(
     }
     let mut said = Vec::new();
     if histogram.zero > 0 {
-        said.push(format!("{} links have none", histogram.zero));
+        said.push(format!("{} links have none", grouped(histogram.zero as u64)));
     }
     if histogram.absent > 0 {
-        said.push(format!("{} are not known", histogram.absent));
+        said.push(format!("{} are not known", grouped(histogram.absent as u64)));
     }
     let _ = writeln!(
         out,

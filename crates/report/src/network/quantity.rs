@@ -72,15 +72,20 @@ impl Quantity {
 
 /// A number with its unit.
 pub(super) fn amount(value: f64, unit: &str) -> String {
-    if unit.is_empty() && value.abs() < 1000.0 && value.fract() == 0.0 {
-        return format!("{value:.0}");
+    // What is counted is whole.
+    if value.abs() < 1000.0 && value.fract() == 0.0 {
+        return format!("{value:.0} {unit}").trim_end().to_owned();
     }
     si(value, unit)
 }
 
-/// A share as people read it: three digits.
+/// A share as people read it: three digits, and never zero if there is anything.
 pub(super) fn share(value: f64) -> String {
-    format!("{} %", three_digits(value * 100.0))
+    let percent = value * 100.0;
+    if percent > 0.0 && percent < 5e-6 {
+        return "< 0.00001 %".to_owned();
+    }
+    format!("{} %", three_digits(percent))
 }
 
 /// A range of values from zero.
@@ -121,5 +126,8 @@ mod tests {
         assert_eq!(amount(385.0, ""), "385");
         assert_eq!(amount(0.0, "B"), "0 B");
         assert_eq!(share(0.4041), "40.4 %");
+        assert_eq!(share(0.0002), "0.0200 %");
+        assert_eq!(share(0.0), "0 %");
+        assert_eq!(share(1e-9), "< 0.00001 %");
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use talea_fabric::{LinkId, RouterId};
+use talea_model::written::grouped;
 
 use super::classes::Classes;
 use super::draw::LEFT;
@@ -129,7 +130,7 @@ impl Sheet {
         let alike = order.iter().filter(|(_, value)| *value >= order[0].1).count();
         self.y += 22.0;
         let of = if alike > 3 {
-            format!(", {alike} links have as much as the first")
+            format!(", {} links have as much as the first", grouped(alike as u64))
         } else {
             String::new()
         };
@@ -176,7 +177,7 @@ impl Sheet {
             let text = if count == 1 {
                 "1 link is worse than it should be".to_owned()
             } else {
-                format!("{count} links are worse than they should be")
+                format!("{} links are worse than they should be", grouped(count as u64))
             };
             self.text("strong", [LEFT, self.y], &text);
             for (link, why) in network.degraded.iter().take(MOST) {

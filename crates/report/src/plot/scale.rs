@@ -3,7 +3,8 @@
 //! Owns the choice of ticks (1, 2 or 5 times a power of ten; powers of ten on logarithmic axes). A range without extent is widened, so that
 //! every value has a place; what is not finite lies at the start.
 
-use talea_model::units::si;
+use talea_model::units::{si, three_digits};
+use talea_model::written::grouped;
 
 /// How values are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,17 @@ pub(crate) enum Spacing {
     Logarithmic,
 }
 
+/// How numbers beside an axis are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbers {
+    /// Three digits with prefix and unit; percent take no prefix.
+    Units,
+    /// As they are.
+    Plain,
+    /// Whole ones alone, with all their digits.
+    Whole,
+}
+
 /// An axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
@@ -22,14 +34,20 @@ pub(crate) struct Scale {
     low: f64,
     high: f64,
     spacing: Spacing,
-    plain: bool,
+    numbers: Numbers,
 }
 
 impl Scale {
     /// The same axis with numbers as they are, without prefixes: for ratios.
     #[must_use]
     pub(crate) fn plain(self) -> Self {
-        Self { plain: true, ..self }
+        Self { numbers: Numbers::Plain, ..self }
+    }
+
+    /// The same axis for counts, which are not negative.
+    #[must_use]
+    pub(crate) fn whole(self) -> Self {
+        Self { numbers: Numbers::Whole, ..self }
     }
 
     /// An axis over a range. A logarithmic one whose range is not above zero becomes linear.
@@ -41,7 +59,14 @@ impl Scale {
             let room = if low == 0.0 { 1.0 } else { 0.05 * low.abs() };
             (low, high) = (low - room, high + room);
         }
-        Self { name: name.to_owned(), unit: unit.to_owned(), low, high, spacing, plain: false }
+        Self {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            low,
+            high,
+            spacing,
+            numbers: Numbers::Units,
+        }
     }
 
     /// An axis that holds all finite values, with some room at both ends.
@@ -98,11 +123,7 @@ impl Scale {
     /// Round values inside the range with their texts; about `most` of them.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let most = most.clamp(2, 12);
-        let text = |value: f64| {
-            let text =
-                if self.plain { format!("{:.2}", value + 0.0) } else { si(value, &self.unit) };
-            (value, text)
-        };
+        let text = |value: f64| (value, self.text(value));
         match self.spacing {
             Spacing::Logarithmic if self.high / self.low >= 10.0 => {
                 let first = self.low.log10().ceil() as i32;
@@ -117,8 +138,9 @@ impl Scale {
                 let step = round_step((self.high - self.low) / most as f64);
                 let first = (self.low / step).ceil() as i64;
                 let last = (self.high / step).floor() as i64;
-                let values: Vec<f64> =
-                    (first..=last.min(first.saturating_add(24))).map(|n| n as f64 * step).collect();
+                let values = (first..=last.min(first.saturating_add(24))).map(|n| n as f64 * step);
+                let whole = |value: &f64| self.numbers != Numbers::Whole || value.fract() == 0.0;
+                let values: Vec<f64> = values.filter(whole).collect();
                 let ticks: Vec<(f64, String)> = values.iter().map(|&value| text(value)).collect();
                 if ticks.windows(2).any(|pair| pair[0].1 == pair[1].1) {
                     return self.finer(&values, step);
@@ -130,10 +152,20 @@ impl Scale {
 }
 
 impl Scale {
+    fn text(&self, value: f64) -> String {
+        match self.numbers {
+            Numbers::Plain => format!("{:.2}", value + 0.0),
+            Numbers::Whole => grouped(value.round().max(0.0) as u64),
+            // A thousandth of a percent is no milli-percent to anybody.
+            Numbers::Units if self.unit == "%" => format!("{} %", three_digits(value)),
+            Numbers::Units => si(value, &self.unit),
+        }
+    }
+
     /// Texts with as many digits as tell values apart that are a step from each other.
     fn finer(&self, values: &[f64], step: f64) -> Vec<(f64, String)> {
         let most = values.iter().copied().fold(0.0, |most: f64, value| most.max(value.abs()));
-        let text = if self.plain { format!("{most:.2}") } else { si(most, &self.unit) };
+        let text = self.text(most);
         let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
         // What one of the unit is: a power of a thousand.
         let ratio = (most / number.parse::<f64>().unwrap_or(1.0)).log10() / 3.0;
@@ -174,6 +206,12 @@ mod tests {
         assert_eq!(texts(&close, 4), ["14.62 s", "14.64 s", "14.66 s", "14.68 s", "14.70 s"]);
         let ratio = Scale::new("r", "", [1.001, 1.004], Spacing::Linear).plain();
         assert_eq!(texts(&ratio, 3), ["1.001", "1.002", "1.003", "1.004"]);
+        let shares = Scale::new("s", "%", [0.0, 0.03], Spacing::Linear);
+        assert_eq!(texts(&shares, 3), ["0 %", "0.0100 %", "0.0200 %", "0.0300 %"]);
+        let counts = Scale::new("n", "", [0.5, 20_000.0], Spacing::Logarithmic).whole();
+        assert_eq!(texts(&counts, 5), ["1", "10", "100", "1,000", "10,000"]);
+        let few = Scale::new("n", "", [0.0, 2.0], Spacing::Linear).whole();
+        assert_eq!(texts(&few, 4), ["0", "1", "2"]);
         let narrow = Scale::new("n", "", [3.0, 6.0], Spacing::Logarithmic);
         assert_eq!(texts(&narrow, 3), ["3.00", "4.00", "5.00", "6.00"]);
     }
