@@ -48,6 +48,30 @@ for (const name of ["gemini", "regions", "sonar", "dragonfly", "aries", "tree", 
   }
 }
 
+for (const name of ["gemini-opened", "dragonfly", "tree", "irregular"]) {
+  test(`${name} at 390: one below the other, nothing cut off`, async () => {
+    const { page, faults, done } = await show(name, { width: 390, height: 844 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no sideways scrolling");
+    const boxes = await Promise.all([".panel.histograms", ".panel.dimensions"].map((one) => page.locator(one).boundingBox()));
+    assert.ok(boxes[0].y + boxes[0].height <= boxes[1].y, "histograms and tables do not lie over each other");
+    const canvas = await page.locator(".view canvas").first().boundingBox();
+    assert.ok(name === "gemini-opened" || canvas.width <= 350.5, `the picture is ${canvas.width} wide`);
+    assert.deepEqual(faults, []);
+    await done();
+  });
+}
+
+test("what a picture does not show its legend does not explain", async () => {
+  const { page, faults, done } = await show("gemini");
+  assert.match(await page.locator(".legend-of-links").textContent(), /notch: stalled 10 %.*not known/);
+  await page.evaluate(() => { location.hash = "solid=0.6,0.45"; });
+  await frame(page);
+  await frame(page);
+  assert.doesNotMatch(await page.locator(".legend-of-links").textContent(), /notch|not known/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
 test("lines alike are coloured together", async () => {
   const made = await build({ entryPoints: [fileURLToPath(new URL("../src/network/cut.ts", import.meta.url))], bundle: true, write: false, format: "esm" });
   const { coloured, note } = await import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);

@@ -129,9 +129,10 @@ export class Key {
     const item = (mark: string, text: string): HTMLElement => h("li", {}, h("i", { class: `sample ${mark}`, "aria-hidden": "true" }), text);
     const items = [item("width", model.widest ? `width: capacity, to ${amount(model.widest, "B/s")} one way` : "width: no capacity is known")];
     if (model.data.form === "torus" && !choice.solid) items.push(item("drive", "links drive on the right: to larger numbers below, or right; stubs lead round the axis"));
-    if (model.known.includes("stalled")) items.push(item("notch", `notch: stalled ${NOTCHES[0]! * 100} % of the time or more, two: ${NOTCHES[1]! * 100} %`));
+    // The torus that turns has neither notches nor hatched lines.
+    if (model.known.includes("stalled") && !choice.solid) items.push(item("notch", `notch: stalled ${NOTCHES[0]! * 100} % of the time or more, two: ${NOTCHES[1]! * 100} %`));
     if (model.degraded.size) items.push(item("worse", "degraded"));
-    items.push(item("hatched", "not known"));
+    if (!choice.solid) items.push(item("hatched", "not known"));
     this.legend.replaceChildren(...lines, h("ul", {}, ...items));
   }
 }

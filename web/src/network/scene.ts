@@ -49,28 +49,53 @@ export function beside(x0: number, y0: number, x1: number, y1: number, by: numbe
   return [x0 + x, y0 + y, x1 + x, y1 + y];
 }
 
+/** Room for texts beside levels and around groups, which stay as large in a narrow picture. */
+const BESIDE = { groups: [62, 62], levels: [96, 16], torus: [0, 0] } as const;
+
+/** Pixels of a character of a label. */
+const LETTER = 6.4;
+
 /** The page's own places of groups and levels, in a room of this width. */
 export function placed(model: Model, width: number): Scene {
   const data = model.data.scene!;
-  const k = model.data.form === "groups" ? Math.min(1, width / data.size[0]) : width / data.size[0];
-  const [kx, ky] = model.data.form === "groups" ? [k, k] : [k, Math.min(1, Math.max(k, 0.8))];
+  const groups = model.data.form === "groups";
+  const [left, right] = BESIDE[model.data.form];
+  const fits = Math.max(60, width - left - right) / (data.size[0] - left - right);
+  const k = groups ? Math.min(1, fits) : fits;
+  const ky = groups ? k : Math.min(1, Math.max(k, 0.8));
+  const top = groups ? left : 0;
+  const px = (x: number): number => left + (x - left) * k;
+  const py = (y: number): number => top + (y - top) * ky;
   const marks: Mark[] = data.marks.map(([x0, y0, x1, y1, before, after, room, bend]) => ({
-    x0: x0 * kx, y0: y0 * ky, x1: x1 * kx, y1: y1 * ky, bend: bend && [bend[0] * kx, bend[1] * ky],
+    x0: px(x0), y0: py(y0), x1: px(x1), y1: py(y1), bend: bend && [px(bend[0]), py(bend[1])],
     free: [before, after], room: room * Math.min(1, Math.max(0.6, k)), links: [],
   }));
-  const nodes: Node[] = data.nodes.map(([x, y, r, , label]) => ({ x: x * kx, y: y * ky, r: r * Math.min(1, k), label, routers: [], inside: [] }));
+  const nodes: Node[] = data.nodes.map(([x, y, r, , label]) => ({ x: px(x), y: py(y), r: r * Math.min(1, Math.max(0.5, k)), label, routers: [], inside: [] }));
   data.mark_of.forEach((mark, link) => {
     if (mark >= 0) marks[mark]!.links.push(link);
     else nodes[data.node_of[model.from[link]!]!]!.inside.push(link);
   });
   data.node_of.forEach((node, router) => nodes[node]!.routers.push(router));
-  if (model.data.form === "groups") for (const node of nodes) if (node.routers.length > 1) node.group = model.data.parts[node.routers[0]!]!;
-  const labels = data.labels.map(([x, y, anchor, strong, text]) => ({ x: x < 10 ? x : x * kx, y: y * ky, anchor, strong, text }));
+  if (groups) for (const node of nodes) if (node.routers.length > 1) node.group = model.data.parts[node.routers[0]!]!;
+  const labels = data.labels.map(([x, y, anchor, strong, text]) => ({ x: x < 10 ? x : px(x), y: py(y), anchor, strong, text }));
   const places = (router: number): [number, number][] => {
     const node = nodes[data.node_of[router]!];
     return node ? [[node.x, node.y]] : [];
   };
-  return { width: data.size[0] * kx, height: data.size[1] * ky, marks, nodes, labels, limit: 400, bundled: true, note: data.note, places };
+  return { width: px(data.size[0] - right) + right, height: py(data.size[1] - top) + top, marks, nodes, labels: groups ? labels : apart(labels), limit: 400, bundled: true, note: data.note, places };
+}
+
+/** Names of switches of a row where they have room, else none of the row: pointing at a switch tells its name. */
+function apart(labels: Label[]): Label[] {
+  const rows = new Map<number, Label[]>();
+  for (const label of labels) if (label.x >= 10) rows.set(label.y, [...(rows.get(label.y) ?? []), label]);
+  const crowded = [...rows.values()].filter((row) => {
+    const begin = ({ anchor, text, x }: Label): number => (anchor === "middle" ? x - text.length * LETTER / 2 : x);
+    row.sort((a, b) => a.x - b.x);
+    return row.some((label, at) => at > 0 && begin(row[at - 1]!) + row[at - 1]!.text.length * LETTER + 4 > begin(label));
+  });
+  const out = new Set(crowded.flat());
+  return labels.filter((label) => !out.has(label));
 }
 
 /** The largest capacity of a line: of one link in slabs, of all links of a bundle elsewhere; 0 where none is known. */
@@ -92,6 +117,13 @@ export function seen({ x0, y0, x1, y1, bend, free }: Mark, cut: boolean): [numbe
     return [x + (tx - x) * part, y + (ty - y) * part];
   };
   return [...towards(x0, y0, ...(bend ?? [x1, y1] as const), free[0]), ...towards(x1, y1, ...(bend ?? [x0, y0] as const), free[1])];
+}
+
+/** The same line, so far to its right-hand side. */
+export function shifted(mark: Mark, by: number): Mark {
+  const [x0, y0, x1, y1] = beside(mark.x0, mark.y0, mark.x1, mark.y1, by);
+  const [dx, dy] = [x0 - mark.x0, y0 - mark.y0];
+  return { ...mark, x0, y0, x1, y1, bend: mark.bend && [mark.bend[0] + dx, mark.bend[1] + dy] };
 }
 
 /** A point of a mark, from 0 to 1. */
