@@ -7,10 +7,12 @@ import { plain } from "../report/dom";
 import { coloured, note } from "./cut";
 import { Ink } from "./ink";
 import { fraction } from "./model";
-import { along, seen, widest } from "./scene";
+import { along, seen, shifted, widest } from "./scene";
 
 /** A link that was stalled for this share of the time has a notch, and from the second one on two. */
 export const NOTCHES = [0.1, 0.4];
+/** From the side of a link to the middle of the way that passes it. */
+const WAY = 1.9;
 export interface Shown {
   model: Model;
   view: number;
@@ -170,16 +172,17 @@ function crosses(pen: CanvasRenderingContext2D, scene: Scene, { model, ink }: Sh
   }
 }
 
+/** Ways lead beside the links that they pass, whose colours stay to be seen. */
 function route(pen: CanvasRenderingContext2D, scene: Scene, { ways, ink, choice }: Shown): void {
   ways.forEach((way, back) => {
     if (!way.size) return;
     const marks = scene.marks.filter((mark) => mark.links.some((link) => way.has(link)));
-    for (const [width, colour] of [[5.5, ink.paper], [back ? 2.4 : 3, ink.way]] as const) {
+    for (const [width, colour] of [[3.6, ink.paper], [back ? 2.2 : 2.4, ink.way]] as const) {
       pen.setLineDash(back && colour !== ink.paper ? [5, 4] : []);
       pen.strokeStyle = colour;
       pen.lineWidth = width;
       pen.beginPath();
-      for (const mark of marks) trace(pen, mark, false);
+      for (const mark of marks) trace(pen, shifted(mark, mark.room / 2 + WAY), false);
       pen.stroke();
     }
     pen.setLineDash([]);

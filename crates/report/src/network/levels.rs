@@ -34,6 +34,7 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: [f64; 2]) -> Scene {
         hosts[host.router.at()] += 1;
     }
     let mut folded = false;
+    let rows = levels.len();
     for (row, (level, members)) in levels.iter_mut().enumerate() {
         if row > 0 {
             order(network, of, &x, members);
@@ -64,17 +65,21 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: [f64; 2]) -> Scene {
             } else {
                 format!("{} \u{2026} {}", names[0], names[1])
             };
-            // Names stand below boxes only if they have room.
-            if text.chars().count() <= longest {
-                let at = [at[0], y + if row == 0 { 20.0 } else { -12.0 }];
-                scene.labels.push(Label {
-                    at,
-                    anchor: "middle",
-                    strong: false,
-                    text: text.clone(),
-                });
-            }
             let radius = (apart * 0.3).clamp(2.0, 7.0);
+            // Names stand only where they have room: below the lowest boxes, above the highest, beside those between, where no links lead up or down.
+            let (at_name, anchor, longest) = match row {
+                0 => ([at[0], y + 20.0], "middle", longest),
+                row if row + 1 == rows => ([at[0], y - 12.0], "middle", longest),
+                _ => {
+                    let beside = radius + 5.0;
+                    let room = (apart - 2.0 * beside).max(0.0);
+                    ([at[0] + beside, y + 3.5], "start", (room / 6.6) as usize)
+                }
+            };
+            if text.chars().count() <= longest {
+                let text = text.clone();
+                scene.labels.push(Label { at: at_name, anchor, strong: false, text });
+            }
             let routers = members.len();
             scene.nodes.push(Node { at, radius, label: text, inside: Vec::new(), routers });
         }

@@ -21,6 +21,9 @@ pub(super) const NOTCHES: [f64; 2] = [0.1, 0.4];
 /// Where more marks than these cross each other, those with less are hairlines.
 const MOST: usize = 400;
 
+/// From the side of a link to the middle of the way that passes it.
+const WAY: f64 = 1.9;
+
 /// What is drawn on a scene.
 pub(super) struct Paint<'a> {
     pub(super) network: &'a Network<'a>,
@@ -181,13 +184,14 @@ impl Paint<'_> {
         }
     }
 
-    /// There solid, back dashed, ends named.
+    /// There solid, back dashed, ends named; beside the links that are passed, whose colours stay to be seen.
     fn route(&self, scene: &Scene, out: &mut String) {
         for (way, class) in self.ways.iter().zip(["there", "back"]) {
             let Some(way) = way else { continue };
             let links: BTreeSet<u32> = way.iter().map(|link| link.0).collect();
             let on = |mark: &&Mark| mark.links.iter().any(|link| links.contains(link));
-            let path: String = scene.marks.iter().filter(on).map(|mark| mark.path(false)).collect();
+            let beside = |mark: &Mark| mark.shifted(mark.room / 2.0 + WAY).path(false);
+            let path: String = scene.marks.iter().filter(on).map(beside).collect();
             if !path.is_empty() {
                 let _ = writeln!(
                     out,

@@ -59,8 +59,8 @@ pub(super) fn style() -> String {
          .plot .l{{fill:none}}.plot .thin{{stroke:var(--line)}}.plot .l.na{{stroke:url(#hatch)}}.plot .d.na{{fill:url(#hatch)}}\
          .plot .hatch{{stroke:var(--dim);fill:none}}.plot .r{{fill:var(--dim)}}.plot circle.d,.plot .na.d{{stroke:var(--dim);stroke-width:.6}}\n\
          .plot .notch{{fill:none;stroke:var(--halt)}}.plot .worse{{fill:none;stroke:var(--bad);stroke-width:2.4}}\n\
-         .plot .halo{{fill:none;stroke:var(--paper);stroke-width:5}}.plot .way{{fill:none;stroke:var(--there);stroke-width:3}}\
-         .plot .way.back{{stroke-dasharray:5 4;stroke-width:2.4}}\n\
+         .plot .halo{{fill:none;stroke:var(--paper);stroke-width:5}}.plot .halo.there,.plot .halo.back{{stroke-width:3.6}}.plot .way{{fill:none;stroke:var(--there);stroke-width:2.4}}\
+         .plot .way.back{{stroke-dasharray:5 4;stroke-width:2.2}}\n\
          .plot .end{{fill:var(--there);stroke:var(--paper);stroke-width:1.5}}.plot .endname{{fill:var(--paper);font-weight:700;font-size:10px}}\
          .plot .over{{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}}.plot .bad{{fill:var(--bad)}}.plot .title{{font:600 16px ui-sans-serif,system-ui,sans-serif}}\
          .plot .view{{font:600 13.5px ui-sans-serif,system-ui,sans-serif}}.plot .say{{font-size:12.5px}}.plot .dim{{fill:var(--dim)}}\

@@ -171,6 +171,14 @@ impl Mark {
         (towards(self.from, first, before), towards(self.to, last, after))
     }
 
+    /// The same line, so far to the right-hand side of it that it does not cover it.
+    pub(super) fn shifted(&self, by: f64) -> Self {
+        let (from, to) = beside(self.from, self.to, by);
+        let [dx, dy] = [from[0] - self.from[0], from[1] - self.from[1]];
+        let bend = self.bend.map(|[x, y]| [x + dx, y + dy]);
+        Self { from, to, bend, links: Vec::new(), ..*self }
+    }
+
     /// The outline for an SVG path; `cut` leaves the free ends out.
     pub(super) fn path(&self, cut: bool) -> String {
         let (from, to) = self.ends(cut);
@@ -214,5 +222,6 @@ mod tests {
         assert_eq!(mark.path(true), "M1.0 2.0H8.0");
         assert_eq!(mark.path(false), "M0.0 2.0H10.0");
         assert_eq!(mark.middle(), ([4.5, 2.0], [1.0, 0.0]));
+        assert_eq!(mark.shifted(3.0).path(false), "M0.0 5.0H10.0");
     }
 }
