@@ -6,6 +6,8 @@ import { beside } from "./scene";
 
 export const AXES = ["X", "Y", "Z", "A", "B", "C"];
 const PLACES = 96;
+/** Pixels between neighbours at most: small tori take the room that there is. */
+const CELL = 64;
 const [LEFT, TOP, BELOW, RIGHT] = [34, 24, 26, 26];
 
 /** Two axes: to the right, and up (-1 for a torus of one axis). */
@@ -21,7 +23,7 @@ function planes(lengths: number[]): Plane[] {
 const folded = (length: number): number => Math.max(1, Math.ceil(length / PLACES));
 
 function arrange(sizes: [number, number][], width: number, height: number): { cell: number; corners: [number, number][]; size: [number, number] } {
-  for (let cell = 38; ; cell -= 0.5) {
+  for (let cell = CELL; ; cell -= 0.5) {
     let [x, y, row, right] = [0, 0, 0, 0];
     const corners: [number, number][] = [];
     for (const [across, up] of sizes) {
@@ -47,7 +49,7 @@ export function slabs(model: Model, slices: (number | null)[], width: number, he
   const { cell, corners, size } = arrange(list.map(([a, b]) => [count(a), count(b)]), width, height);
   const scene: Scene = { width: size[0], height: size[1], marks: [], nodes: [], labels: [], limit: Infinity, bundled: false, cell, note: "", places: () => [] };
   const grids: ((at: number[]) => [number, number] | null)[] = [];
-  const room = Math.min(6, Math.max(0.8, cell * 0.25));
+  const room = Math.min(8, Math.max(0.8, cell * 0.25));
   list.forEach((plane, index) => {
     const [cx, cy] = corners[index]!;
     const places = plane.map(count);

@@ -13,6 +13,9 @@ use super::{Form, Network};
 /// Most places on a side of a slab; longer axes have several numbers in a place.
 const MOST_PLACES: u16 = 96;
 
+/// Pixels between neighbours at most: small tori take the room that there is.
+const MOST_CELL: f64 = 64.0;
+
 /// Room at the left for numbers, between slabs, above for names, below for numbers.
 const LEFT: f64 = 34.0;
 const TOP: f64 = 24.0;
@@ -91,7 +94,7 @@ fn astray(network: &Network<'_>, lengths: &[u16]) -> usize {
 /// The largest cell with which slabs find room, the corner of each, and the size of all. Slabs flow in rows.
 fn arrange(sizes: &[[u16; 2]], [width, height]: Point) -> (f64, Vec<Point>, Point) {
     let mut last = (4.0, Vec::new(), [width, 0.0]);
-    let mut cell = 38.0;
+    let mut cell = MOST_CELL;
     while cell >= 4.0 {
         let (mut x, mut y, mut row, mut right) = (0.0, 0.0, 0.0_f64, 0.0_f64);
         let mut corners = Vec::new();
@@ -186,7 +189,7 @@ fn links(network: &Network<'_>, slab: &Grid, lengths: &[u16], scene: &mut Scene)
         }
     }
     let cell = slab.cell;
-    let room = (cell * 0.25).clamp(0.8, 6.0);
+    let room = (cell * 0.25).clamp(0.8, 8.0);
     let offset = room / 2.0 + 0.35;
     for ((side, plus, place), links) in marks {
         let edge = if plus { slab.places[side] - 1 } else { 0 };
