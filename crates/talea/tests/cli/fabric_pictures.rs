@@ -1,6 +1,9 @@
 //! Pictures and pages of networks from the command line: what each is of, where its numbers are from, and files that cannot be written. How they are drawn is `talea-report`'s.
 
+use std::io::Read;
 use std::process::{Command, Output};
+
+use serde_json::{Value, json};
 
 use super::bench::{Bench, Mpi, stderr};
 
@@ -28,14 +31,49 @@ fn has(text: &str, words: &[&str]) {
     }
 }
 
+/// The data of a page, which are packed.
+fn data(page: &str) -> Value {
+    let rest = &page[page.find("id=\"talea-data\"").unwrap()..];
+    let packed = rest[rest.find('>').unwrap() + 1..rest.find("</script>").unwrap()].trim();
+    let six = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let (mut bytes, mut bits, mut held) = (Vec::new(), 0, 0_u32);
+    for c in packed.bytes().filter(|&c| c != b'=') {
+        (held, bits) = ((held << 6) | u32::from(six(c)), bits + 6);
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+            held &= (1 << bits) - 1;
+        }
+    }
+    let mut text = String::new();
+    flate2::read::ZlibDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Names of the views that a page has.
+fn views(data: &Value) -> Vec<&str> {
+    let views = data["views"].as_array().unwrap();
+    views.iter().map(|view| view["name"].as_str().unwrap()).collect()
+}
+
 const GRID: [&str; 6] = ["--ranks", "16x8x8", "--stencil", "7", "--compare", "1x1x16,1x2x8,2x2x4"];
 
 #[test]
 fn placements_of_each_form() {
     let (svg, html) = drawn(&[&["place", "--torus", "4x4x4"], &GRID[..]].concat());
-    // The first and the recommended one in the picture; on the page, whose data are packed, the first two stand without its program.
-    has(&svg, &["1x1x16, serpentine", "2x2x4, serpentine", "a model"]);
-    has(&html, &["1x1x16, serpentine", "1x2x8, serpentine", "off node"]);
+    // The first and the recommended one in the picture; the page opens with them and has all.
+    let both = ["1x1x16, serpentine", "2x2x4, serpentine", "a model", "recommended</tspan>"];
+    has(&svg, &both);
+    has(&html, &[&both[..], &["off node"]].concat());
+    let data = data(&html);
+    assert_eq!(views(&data), ["1x1x16, serpentine", "1x2x8, serpentine", "2x2x4, serpentine"]);
+    assert_eq!(data["opens"], json!({"views": [0, 2], "route": null, "recommended": 2}));
     for network in [["--dragonfly", "2,4,2,9"], ["--fat-tree", "4^3"]] {
         let (svg, _) = drawn(&[&["place"], &network[..], &GRID].concat());
         has(&svg, &["a model"]);
@@ -48,9 +86,19 @@ fn regions_and_sonars() {
     let meta = super::fabric_table::small(folder.path());
     let (svg, html) = drawn(&["regions", &meta]);
     has(&svg, &["region 7", "recorded"]);
-    has(&html, &["region 7", "region -2"]);
+    // The page opens with what the picture and the findings are about.
+    has(&html, &["region 7"]);
+    let regions = data(&html);
+    let opened = regions["opens"]["views"][0].as_u64().unwrap() as usize;
+    assert_eq!(views(&regions)[opened], "region 7");
+    assert!(views(&regions).contains(&"region -2"));
     let sonar = ["sonar", "--simulate", "2x2x8", "--ends", "1,0,5:1,0,7", "--messages", "1"];
-    has(&drawn(&sonar).0, &["simulated", "sonar from (1,0,5) to (1,0,7)"]);
+    let (svg, html) = drawn(&sonar);
+    has(&svg, &["simulated", "sonar from (1,0,5) to (1,0,7)"]);
+    let data = data(&html);
+    let ends = data["opens"]["route"].as_array().unwrap();
+    let at = |end: &Value| data["routers"]["at"][end.as_u64().unwrap() as usize].clone();
+    assert_eq!([at(&ends[0]), at(&ends[1])], [json!([1, 0, 5]), json!([1, 0, 7])]);
 }
 
 #[test]
@@ -59,7 +107,7 @@ fn a_recording_of_tiles() {
     let tiles = ["table", &slide.tiles, "--interconnect", &slide.list];
     let (svg, html) = drawn(&tiles);
     has(&svg, &["recorded", "whole"]);
-    has(&html, &["0.000 s to 1.074 s"]);
+    assert_eq!(views(&data(&html))[..2], ["whole", "0.000 s to 1.074 s"]);
     let nowhere = slide.path("nowhere/net.svg");
     let output = talea(&[&["fabric"], &tiles[..], &["--svg", &nowhere]].concat());
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
