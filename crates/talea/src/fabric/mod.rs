@@ -17,7 +17,6 @@ mod rates;
 pub(crate) mod regions;
 pub(crate) mod sonar;
 pub(crate) mod table;
-mod wire;
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
