@@ -173,6 +173,9 @@ fn what_follows_from_sums() {
     let many = Row { sums: [Some((1 << 63) - 1); COUNTERS], ..*row };
     assert!(many.utilisation(table.interval).unwrap() > 1e9);
     assert_eq!(Bytes(row.phits().unwrap() * 3), Bytes(5_794_354_650));
+    // As many phits as a crafted recording may sum up to have more bytes than 64 bits.
+    let full = Row { sums: [Some(u64::MAX / 2); COUNTERS], ..row.clone() };
+    assert!(full.utilisation(table.interval).unwrap() > 1e9);
 }
 
 #[test]

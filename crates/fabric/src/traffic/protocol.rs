@@ -9,9 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Message;
+use crate::gemini::tiles::PHIT;
 
-/// Bytes of a phit.
-pub const PHIT: u64 = 3;
 /// Most bytes of data in a packet.
 pub const PACKET: u64 = 64;
 /// Phits of a request without data.
