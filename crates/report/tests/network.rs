@@ -148,6 +148,17 @@ fn degraded_links_have_a_cross_and_a_line() {
 }
 
 #[test]
+fn findings_that_have_no_room_are_counted() {
+    let many = |count: usize| {
+        of("irregular", sample::irregular, |network| {
+            let findings = (0..count).map(|at| format!("finding {at}")).collect();
+            picture(&Network { findings, ..network.clone() }, &[0], None)
+        })
+    };
+    assert!(many(14).contains(">and 2 more<") && !many(12).contains(" more<"));
+}
+
+#[test]
 fn hostile_text_ends_no_element() {
     of("hostile", sample::hostile, |network| {
         for text in [page(network, &Picture::default()), picture(network, &[0], Some((0, 2)))] {

@@ -62,6 +62,7 @@ impl Sheet {
                 self.text("say", [LEFT, self.y], &line);
             }
         }
+        self.more(network.findings.len());
         self.y += 16.0;
     }
 

@@ -13,7 +13,8 @@ use talea_sampling::fabric::recorded::{self, Recorded};
 use talea_sampling::fabric::{CounterSource, Port, Readings, of_machine};
 use talea_topology::svg::amount;
 
-use super::rates::{Rates, Way, findings};
+use super::cell::{known, percent, stalled};
+use super::rates::{Rates, findings};
 use super::{FabricError, print_json, read};
 use crate::table::{Column, Table};
 use crate::terminal::{self, Palette};
@@ -33,8 +34,8 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
-/// Intervals that JSON holds at most.
-const MOST_FRAMES: u64 = 100_000;
+/// Intervals that JSON holds at most: all of it is in memory before it is printed.
+const MOST_FRAMES: usize = 100_000;
 
 /// Prints intervals as they end.
 pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
@@ -61,9 +62,9 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
     let count = options.count.unwrap_or(if live { 1 } else { u64::MAX });
     let begin = (Nanos::now(), Instant::now());
     let mut before = None;
-    let mut frames: Vec<Value> = Vec::new();
+    let mut frames = Frames::default();
     let mut shown = 0;
-    while shown < count && shown < MOST_FRAMES {
+    while shown < count {
         if live && before.is_some() {
             let due = Duration::from_nanos(options.interval.0.saturating_mul(shown + 1));
             std::thread::sleep(due.saturating_sub(begin.1.elapsed()));
@@ -78,21 +79,12 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
         shown += 1;
         let frame = Frame::between(source.ports(), &before, &after, &mut gaps);
         if options.json {
-            frames.push(frame.json(source.ports()));
+            frames.add(|| frame.json(source.ports()));
         } else {
             print(&frame, &*source)?;
         }
     }
-    let more = shown == MOST_FRAMES && shown < count;
-    if more && (live || source.read(begin.0, &mut gaps).is_some()) {
-        let detail = "intervals are shown up to the 100,000th";
-        gaps.note(Gap {
-            kind: GapKind::MemoryBound,
-            rank: None,
-            detail: detail.to_owned(),
-            count: 0,
-        });
-    }
+    gaps.merge(frames.gaps());
     if let Some(path) = options.replay.as_ref().filter(|_| shown == 0) {
         return Err(FabricError::Readings {
             readings: before.is_some().into(),
@@ -102,7 +94,7 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
     let findings = findings(source.ports());
     if options.json {
         return print_json(
-            &json!({ "source": source.name(), "frames": frames, "findings": findings, "gaps": gaps }),
+            &json!({ "source": source.name(), "frames": frames.kept, "findings": findings, "gaps": gaps }),
         );
     }
     let palette = Palette::stdout();
@@ -112,6 +104,33 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
         writeln!(out, "{line}")?;
     }
     Ok(())
+}
+
+/// Intervals of JSON.
+#[derive(Debug, Default)]
+struct Frames {
+    kept: Vec<Value>,
+    /// Those that came later.
+    left: u64,
+}
+
+impl Frames {
+    fn add(&mut self, frame: impl FnOnce() -> Value) {
+        if self.kept.len() < MOST_FRAMES {
+            self.kept.push(frame());
+        } else {
+            self.left += 1;
+        }
+    }
+
+    fn gaps(&self) -> Gaps {
+        let mut gaps = Gaps::default();
+        if self.left > 0 {
+            let detail = "intervals that JSON has not: it holds the first 100,000".to_owned();
+            gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: self.left });
+        }
+        gaps
+    }
 }
 
 /// An interval.
@@ -166,11 +185,11 @@ fn print(frame: &Frame, source: &dyn CounterSource) -> Result<(), FabricError> {
             port.state.clone().unwrap_or_else(|| "-".to_owned()),
             bytes(port.speed),
             bytes(rates.sent.bytes),
-            share(rates.sent.utilisation),
+            percent(rates.sent.utilisation),
             bytes(rates.received.bytes),
-            share(rates.received.utilisation),
+            percent(rates.received.utilisation),
             stalled(rates.sent),
-            rates.faults.map_or_else(|| "-".to_owned(), |faults| faults.to_string()),
+            known(rates.faults, |faults| faults.to_string()),
         ]);
     }
     let mut out = std::io::stdout().lock();
@@ -180,21 +199,6 @@ fn print(frame: &Frame, source: &dyn CounterSource) -> Result<(), FabricError> {
         writeln!(out, "{line}")?;
     }
     Ok(())
-}
-
-fn known(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| "-".to_owned(), text)
-}
-
-fn share(value: Option<f64>) -> String {
-    known(value, |value| amount(100.0 * value, "%"))
-}
-
-fn stalled(way: Way) -> String {
-    match way.stalled {
-        Some(_) => share(way.stalled),
-        None => known(way.ticks, |ticks| amount(ticks, "ticks/s")),
-    }
 }
 
 /// Totals that are kept while they are read.
@@ -220,5 +224,21 @@ impl Kept {
         self.file
             .write_all(text.as_bytes())
             .map_err(|source| FabricError::Write { source, path: self.path.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_that_json_has_not_are_said() {
+        let mut frames = Frames::default();
+        (0..MOST_FRAMES).for_each(|_| frames.add(|| Value::Null));
+        assert!(frames.gaps().is_empty());
+        (0..3).for_each(|_| frames.add(|| panic!("nobody keeps it")));
+        let told: Vec<_> = frames.gaps().iter().map(Gap::told).collect();
+        assert_eq!(told, ["intervals that JSON has not: it holds the first 100,000 (3)"]);
+        assert_eq!(frames.kept.len(), MOST_FRAMES);
     }
 }

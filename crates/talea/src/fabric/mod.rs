@@ -2,6 +2,7 @@
 //!
 //! Owns the choice of what is done. What counters mean is `talea-sampling`'s, routers and links are `talea-fabric`'s.
 
+mod cell;
 pub(crate) mod counters;
 mod error;
 pub(crate) mod generate;
@@ -107,7 +108,7 @@ fn read(path: &Path) -> Result<String, FabricError> {
 fn say_gaps(gaps: &Gaps) {
     const SHOWN: usize = 20;
     for gap in gaps.iter().take(SHOWN) {
-        say(&format!("gap: {}", clean(&gap.detail, 400)));
+        say(&format!("gap: {}", clean(&gap.told(), 400)));
     }
     let more = gaps.iter().count().saturating_sub(SHOWN);
     if more > 0 {

@@ -16,6 +16,7 @@ use talea_report::network::{Picture, Source, View};
 use talea_sampling::fabric::CounterSource as _;
 use talea_sampling::fabric::simulated::{Noise, Simulated, Traffic, tiles_of, values};
 
+use super::cell::known;
 use super::network::{Given, Network};
 use super::pictured::{self, Files, Said};
 use super::{FabricError, network, print_json, say_gaps};
@@ -100,8 +101,8 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
             if row.to == row.router { "its nodes".to_owned() } else { place(row.to) },
             row.counter.to_owned(),
             grouped(row.expected),
-            row.counted.map_or_else(|| "-".to_owned(), grouped),
-            row.differs().map_or_else(|| "-".to_owned(), |part| format!("{:+.3} %", part * 100.0)),
+            known(row.counted, grouped),
+            known(row.differs(), |part| format!("{:+.3} %", part * 100.0)),
         ]);
     }
     for line in text.lines() {

@@ -116,6 +116,20 @@ fn a_recording_of_tiles() {
 }
 
 #[test]
+fn a_page_says_which_intervals_it_has_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |intervals| {
+        let [list, tiles] = super::fabric_table::of_one_router(folder.path(), intervals);
+        drawn(&["table", &tiles, "--interconnect", &list])
+    };
+    let without = "intervals that are in the sums alone: a page shows the first 64 (3)";
+    let (svg, html) = said(67);
+    assert!(html.contains(without) && html.contains("below are the first two of them"));
+    assert!(svg.contains(without));
+    assert!(!said(64).1.contains("in the sums alone"));
+}
+
+#[test]
 fn messages_of_a_run_in_its_report() {
     let Some(bench) = Bench::new() else { return };
     let Some(mpi) = Mpi::any() else { return };

@@ -10,6 +10,7 @@ use talea_topology::svg::amount;
 
 use super::node::PortRun;
 use super::{FabricError, Job, Part, Shares};
+use crate::fabric::cell::{known, percent, stalled};
 use crate::table::{Column, Table};
 use crate::terminal::{self, Palette, WIDTH, grouped};
 
@@ -81,7 +82,6 @@ fn port_row(part: &Part, port: &PortRun, at: usize) -> [String; 11] {
     let (bytes, packets) = (port.bytes()[at], port.packets()[at]);
     let first = |text: String| if at == 0 { text } else { String::new() };
     let each = bytes.zip(packets).filter(|&(_, packets)| packets > 0);
-    let stalled = way.stalled.map(|share| percent(Some(share)));
     [
         first(part.name.clone()),
         first(port.port.name.clone()),
@@ -91,7 +91,7 @@ fn port_row(part: &Part, port: &PortRun, at: usize) -> [String; 11] {
         known(packets, grouped),
         percent(way.utilisation),
         known(port.most[at], |most| amount(most.rate, "B/s")),
-        stalled.unwrap_or_else(|| known(way.ticks, |ticks| amount(ticks, "ticks/s"))),
+        stalled(way),
         known(each, |(bytes, packets)| format!("{:.1}", bytes as f64 / packets as f64)),
         first(known(port.rates.faults, grouped)),
     ]
@@ -135,12 +135,4 @@ fn note(job: &Job) -> String {
     format!(
         "own: messages and one-sided transfers between ranks on different nodes, without headers; other: headers, acknowledgements and the start of MPI{collective}, file systems, other jobs"
     )
-}
-
-fn known<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| "-".to_owned(), text)
-}
-
-fn percent(share: Option<f64>) -> String {
-    known(share, |share| amount(100.0 * share, "%"))
 }

@@ -13,6 +13,7 @@ use talea_topology::svg::amount;
 
 use super::{Compared, Options, is_timed};
 use crate::fabric::FabricError;
+use crate::fabric::cell::{known, tenths};
 use crate::fabric::network::Network;
 use crate::fabric::pictured::{self, Said};
 use crate::table::{Column, Table};
@@ -130,19 +131,18 @@ pub(super) fn print(
         ("hops", Column::Right),
         ("model", Column::Right),
     ]);
-    let or = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     for (at, one) in compared.iter().enumerate() {
         let found = &one.found;
         table.row([
             if at == best { "*".to_owned() } else { String::new() },
             one.name.clone(),
             one.order.unwrap_or("-").to_owned(),
-            or(found.off_node_share.map(|share| format!("{:.1} %", share * 100.0))),
+            tenths(found.off_node_share),
             amount(found.bytes_per_router, "B"),
             amount(found.max_link_load as f64, "B"),
             amount(found.mean_link_load, "B"),
-            or(found.mean_hops.map(|hops| format!("{hops:.2}"))),
-            or(found.model_seconds.map(|seconds| amount(seconds, "s"))),
+            known(found.mean_hops, |hops| format!("{hops:.2}")),
+            known(found.model_seconds, |seconds| amount(seconds, "s")),
         ]);
     }
     let mut out = io::stdout().lock();

@@ -13,6 +13,7 @@ use talea_report::network::{Carried, Picture, Source, View};
 
 use super::{Options, Places, Summary};
 use crate::fabric::FabricError;
+use crate::fabric::cell::{known, tenths};
 use crate::fabric::network::Network;
 use crate::fabric::pictured::{self, Said};
 use crate::table::{Column, Table};
@@ -24,7 +25,7 @@ pub(super) fn findings(network: &Network, all: &[Summary], whole: bool) -> Vec<S
     let mut said = Vec::new();
     // Regions below 0 are none of the code's own.
     let own = || all.iter().filter(|one| one.number >= 0);
-    let packets: u64 = own().map(|one| one.packets).sum();
+    let packets = own().map(|one| one.packets).fold(0, u64::saturating_add);
     if let Some(most) = own().max_by_key(|one| one.packets).filter(|_| packets > 0) {
         let share = most.packets as f64 / packets as f64 * 100.0;
         let of = if whole { "the code's regions" } else { "the regions shown" };
@@ -126,7 +127,6 @@ pub(super) fn print(
         writeln!(out, "{line}")?;
     }
     writeln!(out)?;
-    let or = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let mut table = Table::new(&[
         ("region", Column::Right),
         ("packets", Column::Right),
@@ -141,10 +141,10 @@ pub(super) fn print(
             one.number.to_string(),
             grouped(one.packets),
             format!("{} of {}", one.used, one.links),
-            or(one.max().map(grouped)),
-            or(one.mean().map(|mean| format!("{mean:.1}"))),
-            or(one.uneven().map(|times| format!("{times:.2}"))),
-            or(one.most.map(|(link, _)| network.link_name(link))),
+            known(one.max(), grouped),
+            known(one.mean(), |mean| format!("{mean:.1}")),
+            known(one.uneven(), |times| format!("{times:.2}")),
+            known(one.most, |(link, _)| network.link_name(link)),
         ]);
     }
     for line in table.lines() {
@@ -160,8 +160,7 @@ pub(super) fn print(
         let mut cells = vec![one.number.to_string()];
         for name in &names {
             let way = one.ways.iter().find(|way| way.name == **name);
-            let share = way.and_then(|way| one.share(way.packets));
-            cells.push(or(share.map(|share| format!("{:.1} %", share * 100.0))));
+            cells.push(tenths(way.and_then(|way| one.share(way.packets))));
         }
         table.row_of(cells);
     }

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
 
+use super::cell::known;
 use super::{FabricError, print_json};
 use crate::table::{Column, Table};
 use crate::terminal::{self, Palette, grouped};
@@ -113,7 +114,7 @@ fn print(
             row.way.to_owned(),
             grouped(row.expected),
             row.seen.map_or_else(absent, grouped),
-            row.deviation().map_or_else(|| "-".to_owned(), |percent| format!("{percent:+.3} %")),
+            known(row.deviation(), |percent| format!("{percent:+.3} %")),
         ]);
     }
     let palette = Palette::stdout();

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use talea_fabric::gemini::Machine;
 use talea_fabric::{Coordinate, RouterId};
-use talea_model::Gaps;
+use talea_model::{Gap, GapKind, Gaps};
 use talea_report::network::{Picture, Source, View};
 
 use super::network::{self, Network};
@@ -102,7 +102,8 @@ pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     for finding in &findings {
         say(finding);
     }
-    say_all(&recording.gaps);
+    // They have no place in the table of the slides.
+    say_gaps(&recording.gaps);
     Ok(())
 }
 
@@ -127,6 +128,7 @@ fn draw(
         View { name, source, unit: "B", links, figures: most.into_iter().collect() }
     };
     let mut views = vec![view("whole".to_owned(), &recording.total, own)];
+    let mut gaps = recording.gaps.clone();
     if recording.frames.len() > 1 {
         let since = |at| print::since(recording, at);
         let name =
@@ -134,27 +136,22 @@ fn draw(
         let frames = recording.frames.iter().take(MOST_VIEWS);
         views.extend(frames.map(|frame| view(name(frame), frame, None)));
     }
+    let left = recording.frames.len().saturating_sub(MOST_VIEWS) as u64;
+    if left > 0 && options.pictures.html.is_some() {
+        let detail =
+            format!("intervals that are in the sums alone: a page shows the first {MOST_VIEWS}");
+        gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: left });
+    }
     let (routing, _) = network.routing()?;
     let seconds = recording.total.table.interval.seconds();
     let said = Said {
         title: "links of a network".to_owned(),
         facts: vec![recording.source.clone(), format!("{seconds:.3} s"), pictured::facts(network)],
         findings: findings.to_vec(),
-        gaps: &recording.gaps,
+        gaps: &gaps,
     };
     let drawn = pictured::drawn(network, Some(&*routing), said, views);
     options.pictures.write(&drawn, &Picture::default())
-}
-
-/// Gaps have no place in the table of the slides.
-fn say_all(gaps: &Gaps) {
-    const SHOWN: usize = 8;
-    for gap in gaps.iter().take(SHOWN) {
-        say(&format!("gap: {}", gap.told()));
-    }
-    if gaps.iter().count() > SHOWN {
-        say_gaps(gaps);
-    }
 }
 
 /// The network as a machine with tiles.

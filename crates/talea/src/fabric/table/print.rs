@@ -13,6 +13,7 @@ use super::Form;
 use super::own::Own;
 use super::recording::{Frame, Recording};
 use crate::fabric::FabricError;
+use crate::fabric::cell::known;
 use crate::fabric::network::Network;
 use crate::table::{Column, Table};
 
@@ -58,7 +59,6 @@ pub(super) fn beside(
         ("differs", Column::Right),
         ("nodes", Column::Left),
     ]);
-    let or = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     for row in &frame.table.rows {
         let beside = own.beside(network, row);
         let bytes = |bytes: u64| amount(bytes as f64, "B");
@@ -66,10 +66,10 @@ pub(super) fn beside(
         table.row([
             network.router_name(row.router),
             if host { "its nodes".to_owned() } else { network.router_name(row.to) },
-            or(beside.measured.map(bytes)),
+            known(beside.measured, bytes),
             bytes(beside.own),
-            or(beside.other.map(bytes)),
-            or(beside.deviation.map(differs)),
+            known(beside.other, bytes),
+            known(beside.deviation, differs),
             if host { own.whose(row.router).to_owned() } else { String::new() },
         ]);
     }
