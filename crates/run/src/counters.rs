@@ -70,7 +70,9 @@ pub struct Notes {
     pub host: String,
     /// The process that read.
     pub pid: Option<u32>,
-    /// Between readings; of several the last one.
+    /// Between readings at the beginning, as it was asked for.
+    pub asked: Option<Nanos>,
+    /// Between readings at the end, which are further apart where the file became large.
     pub interval: Option<Nanos>,
     /// Both clocks of the node at one time: times of readings go on from the first as the second one does.
     pub clocks: Option<Clocks>,
@@ -128,8 +130,10 @@ impl Notes {
     pub fn text(&self) -> String {
         let mut text = note("host", &self.host);
         let _ = self.pid.map(|pid| text.write_str(&note("process", &pid.to_string())));
-        let interval = self.interval.map(|interval| note("interval", &interval.0.to_string()));
-        text.push_str(&interval.unwrap_or_default());
+        let last = self.interval.filter(|_| self.interval != self.asked);
+        for interval in self.asked.into_iter().chain(last) {
+            text.push_str(&note("interval", &interval.0.to_string()));
+        }
         if let Some(Clocks { realtime, monotonic }) = self.clocks {
             text.push_str(&note("clocks", &format!("{} {}", realtime.0, monotonic.0)));
         }
@@ -152,7 +156,10 @@ impl Notes {
             match of {
                 "host" => text.clone_into(&mut notes.host),
                 "process" => notes.pid = text.parse().ok(),
-                "interval" => notes.interval = text.parse().ok().map(Nanos),
+                "interval" => {
+                    notes.interval = text.parse().ok().map(Nanos);
+                    notes.asked = notes.asked.or(notes.interval);
+                }
                 "clocks" => {
                     let pair = text.split_once(' ').and_then(|(realtime, monotonic)| {
                         Some((realtime.parse().ok()?, monotonic.parse().ok()?))
@@ -182,7 +189,8 @@ mod tests {
         Notes {
             host: "node 1".to_owned(),
             pid: Some(4711),
-            interval: Some(Nanos(1_000_000_000)),
+            asked: Some(Nanos(1_000_000_000)),
+            interval: Some(Nanos(2_000_000_000)),
             clocks: Some(Clocks { realtime: Nanos(1000), monotonic: Nanos(7) }),
             above: vec!["bond0".to_owned(), "br0".to_owned()],
             gaps: vec!["port `cxi1` has no folder".to_owned()],

@@ -44,6 +44,7 @@ impl Reader {
         let notes = Notes {
             host: host.to_owned(),
             pid: Some(std::process::id()),
+            asked: Some(interval),
             interval: Some(interval),
             clocks: Some(clocks),
             above: above.map(|port| port.name.clone()).collect(),

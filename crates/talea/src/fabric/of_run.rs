@@ -1,9 +1,10 @@
 //! `talea fabric table RUN`: the counters that a job kept of its nodes' ports, as a table.
 //!
 //! Owns what stands beside them: what the run's own matrix says went between nodes, and that the rest is other traffic. It refuses recordings of tiles, which are
-//! [`super::table`]'s. [`node`] sums the readings of a node, [`text`] prints.
+//! [`super::table`]'s. [`node`] reads a node's file, [`port`] sums, [`text`] prints.
 
 pub(crate) mod node;
+mod port;
 mod text;
 
 use std::path::Path;

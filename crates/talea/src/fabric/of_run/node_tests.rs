@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
+use serde_json::Value;
 
 use super::*;
 
@@ -60,6 +61,24 @@ fn wraps_are_counted_as_often_as_they_happened() {
     assert_eq!(node.bytes(), port.bytes());
     assert_eq!(node.steps.len(), 5);
     assert_eq!(node.steps[2].bytes[0], [Some(624), Some(500)]);
+}
+
+/// Of a file that became large readings are further apart at its end; those of the beginning are whole intervals all the same.
+#[test]
+fn the_most_is_that_of_any_interval_as_it_was_asked_for() {
+    let end = "at 12100000000\n110 20 4400 1250000000 5\n110 20 4400 1250000000 5\n";
+    let rarer = TEXT.replace("10 17 500 2", "100 17 500 2").replace(
+        "#! ended",
+        &format!("#! interval 2000000000\n#! interval 4000000000\n{end}#! ended"),
+    );
+    let node = Node::of("file", rarer).unwrap();
+    assert_eq!(
+        (node.notes.asked, node.notes.interval),
+        (Some(Nanos(1_000_000_000)), Some(Nanos(4_000_000_000)))
+    );
+    let most = node.ports[0].most.map(Option::unwrap);
+    assert_eq!((most[0].rate, most[1].rate), (400.0, 1500.0));
+    assert_eq!(most[1].at, Nanos(8_000_000_000));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use talea_model::Bytes;
 use talea_topology::svg::amount;
 
-use super::node::PortRun;
+use super::port::PortRun;
 use super::{FabricError, Job, Part, Shares};
 use crate::fabric::cell::{known, percent, stalled};
 use crate::table::{Column, Table};
