@@ -40,8 +40,8 @@ pub(crate) struct Known {
     pub(crate) messages: Messages,
     /// How many ranks there are.
     pub(crate) ranks: usize,
-    /// The host of each rank, of a run; empty where nobody knows.
-    pub(crate) hosts: Vec<String>,
+    /// The host of each rank of a run, absent of one without a record; empty where nobody knows any.
+    pub(crate) hosts: Vec<Option<String>>,
     /// What is missing.
     pub(crate) gaps: Gaps,
 }
@@ -86,19 +86,15 @@ pub(crate) fn of_analysis(analysis: &Analysis<'_>) -> Result<Known, FabricError>
         messages.add(Message { from: from.0, to: to.0, bytes, count })?;
     }
     let ranks = messages.ranks().max(crate::report::matrix(analysis).ranks as usize);
-    // Of the world that was started first, whose ranks the matrix has.
+    // Ranks as the matrix has them: those of a spawned world stand behind those of the worlds before it.
     let mut hosts = vec![None; ranks];
-    for process in &recording.processes {
-        let location = process.location;
-        if let Some(host) = hosts.get_mut(location.rank.0 as usize)
-            && location.world == 0
-        {
+    for (process, study) in recording.processes.iter().zip(&analysis.ranks) {
+        if let Some(host) = hosts.get_mut(study.rank.0 as usize) {
             *host = Some(process.host.clone());
         }
     }
-    let hosts: Option<Vec<String>> = hosts.into_iter().collect();
     let gaps = recording.gaps.clone();
-    Ok(Known { messages, ranks, hosts: hosts.unwrap_or_default(), gaps })
+    Ok(Known { messages, ranks, hosts, gaps })
 }
 
 fn of_table(path: &Path) -> Result<Known, FabricError> {

@@ -32,7 +32,7 @@ pub(crate) fn network(
 ) -> Result<NetworkData, FabricError> {
     let network = Network::new(&options.network, &[])?;
     let Known { messages, hosts, mut gaps, .. } = of_analysis(analysis)?;
-    if hosts.is_empty() {
+    if hosts.iter().all(Option::is_none) {
         return Err(FabricError::NoPlaces);
     }
     let (placed, lost) = placed(&network, &hosts, &options.hosts)?;
@@ -40,6 +40,11 @@ pub(crate) fn network(
     let there = |rank: u32| placed.get(rank as usize).copied().flatten().is_some();
     for message in messages.iter().filter(|one| there(one.from) && there(one.to)) {
         kept.add(message)?;
+    }
+    let silent = hosts.iter().filter(|host| host.is_none()).count() as u64;
+    if silent > 0 {
+        let detail = "ranks without a record, whose hosts nobody knows: their messages are not in the picture of the network".to_owned();
+        gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: silent });
     }
     if let Some((rank, name)) = lost.first() {
         let detail = format!(
@@ -49,6 +54,7 @@ pub(crate) fn network(
         gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
     }
     gaps.merge(network.gaps.clone());
+    network.packets_gap("use of links is by a model").into_iter().for_each(|gap| gaps.note(gap));
     // Those without a place send nothing.
     let hosts = placed.iter().map(|host| host.unwrap_or(HostId(0))).collect();
     let (routing, ways) = network.routing()?;
@@ -106,7 +112,7 @@ type Placed = (Vec<Option<HostId>>, Vec<(u32, String)>);
 
 fn placed(
     network: &Network,
-    hosts: &[String],
+    hosts: &[Option<String>],
     called: &[(String, String)],
 ) -> Result<Placed, FabricError> {
     for (at, (host, _)) in called.iter().enumerate() {
@@ -122,6 +128,10 @@ fn placed(
     let mut lost = Vec::new();
     let mut places = Vec::with_capacity(hosts.len());
     for (rank, host) in (0..).zip(hosts) {
+        let Some(host) = host else {
+            places.push(None);
+            continue;
+        };
         let name = called.iter().find(|(own, _)| own == host).map_or(host, |(_, name)| name);
         let place = known.find(name);
         if place.is_none() {
@@ -129,7 +139,7 @@ fn placed(
         }
         places.push(place);
     }
-    if let Some((_, name)) = lost.first().filter(|_| lost.len() == hosts.len()) {
+    if let Some((_, name)) = lost.first().filter(|_| places.iter().all(Option::is_none)) {
         network.hosts_named(std::slice::from_ref(name)).map_err(|error| match error {
             FabricError::NoHost { name, first, .. } => FabricError::NotCalled { name, first },
             other => other,

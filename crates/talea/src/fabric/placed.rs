@@ -26,12 +26,12 @@ pub(crate) enum Placed {
 }
 
 impl Placed {
-    /// The host of each rank; `job` are the job's nodes and how many ranks each takes, `run` how many ranks the run has and the names of their hosts, if it knows them.
+    /// The host of each rank; `job` are the job's nodes and how many ranks each takes, `run` how many ranks the run has and the names of their hosts, as far as it knows them.
     pub(crate) fn placement(
         &self,
         network: &Network,
         job: (&[HostId], u16),
-        run: (usize, &[String]),
+        run: (usize, &[Option<String>]),
     ) -> Result<Placement, FabricError> {
         let fabric = &network.fabric;
         let lost = |path: &PathBuf, source| FabricError::Placed { source, path: path.clone() };
@@ -59,10 +59,12 @@ impl Placed {
                 }
                 Ok(Placement::of(placed))
             }
-            Self::AsRun if run.1.len() == run.0 && run.0 > 0 => {
-                read::placement(run.1, fabric).map_err(|source| FabricError::RunHosts { source })
+            Self::AsRun => {
+                let names: Option<Vec<&str>> = run.1.iter().map(Option::as_deref).collect();
+                let names = names.filter(|names| names.len() == run.0 && run.0 > 0);
+                let names = names.ok_or(FabricError::NoPlaces)?;
+                read::placement(&names, fabric).map_err(|source| FabricError::RunHosts { source })
             }
-            Self::AsRun => Err(FabricError::NoPlaces),
         }
     }
 }

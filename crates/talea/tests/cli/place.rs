@@ -201,6 +201,8 @@ fn a_list_of_an_aries_is_a_dragonfly() {
         (&answer["routing"], &answer["placements"][0]["order"]),
         (&"minimal".into(), &"plain".into())
     );
+    // Packets are modelled as Gemini's, which an Aries has not.
+    assert!(answer["gaps"].to_string().contains("of Gemini's packets"), "{answer}");
 }
 
 #[test]

@@ -75,6 +75,14 @@ fn spawned_processes_are_a_world_of_their_own() {
         !other.contains("\"MPI_Comm_spawn\"") && other.contains("\"MPI_Allreduce\""),
         "{other}"
     );
+    // All four have a host, so that a network has a place for each.
+    let run = bench.json(&["show", "spawn", "hosts", "--json"]);
+    let host = run[0]["name"].as_str().unwrap();
+    let called = format!("{host}=c0-0c0s0n0");
+    let page =
+        bench.text(&["report", "spawn", "--out", "-", "--torus", "1x1x2", "--called", &called]);
+    assert!(page.contains("messages on the network"));
+    assert!(!page.contains("their messages are not in the picture"));
 }
 
 #[test]

@@ -1,26 +1,25 @@
 //! The network that a command is about, from whatever describes it.
 //!
 //! Owns which ways messages take on what it gives (dimension by dimension on a torus, minimal on a dragonfly, D-mod-k on a fat tree, up and down else), and
-//! which other ways fit it. Readers and generators are chosen by [`given`].
+//! which other ways fit it. Readers and generators are chosen by [`given`], [`names`] says what routers and links are called.
 
 mod given;
+mod names;
 
 use std::collections::HashSet;
 
-use talea_fabric::degraded::{Alike, At, Degraded, degraded};
+use talea_fabric::degraded::{Alike, Degraded, degraded};
 use talea_fabric::gemini::tiles::TileMap;
 use talea_fabric::gemini::{Chip, HOST_CAPACITY, Machine};
-use talea_fabric::place::PlaceError;
 use talea_fabric::place::read::Names;
-use talea_fabric::route::{DModK, Detour, Dimensions, Dragonflies, NoWay, Routing, UpDown};
-use talea_fabric::shape::torus::Direction;
+use talea_fabric::route::{DModK, Detour, Dimensions, Dragonflies, Routing, UpDown};
 use talea_fabric::shape::{FatTree, Torus};
-use talea_fabric::traffic::TrafficError;
-use talea_fabric::{Draft, Fabric, HostId, LinkId, RouterId};
-use talea_model::Gaps;
+use talea_fabric::{Draft, Fabric, HostId, RouterId};
+use talea_model::{Gap, GapKind, Gaps};
 
 use super::FabricError;
 pub(crate) use given::Given;
+pub(crate) use names::axis_name;
 
 /// Nodes at each router of an Aries machine.
 const ARIES_HOSTS: u32 = 4;
@@ -211,6 +210,17 @@ impl Network {
         Ok((found, ways))
     }
 
+    /// That the model's packets are those of another machine, as `what` is; none of a Gemini.
+    pub(crate) fn packets_gap(&self, what: &str) -> Option<Gap> {
+        // Of a Gemini alone it is known what nodes can send.
+        self.host_capacity.is_none().then(|| Gap {
+            kind: GapKind::Estimated,
+            rank: None,
+            detail: format!("{what} of Gemini's packets, 105 bytes on the wire for 64"),
+            count: 0,
+        })
+    }
+
     fn up_down(&self) -> Result<Box<dyn Routing + '_>, FabricError> {
         Ok(Box::new(UpDown::tree(&self.fabric)?))
     }
@@ -239,23 +249,6 @@ impl Network {
         Self::switches(fabric, Shape::Torus(torus), Gaps::default())
     }
 
-    /// The way along an axis that a link of a torus leads: `X+`, or `X` where both ways lead to the same router.
-    pub(crate) fn way_name(&self, link: LinkId) -> Option<String> {
-        let torus = self.torus()?;
-        let link = self.fabric.links().get(link.at())?;
-        let at = |router: RouterId| self.fabric.routers().get(router.at())?.at;
-        let (from, to) = (at(link.from)?, at(link.to)?);
-        let lengths = torus.lengths();
-        let axis = (0..lengths.len()).find(|&axis| from.values()[axis] != to.values()[axis])?;
-        let (length, from, to) = (lengths[axis], from.values()[axis], to.values()[axis]);
-        let sign = match Dimensions::hops(from, to, length) {
-            _ if length == 2 => "",
-            (_, Direction::Plus) => "+",
-            (_, Direction::Minus) => "-",
-        };
-        Some(format!("{}{sign}", axis_name(axis, lengths.len())))
-    }
-
     /// Links that are worse than others of their kind.
     pub(crate) fn degraded(&self) -> Vec<Degraded> {
         let alike = match &self.shape {
@@ -264,58 +257,6 @@ impl Network {
             Shape::FatTree(_) | Shape::Other => Alike::Levels,
         };
         degraded(&self.fabric, alike)
-    }
-
-    /// The same, a sentence each; the first of them where they are many.
-    pub(crate) fn worse_links(&self) -> Vec<String> {
-        const SHOWN: usize = 4;
-        let degraded = self.degraded();
-        let told = |one: &Degraded| match one.at {
-            At::Link(link) => format!("the link {} is worse: {}", self.link_name(link), one.why),
-            At::Between(one_end, other) => {
-                let [one_end, other] = [one_end, other].map(|router| self.router_name(router));
-                format!("{one_end} and {other}: {}", one.why)
-            }
-        };
-        let mut said = self.worse.clone();
-        said.extend(degraded.iter().take(SHOWN).map(told));
-        if degraded.len() > SHOWN {
-            said.push(format!("{} more links are worse than others", degraded.len() - SHOWN));
-        }
-        said
-    }
-
-    /// A router as people write it: its coordinate, else its name.
-    pub(crate) fn router_name(&self, router: RouterId) -> String {
-        match self.fabric.routers().get(router.at()) {
-            Some(router) => router.at.map_or_else(|| router.name.clone(), |at| at.to_string()),
-            None => "-".to_owned(),
-        }
-    }
-
-    /// The same error, with names of routers.
-    pub(crate) fn named_error(&self, error: impl Into<PlaceError>) -> FabricError {
-        match error.into() {
-            PlaceError::Traffic(TrafficError::NoWay(NoWay { from, to })) => {
-                let [from, to] = [from, to].map(|router| self.router_name(router));
-                FabricError::NoWay { from, to }
-            }
-            error => error.into(),
-        }
-    }
-
-    /// `(0,1,2) to (0,1,3)`.
-    pub(crate) fn link_name(&self, link: LinkId) -> String {
-        let link = &self.fabric.links()[link.at()];
-        format!("{} to {}", self.router_name(link.from), self.router_name(link.to))
-    }
-}
-
-/// An axis as people call it: letters of up to three, `1`, `2` ... of more.
-pub(crate) fn axis_name(axis: usize, axes: usize) -> String {
-    match ["X", "Y", "Z"].get(axis) {
-        Some(letter) if axes <= 3 => (*letter).to_owned(),
-        _ => format!("axis {}", axis + 1),
     }
 }
 

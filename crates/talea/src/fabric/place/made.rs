@@ -90,7 +90,7 @@ impl<'a> Making<'a> {
 
     fn read(&self, placed: &Placed) -> Result<Placement, FabricError> {
         let Known { ranks, hosts, .. } = self.known;
-        if *placed == Placed::AsRun && hosts.is_empty() {
+        if *placed == Placed::AsRun && (hosts.is_empty() || hosts.contains(&None)) {
             return Err(FabricError::NeverRun);
         }
         let all = nodes(self.network, Order::Plain)?;
@@ -146,9 +146,9 @@ impl<'a> Making<'a> {
 }
 
 /// The most ranks that a host has; none where nobody knows where they are.
-fn most_on_a_host(hosts: &[String]) -> Option<u16> {
+fn most_on_a_host(hosts: &[Option<String>]) -> Option<u16> {
     let mut counts = BTreeMap::<&str, u16>::new();
-    for host in hosts {
+    for host in hosts.iter().flatten() {
         let count = counts.entry(host).or_default();
         *count = count.saturating_add(1);
     }

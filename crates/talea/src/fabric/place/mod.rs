@@ -11,7 +11,6 @@ use serde_json::json;
 use talea_fabric::HostId;
 use talea_fabric::place::{Evaluation, Placement, text};
 use talea_fabric::traffic::Loads;
-use talea_model::{Gap, GapKind};
 
 use super::messages::Sent;
 use super::network::{self, Network};
@@ -102,13 +101,9 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     }
     let mut gaps = std::mem::take(&mut known.gaps);
     gaps.merge(network.gaps.clone());
-    if network.tiles.is_none() {
-        gaps.note(Gap {
-            kind: GapKind::Estimated,
-            rank: None,
-            detail: "times of the model are of Gemini's packets, 105 bytes on the wire for 64, and of links alone: what nodes can send is not known".to_owned(),
-            count: 0,
-        });
+    if let Some(mut gap) = network.packets_gap("times of the model are") {
+        gap.detail.push_str(", and of links alone: what nodes can send is not known");
+        gaps.note(gap);
     }
     let making = Making::new(options, &network, &*routing, &known);
     let compared = making.all(&mut Progress::new())?;

@@ -6,11 +6,11 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use talea_fabric::RouterId;
 use talea_fabric::gemini::tiles::PHIT;
 use talea_fabric::gemini::{Label, Row};
 use talea_fabric::place::Placement;
 use talea_fabric::traffic::{Load, Loads, Pairs, Protocol};
+use talea_fabric::{HostId, RouterId};
 use talea_model::{Gap, GapKind, Gaps};
 
 use crate::fabric::FabricError;
@@ -59,11 +59,9 @@ impl Own {
         nodes: &[String],
     ) -> Result<Self, FabricError> {
         let Known { messages, ranks, hosts, mut gaps } = messages::of(&options.matrix)?;
+        network.packets_gap("own traffic is by a model").into_iter().for_each(|gap| gaps.note(gap));
         let job = network.hosts_named(nodes)?;
-        let placement = match &options.placed {
-            Placed::AsRun if !job.is_empty() => Placement::filled(ranks, options.cores, &job)?,
-            placed => placed.placement(network, (&job, options.cores), (ranks, &hosts))?,
-        };
+        let placement = options.placement(network, &job, (ranks, &hosts))?;
         let more = placement.hosts().len().saturating_sub(ranks) as u64;
         if more > 0 {
             let detail = format!(
@@ -132,5 +130,52 @@ impl Beside {
             "other_bytes": self.other,
             "deviation_percent": self.deviation.map(|part| part * 100.0),
         })
+    }
+}
+
+impl Options {
+    fn placement(
+        &self,
+        network: &Network,
+        job: &[HostId],
+        run: (usize, &[Option<String>]),
+    ) -> Result<Placement, FabricError> {
+        match self.placed.placement(network, (job, self.cores), run) {
+            // The run knows best, but its nodes may have other names than the network's.
+            Err(FabricError::NoPlaces | FabricError::Place { .. })
+                if self.placed == Placed::AsRun && !job.is_empty() =>
+            {
+                Ok(Placement::filled(run.0, self.cores, job)?)
+            }
+            placed => placed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::network::{Given, Options as Described};
+
+    #[test]
+    fn a_run_knows_best_where_its_ranks_were() {
+        let given = Given::Torus(vec![2, 1, 1]);
+        let network = Network::new(&Described { given, speed: None, ways: None }, &[]).unwrap();
+        let name = |at: usize| network.fabric.hosts()[at].name.clone();
+        let options = Options { matrix: PathBuf::new(), placed: Placed::AsRun, cores: 1 };
+        let placed = |job: &[HostId], hosts: &[Option<String>]| {
+            let found = options.placement(&network, job, (2, hosts))?;
+            Ok::<_, FabricError>(found.hosts().iter().map(|host| host.at()).collect::<Vec<_>>())
+        };
+        let (run, job) = ([Some(name(3)), Some(name(0))], [1, 2].map(HostId));
+        assert_eq!(placed(&[], &run).unwrap(), [3, 0]);
+        assert_eq!(placed(&job, &run).unwrap(), [3, 0]);
+        // Names that the network has not, a rank without a record, and a table, which knows no hosts.
+        let strange = [Some("node01".to_owned()), Some(name(0))];
+        for hosts in [&strange[..], &[None, Some(name(0))], &[]] {
+            assert_eq!(placed(&job, hosts).unwrap(), [1, 2], "{hosts:?}");
+        }
+        assert!(matches!(placed(&[], &strange), Err(FabricError::Place { .. })));
+        assert!(matches!(placed(&[], &[None, Some(name(0))]), Err(FabricError::NoPlaces)));
     }
 }
