@@ -24,10 +24,10 @@ pub(super) struct NetworkArgs {
     #[command(flatten)]
     given: GivenArgs,
     /// Speed of a link, one way, where its description has none: 12.5GB/s, 200Gbit/s
-    #[arg(long, value_name = "SPEED", value_parser = speed)]
+    #[arg(long, value_name = "SPEED", value_parser = speed, requires = "network")]
     link_speed: Option<f64>,
     /// Which ways messages take [default: the first that fits]
-    #[arg(long, value_name = "WAYS")]
+    #[arg(long, value_name = "WAYS", requires = "network")]
     routing: Option<Ways>,
 }
 

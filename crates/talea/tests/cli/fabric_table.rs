@@ -224,13 +224,16 @@ fn what_is_missing_of_tiles_is_said() {
     insta::assert_snapshot!(said.concat());
 }
 
-/// What the nodes of one router sent on a small machine, in so many intervals: the list of tiles and the recording.
+/// What came into one router of a small machine, in so many intervals: the list of tiles and the recording.
 pub(super) fn of_one_router(folder: &Path, intervals: u64) -> [String; 2] {
     let [list, tiles] = ["list.txt", "tiles.txt"].map(|name| folder.join(name));
     let paths = [&list, &tiles].map(|path| path.display().to_string());
     printed(&["fabric", "generate", "--torus", "2x2x2", "--out", &paths[0]]);
-    let table = "#\n(0, 0, 0)\nHH\t(0, 0, 0)\t-\t9000\t9000\t900\t900\t0\t0\n";
-    let text = recording(&std::fs::read_to_string(list).unwrap(), table, intervals, 1_000_000_000);
+    let row =
+        |way: &str, from: &str| format!("{way}\t({from})\t-\t90000\t90000\t9000\t9000\t0\t0\n");
+    let rows = [("X+", "1, 0, 0"), ("Y+", "0, 1, 0"), ("Z+", "0, 0, 1"), ("HH", "0, 0, 0")];
+    let table = format!("#\n(0, 0, 0)\n{}", rows.map(|(way, from)| row(way, from)).concat());
+    let text = recording(&std::fs::read_to_string(list).unwrap(), &table, intervals, 1_000_000_000);
     std::fs::write(tiles, text).unwrap();
     paths
 }
@@ -241,14 +244,11 @@ fn each_gap_of_many_is_said_once() {
     let [_, tiles] = of_one_router(folder.path(), 13);
     let text = std::fs::read_to_string(&tiles).unwrap();
     let (head, readings) = text.split_once("at ").unwrap();
-    // At each reading another counter is absent: gaps name the first one of an interval.
+    // At each reading another tile is absent: gaps name the first counter of an interval.
     let mut changed = head.to_owned();
     for (reading, at) in readings.split("at ").enumerate() {
         let mut lines: Vec<String> = at.lines().map(str::to_owned).collect();
-        let line = &mut lines[1 + reading / 6];
-        let mut cells: Vec<&str> = line.split(' ').collect();
-        cells[reading % 6] = "-";
-        *line = cells.join(" ");
+        lines[1 + reading] = "- - - - - -".to_owned();
         changed.push_str(&format!("at {}\n", lines.join("\n")));
     }
     std::fs::write(&tiles, changed).unwrap();
@@ -408,6 +408,7 @@ fn what_has_no_table_is_refused() {
     let said = [
         refused(&["table", tiles]),
         refused(&["table", &slide.path("run")]),
+        refused(&["table", &slide.path("run"), "--routing", "minimal"]),
         refused(&["table", &slide.path("run"), "--each", "--torus", "2x2x2"]),
         refused(&["table", &slide.path("nothing.txt"), "--torus", "2x2x2"]),
         refused(&["table", tiles, "--torus", "2x2"]),
