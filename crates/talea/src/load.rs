@@ -3,6 +3,7 @@
 //! Owns opening a run directory and reading what its processes left. A file that cannot be read is a gap of the
 //! recording, not an error: the other ranks are still there.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use talea_model::{Gap, GapKind, Gaps, Rank};
@@ -96,7 +97,8 @@ pub(crate) fn note_counters(recording: &mut Recording, metadata: &Metadata) {
         recording.processes.iter().map(|process| process.host.as_str()).collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let without = hosts.into_iter().filter(|host| !kept.nodes.iter().any(|node| node == host));
+    let kept: HashSet<&str> = kept.nodes.iter().map(String::as_str).collect();
+    let without = hosts.into_iter().filter(|host| !kept.contains(host));
     if let Some(gap) = without_counters(without) {
         recording.gaps.note(gap);
     }

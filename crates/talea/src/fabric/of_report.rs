@@ -3,6 +3,8 @@
 //! Owns where the ranks are (their hosts, found among the network's by name or as they were told), what is left out where a host is not there, and the view. It refuses a network that has none of
 //! the run's hosts.
 
+use std::collections::HashMap;
+
 use talea_fabric::HostId;
 use talea_fabric::place::read::Names;
 use talea_fabric::place::{Evaluation, Placement, Question};
@@ -125,6 +127,9 @@ fn placed(
         }
     }
     let known = Names::new(&network.fabric);
+    // Of several names the first one counts.
+    let called: HashMap<&String, &String> =
+        called.iter().rev().map(|(host, name)| (host, name)).collect();
     let mut lost = Vec::new();
     let mut places = Vec::with_capacity(hosts.len());
     for (rank, host) in (0..).zip(hosts) {
@@ -132,7 +137,7 @@ fn placed(
             places.push(None);
             continue;
         };
-        let name = called.iter().find(|(own, _)| own == host).map_or(host, |(_, name)| name);
+        let name = called.get(host).copied().unwrap_or(host);
         let place = known.find(name);
         if place.is_none() {
             lost.push((rank, name.clone()));

@@ -6,6 +6,7 @@ use talea_model::{Gap, GapKind, Nanos};
 use talea_run::RunDirectory;
 use talea_run::counters::{self, Kept};
 
+use crate::fabric::FabricError;
 use crate::fabric::of_run::node::Node;
 use crate::terminal::{grouped, say};
 
@@ -15,7 +16,12 @@ pub(super) fn settle(directory: &RunDirectory, interval: Option<Nanos>) -> Optio
     let missing = |kept: &mut Kept, detail: String| {
         kept.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
     };
-    for path in counters::files(directory).unwrap_or_default() {
+    let files = counters::files(directory).unwrap_or_else(|error| {
+        let folder = counters::folder(directory.path());
+        missing(&mut kept, FabricError::Read { source: error, path: folder }.to_string());
+        Vec::new()
+    });
+    for path in files {
         match Node::read(&path) {
             Ok(node) => {
                 if node.ports.is_empty() {

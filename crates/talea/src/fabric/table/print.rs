@@ -118,7 +118,9 @@ pub(super) fn findings(
         }
     }
     if let Some(own) = own {
-        let all = |value: &dyn Fn(&Row) -> Option<u64>| links().filter_map(value).sum::<u64>();
+        let all = |value: &dyn Fn(&Row) -> Option<u64>| {
+            links().filter_map(value).fold(0, u64::saturating_add)
+        };
         let measured = all(&|row| own.beside(network, row).measured);
         let other = all(&|row| own.beside(network, row).other);
         if measured > 0 {
