@@ -297,6 +297,15 @@ test("links are a table and a file", async () => {
   await done();
 });
 
+test("links that do not fit the torus are counted, in slabs and where it turns", async () => {
+  for (const hash of ["", "#solid=0.6,0.45"]) {
+    const { page, faults, done } = await show("astray", { hash });
+    assert.match(await page.locator(".view .note").first().textContent(), /32 links are not drawn/, hash);
+    assert.deepEqual(faults, []);
+    await done();
+  }
+});
+
 test("what is absent is said, zero is a number", async () => {
   const absent = await show("absent");
   assert.match(await absent.page.locator(".network-key").textContent(), /no link of this view has a value/);

@@ -10,10 +10,10 @@ import { fraction, QUANTITY_NAMES } from "./model";
 const BINS = 48;
 const [LEFT, RIGHT, TOP, HEIGHT, BELOW] = [52, 12, 18, 92, 34];
 
-export interface Counts { bins: number[]; zero: number; absent: number; below: number }
+export interface Counts { bins: number[]; zero: number; absent: number }
 
 export function counts(model: Model, state: State, view: number, range: Range | null): Counts {
-  const out: Counts = { bins: new Array<number>(BINS).fill(0), zero: 0, absent: 0, below: 0 };
+  const out: Counts = { bins: new Array<number>(BINS).fill(0), zero: 0, absent: 0 };
   for (const value of model.values(view, state.choice.shows)) {
     if (Number.isNaN(value) || !range) {
       out.absent++;

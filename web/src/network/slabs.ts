@@ -38,6 +38,10 @@ function arrange(sizes: [number, number][], width: number, height: number): { ce
   }
 }
 
+/** That so many links do not fit the torus. */
+export const astrayNote = (links: number): string =>
+  links ? `${links} links are not drawn, as they lead to no neighbour on the torus` : "";
+
 /** Coordinates that a slice leaves out. */
 export const inside = (at: number[], slices: (number | null)[], free: number[]): boolean =>
   slices.every((slice, axis) => slice === null || free.includes(axis) || at[axis] === slice);
@@ -98,7 +102,7 @@ export function slabs(model: Model, slices: (number | null)[], width: number, he
   for (const kind of model.data.links.class) if (kind >= 2 * lengths.length) astray++;
   scene.note = [
     lengths.some((length) => folded(length) > 1) ? `axes longer than ${PLACES} are folded` : "",
-    astray ? `${astray} links are not drawn, as they lead to no neighbour on the torus` : "",
+    astrayNote(astray),
   ].filter(Boolean).join("; ");
   scene.places = (router) => {
     const at = model.at(router);

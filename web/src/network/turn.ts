@@ -5,7 +5,7 @@ import { count } from "../report/units";
 import { coloured } from "./cut";
 import { Ink } from "./ink";
 import { chosen, end } from "./paint";
-import { AXES, inside } from "./slabs";
+import { astrayNote, AXES, inside } from "./slabs";
 
 /** About so many links are coloured; of more those with most, the others are hairlines. */
 const MOST = 1500;
@@ -15,7 +15,7 @@ const HAIRLINES = 6000;
 /** A link on the screen, for what is pointed at. */
 export interface Seen { x0: number; y0: number; x1: number; y1: number; link: number }
 
-export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: number, height: number): { seen: Seen[]; note: string; at: (router: number) => [number, number] } {
+export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: number, height: number): { seen: Seen[]; note: string } {
   const { model, choice, range, ink } = shown;
   const lengths = model.data.lengths;
   const [yaw, pitch] = choice.turn;
@@ -40,8 +40,13 @@ export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: numbe
   const flat = model.data.lengths.map((_, axis) => axis).filter((axis) => axis > 2);
   const values = model.values(shown.view, choice.shows);
   const list: number[] = [];
+  let astray = 0;
   for (let link = 0; link < model.links; link++) {
     const axis = model.data.links.class[link]! >> 1;
+    if (axis >= lengths.length) {
+      astray++;
+      continue;
+    }
     if (axis > 2 || (!flat.length && choice.slices.every((one) => one === null))) {
       if (axis <= 2) list.push(link);
       continue;
@@ -135,8 +140,11 @@ export function turned(pen: CanvasRenderingContext2D, shown: Shown, width: numbe
   const more = some.length - lit.length;
   const note = [
     flat.length ? `links of ${flat.map((axis) => AXES[axis]).join(", ")} are not in it` : "",
-    more > 0 ? `${count(lit.length)} links with most are coloured, ${count(more)} with less are hairlines` : "",
+    more > 0 && !choice.brush
+      ? `${count(lit.length)} links with most are coloured, ${count(more)} with less are hairlines`
+      : "",
     absent ? `${count(absent)} links are not known: hairlines too` : "",
+    astrayNote(astray),
   ].filter(Boolean).join("; ");
-  return { seen, note, at: (router) => [at(router)[0], at(router)[1]] };
+  return { seen, note };
 }

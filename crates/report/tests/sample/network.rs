@@ -29,6 +29,7 @@ pub fn all(f: Use<'_>) {
     nothing(f);
     hostile(f);
     line(f);
+    astray(f);
     large(f);
 }
 
@@ -431,6 +432,16 @@ fn line(f: Use<'_>) {
         sample.views = vec![view("strided", &fabric, &bytes, 0.8)];
         f(name, &sample);
     }
+}
+
+/// A torus of 4x4x4 that is taken for one of 8x4x4: the links round its first axis lead across.
+fn astray(f: Use<'_>) {
+    let torus = Torus::new(&[4, 4, 4]).unwrap();
+    let fabric = torus.fabric(&wires("cable", Some(1e9), 1), 1).unwrap();
+    let bytes = vec![1e6; fabric.links().len()];
+    let mut sample = network("a wrong form", &fabric, Form::Torus(vec![8, 4, 4]), None);
+    sample.views = vec![view("even", &fabric, &bytes, 0.5)];
+    f("astray", &sample);
 }
 
 /// 131,712 links.
