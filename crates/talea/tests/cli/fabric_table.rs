@@ -249,7 +249,7 @@ fn each_gap_of_many_is_said_once() {
     for (reading, at) in readings.split("at ").enumerate() {
         let mut lines: Vec<String> = at.lines().map(str::to_owned).collect();
         lines[1 + reading] = "- - - - - -".to_owned();
-        changed.push_str(&format!("at {}\n", lines.join("\n")));
+        writeln!(changed, "at {}", lines.join("\n")).unwrap();
     }
     std::fs::write(&tiles, changed).unwrap();
     let (_, said) = printed(&["fabric", "table", &tiles, "--torus", "2x2x2"]);
