@@ -3,7 +3,7 @@
 //! Owns where the ranks are (their hosts, found among the network's by name or as they were told), what is left out where a host is not there, and the view. It refuses a network that has none of
 //! the run's hosts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use talea_fabric::HostId;
 use talea_fabric::place::read::Names;
@@ -117,19 +117,16 @@ fn placed(
     hosts: &[Option<String>],
     called: &[(String, String)],
 ) -> Result<Placed, FabricError> {
-    for (at, (host, _)) in called.iter().enumerate() {
-        let twice = called[..at].iter().any(|(before, _)| before == host);
-        if twice || !hosts.contains(host) {
-            let short = |name: &str| name.chars().take(80).collect();
-            let first = hosts.first().map_or_else(String::new, |first| short(first));
-            let all: std::collections::HashSet<&String> = hosts.iter().collect();
-            return Err(FabricError::CalledHost { host: short(host), hosts: all.len(), first });
+    let mut new: HashMap<&String, &String> = HashMap::new();
+    let own: HashSet<&String> = hosts.iter().flatten().collect();
+    for (host, name) in called {
+        if new.insert(host, name).is_some() || !own.contains(host) {
+            let short = |name: &String| name.chars().take(80).collect();
+            let first = hosts.iter().flatten().next().map_or_else(String::new, short);
+            return Err(FabricError::CalledHost { host: short(host), hosts: own.len(), first });
         }
     }
     let known = Names::new(&network.fabric);
-    // Of several names the first one counts.
-    let called: HashMap<&String, &String> =
-        called.iter().rev().map(|(host, name)| (host, name)).collect();
     let mut lost = Vec::new();
     let mut places = Vec::with_capacity(hosts.len());
     for (rank, host) in (0..).zip(hosts) {
@@ -137,7 +134,7 @@ fn placed(
             places.push(None);
             continue;
         };
-        let name = called.get(host).copied().unwrap_or(host);
+        let name = new.get(host).copied().unwrap_or(host);
         let place = known.find(name);
         if place.is_none() {
             lost.push((rank, name.clone()));
