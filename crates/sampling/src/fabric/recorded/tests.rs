@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
+use super::text::{ROLES, UNITS};
 use super::*;
+use crate::fabric::{PortKind, Reading, Unit, Width};
 
 /// A source of what is given.
 struct Given(Vec<Port>);
