@@ -98,7 +98,7 @@ test("figures are those of the routes", async () => {
   assert.match(await page.locator("#nodes .note").textContent(), /^8 nodes, 1 silent now; a column is 10 min/);
   await page.locator("#nodes .tools button", { hasText: "table" }).click();
   const nodes = (await api("usage?last=6h&by=node")).rows;
-  assert.deepEqual(await page.locator("#nodes .behind tbody td:nth-child(6)").allTextContents().then((all) => all.map((text) => Number(text.replace(/\s/g, ""))).sort((a, b) => a - b)),
+  assert.deepEqual(await page.locator("#nodes .behind tbody td:nth-child(6)").allTextContents().then((all) => all.map((text) => Number(text.replace(/[\s,]/g, ""))).sort((a, b) => a - b)),
     nodes.map((row) => row.samples).sort((a, b) => a - b));
   await show("#/job?id=4711");
   const job = await api("jobs/4711");
