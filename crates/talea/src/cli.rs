@@ -58,7 +58,7 @@ Examples:
   talea show talea-app structure          its loops, as a tree with times
   talea events talea-app --rank 0         every call of rank 0 with its arguments
   talea metrics talea-app                 efficiency, and metrics from counters
-  talea cluster trace.prv                 which stretches of computation are alike, in a run or a trace
+  talea cluster trace.prv                 which stretches of computation are alike
   talea topo                              this node's caches and cores with live values on them
   talea fabric counters                   what the ports of this node's network carry
   talea agent --store sqlite:t.db         sample every core of this node, all the time
@@ -119,8 +119,9 @@ Examples:
   talea run --sample 100Hz -- ./openmp-program       also programs without MPI
   talea run --sample-counter instructions=50M --counters cycles,cache-misses \
             --counters branches,branch-misses -- mpirun -n 4 ./app
-  talea run --fabric -- mpirun -n 4 ./app            what the nodes' network ports carried; --fabric=100ms
-                                                     reads more often. Then: talea fabric table talea-app
+  talea run --fabric -- mpirun -n 4 ./app            what the nodes' network ports carried;
+                                                     --fabric=100ms reads more often. Then:
+                                                     talea fabric table talea-app
 
 Samples: `talea show RUN samples` tells where threads were. Each sample has the call stack and the
 counters; counters are also read at begin and end of MPI calls, at most every 50 us and for half a

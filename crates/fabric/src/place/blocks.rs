@@ -119,7 +119,7 @@ mod tests {
         );
         assert_eq!(
             said([4, 4, 4], [2, 2, 2], 7),
-            "64 ranks on 7 nodes of 8 each, expected up to 56"
+            "64 ranks on 7 nodes that take 8 each, expected up to 56"
         );
         assert!(blocks([u32::MAX; 3], [1, 1, 1], 1, &nodes(1)).is_err());
         assert!(blocks([u32::MAX; 3], [u32::MAX; 3], 1, &nodes(1)).is_err());

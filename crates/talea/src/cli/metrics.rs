@@ -56,8 +56,8 @@ JSON: one object for one INPUT, an array of them for several, with the keys
   ranks         [{application, rank, threads}], in the order of by_rank
   clusters      [{id, bursts, time_share}], in the order of by_cluster; with --by cluster
   efficiency    global, parallel, load_balance, communication, serialisation, transfer,
-                mpi_parallel, mpi_load_balance, mpi_communication, thread_parallel, computation_scaling,
-                ipc_scaling, instruction_scaling, frequency_scaling: 1 is ideal, null if not known;
+                mpi_parallel, mpi_load_balance, mpi_communication, thread_parallel,
+                computation_scaling, ipc_scaling, instruction_scaling, frequency_scaling: 1 is ideal, null if not known;
                 reasons: {key: why it is null}
   metrics       [{category: performance|architecture|instruction-mix, key, name, unit, value, from,
                 reason, by_rank: [value or null], by_cluster: [value or null]}]; from is the

@@ -142,7 +142,7 @@ impl Options {
     ) -> Result<Placement, FabricError> {
         match self.placed.placement(network, (job, self.cores), run) {
             // The run knows best, but its nodes may have other names than the network's.
-            Err(FabricError::NoPlaces | FabricError::Place { .. })
+            Err(FabricError::NoPlaces | FabricError::RunHosts { .. })
                 if self.placed == Placed::AsRun && !job.is_empty() =>
             {
                 Ok(Placement::filled(run.0, self.cores, job)?)
@@ -175,7 +175,7 @@ mod tests {
         for hosts in [&strange[..], &[None, Some(name(0))], &[]] {
             assert_eq!(placed(&job, hosts).unwrap(), [1, 2], "{hosts:?}");
         }
-        assert!(matches!(placed(&[], &strange), Err(FabricError::Place { .. })));
+        assert!(matches!(placed(&[], &strange), Err(FabricError::RunHosts { .. })));
         assert!(matches!(placed(&[], &[None, Some(name(0))]), Err(FabricError::NoPlaces)));
     }
 }
