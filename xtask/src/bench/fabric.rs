@@ -30,7 +30,7 @@ const AGAIN: usize = 7;
 const READINGS_OF_PORTS: usize = 1001;
 /// Of the program that is recorded with and without.
 const RANKS: &str = "2";
-const STEPS: &str = "4000";
+const STEPS: &str = "300";
 
 pub(crate) fn run() -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
@@ -51,8 +51,9 @@ fn recorded() -> Result<(), String> {
     let out = scratch("fabric")?.join("run");
     let talea = built("talea")?;
     let seconds = |fabric: &[&str]| -> Result<f64, String> {
+        let _ = std::fs::remove_dir_all(&out);
         let mut command = Command::new(&talea);
-        prepared(&mut command).args(["run", "--quiet", "--force", "-o"]).arg(&out).args(fabric);
+        prepared(&mut command).args(["run", "--no-report", "--out"]).arg(&out).args(fabric);
         command.args(["--", "mpirun.openmpi", "-n", RANKS]).arg(&program).args(["--steps", STEPS]);
         let begin = Instant::now();
         output(&mut command)?;
