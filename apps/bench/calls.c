@@ -5,6 +5,9 @@
  * With more than one rank all ranks run the same loops at the same time, and rank 0 prints its own numbers.
  *
  *     mpirun -n 1 calls [batches] [calls a batch]       default 31 batches of 20000 calls
+ *
+ * `floor` is no call: two readings of the time stamp counter and 16 stored bytes, which no tool that keeps begin and end of each call
+ * can do without. Names that end in `_deep` are calls below ten functions, none of which is inlined.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -39,6 +42,33 @@ static void print(const char *name, double *ns)
         print(name, ns);                                \
     } while (0)
 
+/* A function that calls another, and has something left to do then. */
+#define THROUGH(name, next)                          \
+    static __attribute__((noinline)) void name(void) \
+    {                                                \
+        next();                                      \
+        __asm__ volatile("");                        \
+    }
+
+static __attribute__((noinline)) void deep_1(void)
+{
+    int flag;
+    char byte = 0;
+    MPI_Request null = MPI_REQUEST_NULL;
+    MPI_Status status;
+    MEASURE("send_proc_null_deep", MPI_Send(&byte, 1, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD));
+    MEASURE("test_null_deep", MPI_Test(&null, &flag, &status));
+}
+THROUGH(deep_2, deep_1)
+THROUGH(deep_3, deep_2)
+THROUGH(deep_4, deep_3)
+THROUGH(deep_5, deep_4)
+THROUGH(deep_6, deep_5)
+THROUGH(deep_7, deep_6)
+THROUGH(deep_8, deep_7)
+THROUGH(deep_9, deep_8)
+THROUGH(deep_10, deep_9)
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -67,12 +97,16 @@ int main(int argc, char **argv)
         MPI_Irecv(&numbers[i], 1, MPI_INT, rank, 90 + i, quiet, &list[i]);
 
     MPI_Barrier(MPI_COMM_WORLD);
+    static volatile unsigned long long kept[2];
+    (void)kept;
+    MEASURE("floor", (kept[0] = __builtin_ia32_rdtsc(), kept[1] = __builtin_ia32_rdtsc()));
     MEASURE("wtime", sink = MPI_Wtime());
     MEASURE("send_proc_null", MPI_Send(&byte, 1, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD));
     MEASURE("test_null", MPI_Test(&null, &flag, &status));
     MEASURE("test_pending", MPI_Test(&pending, &flag, &status));
     MEASURE("testany_pending", MPI_Testany(LIST, list, &index, &flag, &status));
     MEASURE("iprobe_nothing", MPI_Iprobe(rank, 98, quiet, &flag, &status));
+    deep_10();
 
     MPI_Cancel(&pending);
     MPI_Wait(&pending, &status);

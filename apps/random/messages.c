@@ -315,6 +315,80 @@ static void many_requests(const struct place *p, struct draw *d, int turn)
     free(request);
 }
 
+/* One receive of a long list: what it is to bring, and where. */
+static void post(const struct place *p, int from, int tag, int copied, int *in, MPI_Request *request)
+{
+    MPI_Request one;
+    MPI_Irecv(in, 3, MPI_INT, from, tag, p->comm, copied ? &one : request);
+    if (copied)
+        *request = one;
+}
+
+/* A long list of requests, of which calls complete one or some at a time, in an order of the sender's. */
+static void long_lists(const struct place *p, struct draw *d, int turn)
+{
+    enum { MOST = 48 };
+    int count = 8 + pick(d, MOST / 2 - 8), again = pick(d, count), way = pick(d, 7), any = pick(d, 3) == 0;
+    int by = 1 + pick(d, 3), to = (p->rank + by) % p->size, from = (p->rank - by % p->size + p->size) % p->size;
+    int tag = 2000 + turn % 100, all = count, left = count, done = 0, indices[MOST], in[MOST][3], order[MOST];
+    MPI_Request request[MOST];
+    MPI_Status status[MOST];
+    if (way == 5)
+        all += again;
+    for (int i = 0; i < all; i++)
+        order[i] = i;
+    for (int i = all - 1; i > 0; i--) {
+        int other = pick(d, i + 1), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+    for (int i = 0; i < count; i++)
+        post(p, any ? MPI_ANY_SOURCE : from, tag + i, pick(d, 4) == 0, in[i], &request[i]);
+    for (int i = 0; i < all; i++) {
+        int *out = new_message(p, tag + order[i], 3);
+        MPI_Send(out, 3, MPI_INT, to, tag + order[i], p->comm);
+        free(out);
+    }
+    while (done < all) {
+        int number = 1, index = 0, flag = 1;
+        switch (way) {
+        case 0: MPI_Waitany(count, request, &index, &status[0]); break;
+        case 1: MPI_Waitsome(count, request, &number, indices, status); break;
+        case 2: MPI_Testsome(count, request, &number, indices, status); break;
+        case 3: MPI_Testany(count, request, &index, &flag, &status[0]); break;
+        case 4: /* what is complete leaves the list */
+            MPI_Waitany(left, request, &index, &status[0]);
+            left--;
+            request[index] = request[left];
+            break;
+        case 5: /* another receive takes its place */
+            MPI_Waitany(count, request, &index, &status[0]);
+            if (done < again)
+                post(p, any ? MPI_ANY_SOURCE : from, tag + count + done, done % 3 == 0, in[count + done], &request[index]);
+            break;
+        default: /* two lists in turn, and a single one from time to time */
+            index = done % 5 == 4 ? done / 5 : -1;
+            if (index >= 0 && request[index] != MPI_REQUEST_NULL) {
+                MPI_Wait(&request[index], &status[0]);
+            } else {
+                int half = count / 2, second = done % 2;
+                MPI_Waitany(second ? count - half : half, request + (second ? half : 0), &index, &status[0]);
+                if (index == MPI_UNDEFINED) {
+                    second = !second;
+                    MPI_Waitany(second ? count - half : half, request + (second ? half : 0), &index, &status[0]);
+                }
+            }
+        }
+        done += way == 1 || way == 2 ? number : flag;
+        if (!flag || !number)
+            sched_yield();
+    }
+    for (int i = 0; i < all; i++)
+        check_message(in[i], 3, p->world_rank[from], tag + i);
+    if (any)
+        MPI_Barrier(p->comm);
+}
+
 static void persistent(const struct place *p, struct draw *d, int turn)
 {
     struct shift s = shift(p, d);
@@ -384,6 +458,6 @@ static void dropped(const struct place *p, struct draw *d, int turn)
 
 round_function *const message_rounds[] = {
     posted_shift, posted_shift,    combined_shift, ping_pong,  buffered, wildcard_gather, wildcard_gather,
-    many_requests, many_requests, many_requests,  persistent, dropped,
+    many_requests, many_requests, many_requests,  persistent, dropped,   long_lists,
 };
 const int message_round_count = sizeof message_rounds / sizeof *message_rounds;

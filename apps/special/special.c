@@ -6,10 +6,12 @@
  *   special crowd     more threads than are recorded, one after the other, then 1,000 barriers
  *   special spawn     two more processes, one collective call with them (start again as "spawned")
  *   special messages  two ranks: receives that are cancelled, given away, found complete by another thread, between groups
+ *   special jump N    N messages to a rank that does not exist, whose error handler jumps out of the call; barriers between
  *   special many N    N messages to nobody, with sizes and tags that do not repeat
  */
 #include <mpi.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +111,46 @@ static void receive_messages(void)
     MPI_Comm_free(&other);
 }
 
+static jmp_buf before;
+
+static void jump(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    (void)error;
+    longjmp(before, 1);
+}
+
+/* A call from further down the stack than the one that was left. */
+__attribute__((noinline)) static int deeper(int depth)
+{
+    volatile char filled[64];
+    for (int i = 0; i < 64; i++)
+        filled[i] = (char)depth;
+    if (depth == 0)
+        MPI_Barrier(MPI_COMM_SELF);
+    else
+        deeper(depth - 1);
+    return filled[depth];
+}
+
+static void jumps(volatile long count)
+{
+    MPI_Errhandler handler;
+    static int number;
+    MPI_Comm_create_errhandler(jump, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    for (volatile long i = 0; i < count; i++) {
+        if (setjmp(before) == 0)
+            MPI_Send(&number, 1, MPI_INT, 9999, 7, MPI_COMM_WORLD);
+        if (i % 2)
+            MPI_Barrier(MPI_COMM_SELF);
+        else
+            deeper(8);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -147,6 +189,8 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "spawned")) {
         MPI_Comm_get_parent(&others);
         meet(others);
+    } else if (!strcmp(what, "jump")) {
+        jumps(argc > 2 ? atol(argv[2]) : 10);
     } else if (!strcmp(what, "many")) {
         static char buffer[50000];
         long count = argc > 2 ? atol(argv[2]) : 1000;
