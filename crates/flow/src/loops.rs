@@ -65,9 +65,48 @@ impl Forest {
         })
     }
 
+    /// Makes it quick to ask many times which node is inside which loop.
+    pub fn nesting(&self) -> Nesting<'_> {
+        // A loop comes after those around it: from the last to the first, sizes add up; from the first to the last,
+        // each loop's numbers follow those of the loops before it in the same one.
+        let all = self.loops.len();
+        let parent = |at: usize| self.loops[at].parent.map(|up| up as usize).filter(|&up| up < at);
+        let mut size = vec![1; all];
+        for at in (0..all).rev() {
+            if let Some(up) = parent(at) {
+                size[up] += size[at];
+            }
+        }
+        // One more stands for what is around all loops; only loops have a number of their own, the first.
+        let (mut number, mut next) = (vec![0; all + 1], vec![1; all]);
+        next.push(0);
+        for at in 0..all {
+            let up = parent(at).unwrap_or(all);
+            number[at] = number[up] + next[up];
+            next[up] += size[at];
+        }
+        let numbers = number.into_iter().zip(size).map(|(begin, size)| begin..begin + size);
+        Nesting { forest: self, numbers: numbers.collect() }
+    }
+}
+
+/// Which nodes are inside which loops of a forest, each asked for in constant time.
+#[derive(Debug)]
+pub struct Nesting<'a> {
+    forest: &'a Forest,
+    /// For each loop its own number and those of the loops inside it.
+    numbers: Vec<std::ops::Range<u32>>,
+}
+
+impl Nesting<'_> {
     /// Whether `node` is inside the loop with index `at` or a loop inside it.
     pub fn contains(&self, at: u32, node: u32) -> bool {
-        self.around(node).any(|found| found == at)
+        let own = self.forest.innermost.get(node as usize).copied().flatten();
+        let numbers = |at: u32| self.numbers.get(at as usize);
+        match (numbers(at), own.and_then(numbers)) {
+            (Some(all), Some(own)) => all.contains(&own.start),
+            _ => false,
+        }
     }
 }
 
@@ -349,6 +388,13 @@ mod tests {
             }
             let forest = Forest::of(&successors, []);
             assert_eq!(innermost(&forest), oracle(&successors), "{successors:?}");
+            let nesting = forest.nesting();
+            for at in 0..forest.loops.len() as u32 {
+                for node in 0..count as u32 {
+                    let inside = forest.around(node).any(|found| found == at);
+                    assert_eq!(nesting.contains(at, node), inside, "{successors:?}");
+                }
+            }
             irreducible += u32::from(forest.loops.iter().any(|found| found.irreducible));
         }
         assert!(irreducible > 2_000, "{irreducible}");
@@ -362,7 +408,8 @@ mod tests {
         assert_eq!(forest.loops[0].header, 1);
         assert_eq!(forest.loops[0].nodes, [1, 2]);
         assert_eq!(forest.loops[0].reentries, [(0, 2)]);
-        assert!(forest.contains(0, 2) && !forest.contains(0, 0));
+        let nesting = forest.nesting();
+        assert!(nesting.contains(0, 2) && !nesting.contains(0, 0));
     }
 
     #[test]

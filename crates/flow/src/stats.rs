@@ -180,6 +180,26 @@ impl CallStats {
         self.durations.merge(durations);
     }
 
+    /// Adds all calls of another site.
+    pub fn merge(&mut self, other: &Self) {
+        for (rank, sum) in &other.ranks {
+            match self.ranks.binary_search_by_key(rank, |(rank, _)| *rank) {
+                Ok(place) => {
+                    let known = &mut self.ranks[place].1;
+                    known.events += sum.events;
+                    known.time += sum.time;
+                }
+                Err(place) => self.ranks.insert(place, (*rank, *sum)),
+            }
+        }
+        self.calls = self.calls.saturating_add(other.calls);
+        self.time += other.time;
+        if let Some(bytes) = other.bytes {
+            *self.bytes.get_or_insert_default() += bytes;
+        }
+        self.durations.merge(&other.durations);
+    }
+
     /// Events on all ranks.
     pub fn events(&self) -> u64 {
         self.durations.count()
@@ -245,6 +265,20 @@ mod tests {
         assert_eq!(stats.extremes(), Some((Rank(0), Rank(1))));
         assert_eq!((stats.calls, stats.events(), stats.bytes), (7, 7, Some(Bytes(24))));
         assert_eq!(stats.ranks[0], (Rank(0), RankSum { events: 3, time: Nanos(100) }));
+    }
+
+    #[test]
+    fn merged_sites_have_the_sums_of_each_rank() {
+        let mut stats = CallStats::default();
+        stats.add(Rank(1), 2, Some(Bytes(8)), &durations(&[10, 30]));
+        let mut other = CallStats::default();
+        other.add(Rank(0), 1, None, &durations(&[5]));
+        other.add(Rank(1), 3, Some(Bytes(1)), &durations(&[60]));
+        stats.merge(&other);
+        let sum = |events, time| RankSum { events, time: Nanos(time) };
+        assert_eq!(stats.ranks, [(Rank(0), sum(1, 5)), (Rank(1), sum(3, 100))]);
+        assert_eq!((stats.calls, stats.events(), stats.time), (6, 4, Nanos(105)));
+        assert_eq!((stats.bytes, stats.durations.max()), (Some(Bytes(9)), Nanos(60)));
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use talea_model::{Nanos, NodeId};
 use crate::graph::Graph;
 use crate::iterations::{Execution, Iteration, LoopTimes, TimedEvent, Timeline, durations};
 use crate::loops::Forest;
-use crate::structure::{Tree, steps};
+use crate::structure::{ThreadTree, Tree, steps};
 
 /// Takes the iterations of the tree's steps into `timeline`, which was made of the same graph, forest and events.
 ///
@@ -19,10 +19,10 @@ pub fn follow_tree(
     timeline: &mut Timeline,
     graph: &Graph,
     forest: &Forest,
-    tree: &Tree,
+    tree: &ThreadTree,
     events: &[TimedEvent],
 ) {
-    let Some(found) = steps(tree) else { return };
+    let Some(found) = steps(&tree.tree) else { return };
     let dominant = replace(timeline, graph, forest, tree, events, found.dominant);
     let main = if found.steps == found.dominant {
         dominant
@@ -39,11 +39,11 @@ fn replace(
     timeline: &mut Timeline,
     graph: &Graph,
     forest: &Forest,
-    tree: &Tree,
+    tree: &ThreadTree,
     events: &[TimedEvent],
     number: usize,
 ) -> Option<usize> {
-    let nodes = nodes_of(tree, number)?;
+    let nodes = nodes_of(&tree.tree, number)?;
     let place = smallest_around(timeline, graph, forest, &nodes)?;
     let ranges: Vec<_> = tree
         .iterations(number)
@@ -116,7 +116,7 @@ fn smallest_around(
 mod tests {
     use super::*;
     use crate::iterations::timeline;
-    use crate::structure::{Options, build};
+    use crate::testing;
 
     #[test]
     fn a_shared_call_does_not_melt_the_steps_into_the_set_up() {
@@ -137,7 +137,8 @@ mod tests {
         let graph = Graph::from_timed(events.iter().map(|e| (e.node, e.begin, e.end)));
         let forest = Forest::new(&graph);
         let mut times = timeline(&graph, &forest, &events, &[NodeId(0), NodeId(5)]);
-        let mut tree = build(sequence.iter().map(|&n| NodeId(n)), &Options::default());
+        let log = testing::log(&testing::ids(&sequence));
+        let mut tree = ThreadTree::new(&log, &[]);
         tree.add_times(events.iter().map(|_| Nanos(10)));
         follow_tree(&mut times, &graph, &forest, &tree, &events);
         let main = &times.loops[times.main.unwrap()];

@@ -75,9 +75,26 @@ pub struct Quantiser {
     long: usize,
     /// Extra bits of every cell.
     bits: Vec<u8>,
+    /// For each time below [`SMALL`] the levels next to it.
+    small: Box<[Small; SMALL]>,
     /// For each binary exponent and the next seven bits of a time: the cell of its smallest value.
     start: Box<[u16; 64 << MANTISSA]>,
 }
+
+/// The two levels next to a short time, the even one first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Small {
+    /// Their indices; [`ONE_BYTE`] where one does not fit or the time is not short.
+    indices: [u8; 2],
+    /// The time minus each.
+    errors: [i16; 2],
+}
+
+/// Cells below this are one byte in a recorder's stream.
+pub const ONE_BYTE: u8 = 224;
+
+/// Times below this have a table of their own: calls that need not wait, and what lies between them.
+const SMALL: usize = 1024;
 
 /// No part of a bound is larger: the head of a recording has 32 bits for each.
 const LARGEST: u64 = u32::MAX as u64;
@@ -172,7 +189,17 @@ impl Quantiser {
         let limit = (bound.drift.0 * 4 / 5) as i64;
         let mut edges = Box::new([u64::MAX; Self::CELLS]);
         edges.copy_from_slice(&levels);
-        Self { bound, limit, levels: edges, short, long, bits, start }
+        let mut small = Box::new([Small { indices: [ONE_BYTE; 2], errors: [0; 2] }; SMALL]);
+        for (time, small) in small.iter_mut().enumerate() {
+            let cell = edges.partition_point(|&level| level <= time as u64) - 1;
+            let both = [(cell + 1) & !1, cell | 1];
+            let errors = both.map(|level| time as i64 - edges[level] as i64);
+            let fits = errors.iter().all(|&error| i16::try_from(error).is_ok());
+            if fits && cell < short.min(usize::from(ONE_BYTE) - 1) {
+                *small = Small { indices: both.map(|n| n as u8), errors: errors.map(|e| e as i16) };
+            }
+        }
+        Self { bound, limit, levels: edges, short, long, bits, small, start }
     }
 
     /// Smallest value with this key of the start table.
@@ -229,6 +256,28 @@ impl Quantiser {
             return Cell { index: near as u16, extra: 0 };
         }
         self.quantise_against_drift(value, cell, drift)
+    }
+
+    /// As [`Self::quantise`], for short times; the index of their cell, which is below [`ONE_BYTE`]. For all others none, and
+    /// nothing has changed.
+    #[inline]
+    pub fn quantise_small(&self, value: Nanos, drift: &mut Drift) -> Option<u8> {
+        let Small { indices, errors } = *self.small.get(value.0 as usize)?;
+        if indices[0] == ONE_BYTE {
+            return None;
+        }
+        let with_even = drift.error + i64::from(errors[0]);
+        if with_even.abs() <= self.limit - drift.less {
+            drift.error = with_even;
+            drift.less = 0;
+            return Some(indices[0]);
+        }
+        // As in `quantise_against_drift`.
+        let with_odd = drift.error + i64::from(errors[1]);
+        let to_odd = with_odd.abs() < with_even.abs();
+        drift.error = if to_odd { with_odd } else { with_even };
+        drift.less = self.limit / 2;
+        Some(indices[usize::from(to_odd)])
     }
 
     /// As [`Self::quantise`], where the even level would lead too far from the truth.
@@ -307,7 +356,13 @@ mod tests {
         let mut drift = Drift::default();
         let (mut truth, mut given) = (0_i128, 0_i128);
         for &value in values {
+            let mut again = drift;
+            let small = quantiser.quantise_small(Nanos(value), &mut again);
             let cell = quantiser.quantise(Nanos(value), &mut drift);
+            // The short way leads to the same place.
+            if let Some(index) = small {
+                assert_eq!((u16::from(index), again), (cell.index, drift));
+            }
             assert!(usize::from(cell.index) < Quantiser::CELLS);
             assert!(u64::from(cell.extra) < 1 << quantiser.extra_bits(cell.index));
             let back = quantiser.restore(cell).0;
@@ -322,6 +377,15 @@ mod tests {
             assert!(error.unsigned_abs() <= u128::from(bound.drift.0), "{error} after {value}");
             assert_eq!(i128::from(drift.error), error);
         }
+    }
+
+    #[test]
+    fn short_times_go_the_short_way() {
+        let quantiser = Quantiser::new(Bound::default());
+        for value in 0..SMALL as u64 {
+            assert!(quantiser.quantise_small(Nanos(value), &mut Drift::default()).is_some());
+        }
+        assert!(quantiser.quantise_small(Nanos(1 << 20), &mut Drift::default()).is_none());
     }
 
     #[test]

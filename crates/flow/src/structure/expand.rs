@@ -77,11 +77,11 @@ struct Node<'a> {
 
 /// Which iteration of the innermost loop something runs in.
 #[derive(Clone, Copy)]
-struct Iteration {
-    number: u64,
-    of: u64,
+pub(super) struct Iteration {
+    pub(super) number: u64,
+    pub(super) of: u64,
     /// Counted from the first iteration of the loop's first execution.
-    in_all: u64,
+    pub(super) in_all: u64,
 }
 
 struct Run<'a> {
@@ -180,7 +180,8 @@ fn next(runs: &Runs<u64>, (run, used): &mut (usize, u64)) -> u64 {
     value
 }
 
-fn holds(guard: &Guard, at: Iteration) -> bool {
+/// Whether something with this guard runs in an iteration.
+pub(super) fn holds(guard: &Guard, at: Iteration) -> bool {
     match guard {
         Guard::Each { iterations } => iterations.contains(at.number),
         Guard::Whole { iterations, .. } => iterations.contains(at.in_all),

@@ -9,19 +9,29 @@
 
 mod arrange;
 mod build;
+mod evidence;
 mod expand;
+mod flat;
 mod guards;
+mod nested;
+mod periods;
 mod print;
+mod recount;
 mod region;
 mod split;
 mod steps;
+mod thread;
+mod turns;
 
 use serde::{Deserialize, Serialize};
 use talea_model::{Nanos, NodeId};
 
 pub use build::{Options, build};
+pub use evidence::{CodeFrame, CodeLoop};
+pub use periods::Traits;
 pub use print::{PrintOptions, print, print_with};
 pub use steps::{Steps, steps};
+pub use thread::ThreadTree;
 
 use crate::labels::Partition;
 use crate::log::Runs;
@@ -128,6 +138,10 @@ impl Tree {
         Self { kind, guard: None, executions, events, time: Nanos(0), children }
     }
 
+    fn is_loop(&self) -> bool {
+        matches!(self.kind, Kind::Loop { .. })
+    }
+
     fn is_leaf(&self) -> bool {
         matches!(self.kind, Kind::Leaf { .. })
     }
@@ -135,3 +149,5 @@ impl Tree {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_code;

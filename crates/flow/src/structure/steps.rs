@@ -1,44 +1,57 @@
-//! Which loop of the tree has the program's steps.
+//! Which loop of a tree is the program's main loop, whose iterations are its steps.
 //!
-//! Owns the choice that "big outer loop" statements stand on: the outermost loop with the largest share of the time, and the
-//! loop inside it whose iterations a person would call steps, where the outermost one has only a few.
+//! Owns the choice: the outermost loop with most time, but for set-up that takes longer than a short run itself, and, where it
+//! runs a few times only, the regular loop inside it that is nearly all of its time.
 
 use talea_model::Nanos;
 
 use super::{Kind, Tree};
 
-/// Loops that stand for the whole, as places in [`Tree::visit`]'s order.
+/// Two loops of a tree, as places in [`Tree::visit`]'s order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
-    /// The outermost loop with the largest share of the time (of the events, where there are no times).
+    /// The outermost loop of the two.
     pub dominant: usize,
     /// The loop whose iterations are the steps: the dominant one, or one inside it with nearly all of its time.
     pub steps: usize,
 }
 
-/// A loop with fewer iterations is looked into for one with more.
-const FEW: u64 = 10;
-/// What a loop inside must have of the dominant one's time to take its place.
+/// A loop with fewer iterations repeats a part of the program, which may have the steps inside it.
+const FEW: u64 = 4;
+/// Share of the time of a loop with few iterations that a loop inside it must have to take its place.
 const NEARLY_ALL: f64 = 0.75;
+/// Share of the time of a loop with few iterations that another loop must have to take its place: set-up may take longer than the steps
+/// of a short run.
+const SET_UP: f64 = 0.25;
 
-/// The loops of a tree that stand for the whole; none in a tree without loops.
+/// The loops of a tree that stand for the whole, by time, or by events where there are no times; none in a tree without loops.
 pub fn steps(tree: &Tree) -> Option<Steps> {
     let mut loops = Vec::new();
     let mut number = 0;
     collect(tree, None, &mut number, &mut loops);
-    let weigh = |l: &Found<'_>| if tree.time > Nanos(0) { l.tree.time.0 } else { l.tree.events };
-    let outermost = loops.iter().filter(|l| l.within.is_none());
+    let weigh =
+        |l: &Found<'_>| if tree.time > Nanos(0) { l.tree.time.0 } else { l.tree.events } as f64;
     // The first of equals, as the tree has them in the order of first execution.
-    let dominant = outermost.rev().max_by_key(|l| weigh(l))?;
+    let heaviest = |within: Option<usize>, least: u64| {
+        let here = loops.iter().filter(move |l| l.within == within && longest(l.tree) >= least);
+        here.rev().max_by(|a, b| weigh(a).total_cmp(&weigh(b)))
+    };
+    let mut dominant = heaviest(None, 0)?;
+    if longest(dominant.tree) < FEW
+        && let Some(other) = heaviest(None, FEW)
+        && weigh(other) >= SET_UP * weigh(dominant)
+        && heaviest(Some(dominant.number), FEW)
+            .is_none_or(|inner| weigh(inner) < NEARLY_ALL * weigh(dominant))
+    {
+        dominant = other;
+    }
     let mut steps = dominant;
-    loop {
-        let inside = loops.iter().filter(|l| l.within == Some(steps.number));
-        let Some(heaviest) = inside.rev().max_by_key(|l| weigh(l)) else { break };
-        let nearly_all = weigh(heaviest) as f64 >= NEARLY_ALL * weigh(dominant) as f64;
-        if trips(steps.tree) >= FEW || !nearly_all || trips(heaviest.tree) <= trips(steps.tree) {
-            break;
-        }
-        steps = heaviest;
+    while longest(steps.tree) < FEW
+        && let Some(inner) = heaviest(Some(steps.number), 0)
+        && weigh(inner) >= NEARLY_ALL * weigh(dominant)
+        && longest(inner.tree) > longest(steps.tree)
+    {
+        steps = inner;
     }
     Some(Steps { dominant: dominant.number, steps: steps.number })
 }
@@ -68,12 +81,10 @@ fn collect<'a>(
     }
 }
 
-/// Iterations of all executions.
-fn trips(tree: &Tree) -> u64 {
+/// Iterations of the longest execution.
+fn longest(tree: &Tree) -> u64 {
     match &tree.kind {
-        Kind::Loop { trips } => {
-            trips.runs().iter().map(|&(trips, times)| trips.saturating_mul(times)).sum()
-        }
+        Kind::Loop { trips } => trips.runs().iter().map(|&(trips, _)| trips).max().unwrap_or(0),
         _ => 0,
     }
 }
@@ -124,6 +135,31 @@ mod tests {
         assert_ne!(steps.dominant, steps.steps);
         assert_eq!(tree.iterations(steps.dominant).len(), 2);
         assert_eq!(tree.iterations(steps.steps).len(), 100);
+    }
+
+    #[test]
+    fn a_solver_inside_is_not_the_main_loop() {
+        // 4 steps of 30 iterations.
+        let mut sequence = vec![0];
+        for _ in 0..4 {
+            sequence.push(1);
+            sequence.extend([2, 3].repeat(30));
+        }
+        sequence.push(4);
+        let tree = tree(&sequence);
+        let steps = steps(&tree).unwrap();
+        assert_eq!(tree.iterations(steps.steps).len(), 4);
+    }
+
+    #[test]
+    fn set_up_is_not_the_main_loop() {
+        // Set-up twice with 40 calls, then 5 steps of 10.
+        let set_up: Vec<u32> = (1..41).collect();
+        let step: Vec<u32> = (50..60).collect();
+        let tree = tree(&[&[0][..], &set_up.repeat(2), &step.repeat(5), &[99]].concat());
+        let steps = steps(&tree).unwrap();
+        assert_eq!(steps.dominant, steps.steps);
+        assert_eq!(tree.iterations(steps.steps).len(), 5);
     }
 
     #[test]
