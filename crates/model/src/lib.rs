@@ -16,6 +16,6 @@ pub mod written;
 pub use args::{ArgKind, ArgSpec, ProcedureSpec};
 pub use gaps::{Gap, GapKind, Gaps};
 pub use ids::{Location, NodeId, PathId, ProcedureId, Rank, Signature};
-pub use site::{Frame, Module, ResolvedFrame, Site};
+pub use site::{Frame, Module, ResolvedFrame, Site, both_ends, without_parameters};
 pub use trace::Trace;
 pub use units::{Bytes, Nanos};

@@ -72,6 +72,17 @@ const DOWN: [&str; 5] = ["", "m", "µ", "n", "p"];
 /// Units of more characters are words, which take no prefix.
 const LONGEST_SYMBOL: usize = 3;
 
+/// A part as `98.8 %`, with as many digits as mean something; 1 is 100 %.
+pub fn percent(part: f64) -> String {
+    let percent = part * 100.0;
+    match percent {
+        99.5..100.0 => format!("{:.1} %", percent.min(99.9)),
+        9.95.. => format!("{percent:.0} %"),
+        0.0 => "0 %".to_owned(),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
 /// Three significant digits without a prefix, as ratios are read; five places behind the point at most.
 pub fn three_digits(value: f64) -> String {
     if value == 0.0 {
@@ -88,7 +99,8 @@ pub fn three_digits(value: f64) -> String {
 ///
 /// `unit` follows the prefix: `si(12_345.0, "B")` is `12.3 kB`. Nanoseconds become seconds with a prefix, `1/s` loses its 1
 /// (`7.46 k/s`), and a unit that is a word stands apart: `19.3 M misses/s`, and `1.25 instr./cycle` without a prefix
-/// as long as three digits do.
+/// as long as three digits do. Counts, their rates and ratios are in no unit that could be divided: `0.362 /s` and `0.992`, and
+/// `53` where nothing follows the point.
 pub fn si(value: f64, unit: &str) -> String {
     if let Some(rest) = unit.strip_prefix("ns")
         && (rest.is_empty() || rest.starts_with('/'))
@@ -104,6 +116,9 @@ pub fn si(value: f64, unit: &str) -> String {
     }
     if value == 0.0 || !value.is_finite() {
         return format!("{value} {unit}").trim_end().to_owned();
+    }
+    if (unit.is_empty() || unit.starts_with('/')) && value.abs() < 999.5 {
+        return format!("{} {unit}", countless(value)).trim_end().to_owned();
     }
     let mut scaled = value.abs();
     let mut step = 0_i32;
@@ -128,6 +143,41 @@ pub fn si(value: f64, unit: &str) -> String {
     format!("{sign}{scaled:.digits$} {prefix}{unit}").trim_end().to_owned()
 }
 
+/// A number below a thousand that has no unit: whole ones are whole, and what is very small has a power of ten.
+fn countless(value: f64) -> String {
+    if value.fract() == 0.0 {
+        format!("{value:.0}")
+    } else if value.abs() < 0.0005 {
+        format!("{value:.2e}")
+    } else {
+        three_digits(value)
+    }
+}
+
+/// A typical duration by name: `12.6 µs (median of 1,200)`, with the mean where it is more than a tenth apart,
+/// `12.6 µs (median of 1,200; mean 631 µs)`.
+pub fn typical(median: Nanos, mean: Nanos, count: u64) -> String {
+    let count = crate::written::grouped(count);
+    if far_apart(median, mean) {
+        format!("{median} (median of {count}; mean {mean})")
+    } else {
+        format!("{median} (median of {count})")
+    }
+}
+
+/// A mean by name: `mean 631 µs`, with the median where it is more than a tenth apart.
+pub fn mean_and_median(mean: Nanos, median: Nanos) -> String {
+    if far_apart(median, mean) {
+        format!("mean {mean}, median {median}")
+    } else {
+        format!("mean {mean}")
+    }
+}
+
+fn far_apart(median: Nanos, mean: Nanos) -> bool {
+    median.0.abs_diff(mean.0) as f64 > 0.1 * median.0.min(mean.0) as f64
+}
+
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&si(self.seconds(), "s"))
@@ -147,6 +197,16 @@ impl fmt::Display for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn median_and_mean_are_told_apart_where_they_are() {
+        let us = |count: u64| Nanos(count * 1000);
+        assert_eq!(typical(us(10), us(11), 1200), "10.0 µs (median of 1,200)");
+        assert_eq!(typical(us(10), us(631), 12), "10.0 µs (median of 12; mean 631 µs)");
+        assert_eq!(typical(us(12), us(10), 12), "12.0 µs (median of 12; mean 10.0 µs)");
+        assert_eq!(mean_and_median(us(10), us(10)), "mean 10.0 µs");
+        assert_eq!(mean_and_median(us(20), us(10)), "mean 20.0 µs, median 10.0 µs");
+    }
 
     #[test]
     fn three_significant_digits() {
@@ -170,5 +230,13 @@ mod tests {
         assert_eq!(si(0.4721, "instr./cycle"), "0.472 instr./cycle");
         assert_eq!(si(1.25, "instr./cycle"), "1.25 instr./cycle");
         assert_eq!(si(0.0, "misses/s"), "0 misses/s");
+        assert_eq!(si(0.3621, "1/s"), "0.362 /s");
+        assert_eq!(si(7.464, "/s"), "7.46 /s");
+        assert_eq!(si(0.9924, ""), "0.992");
+        assert_eq!(si(53.0, ""), "53");
+        assert_eq!(si(-1.0, ""), "-1");
+        assert_eq!(si(52.96, ""), "53.0");
+        assert_eq!(si(0.000_012_3, ""), "1.23e-5");
+        assert_eq!(si(12_345.0, ""), "12.3 k");
     }
 }

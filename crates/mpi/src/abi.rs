@@ -75,6 +75,7 @@ const OPS: [&str; 14] = [
 static ABI: OnceLock<Abi> = OnceLock::new();
 
 /// The implementation in use.
+#[inline(always)]
 pub fn abi() -> &'static Abi {
     ABI.get_or_init(Abi::detect)
 }

@@ -12,6 +12,7 @@ use crate::table::{Kind, PROCEDURES};
 ///
 /// # Safety
 /// `call` is a call of the plan's procedure, whose argument `arg` is an integer.
+#[inline(always)]
 pub(crate) unsafe fn int(plan: &Plan, call: Call, arg: u8) -> i64 {
     // SAFETY: the table says that this argument is an integer; Fortran passes its address.
     unsafe {
@@ -39,6 +40,7 @@ pub(crate) unsafe fn handle_at(plan: &Plan, address: usize, kind: FortranHandle)
 }
 
 /// Bytes from one handle in an array to the next.
+#[inline(always)]
 pub(crate) fn handle_size(plan: &Plan) -> usize {
     if plan.fortran { 4 } else { abi().handle_bytes }
 }

@@ -4,8 +4,12 @@
 
 mod completion;
 mod lists;
+mod shadow;
+mod shadows;
 mod statuses;
 
+use shadow::{Array, Shadow};
+use shadows::Shadows;
 use statuses::is_wild;
 use talea_model::args::special;
 use talea_run::live::record::Members;
@@ -22,8 +26,11 @@ use crate::{arguments, handles};
 /// State that lives from before a call until after it.
 #[derive(Debug, Default)]
 pub struct Around {
-    /// Requests that the call may complete: handle, address of the variable, what is known.
-    requests: Vec<(usize, usize, Option<Request>)>,
+    /// The one request that the call may complete: handle, address of the variable, what is known.
+    request: Option<(usize, usize, Option<Request>)>,
+    /// The call is about an array of requests: the one of `shadows` that was named last.
+    is_array: bool,
+    shadows: Shadows,
     /// Own statuses where the program wants none.
     statuses: Vec<u8>,
     /// Where the status or statuses will stand; 0 without.
@@ -55,7 +62,8 @@ impl Around {
     /// `call` is a call of the plan's procedure.
     pub unsafe fn before(&mut self, scene: Scene<'_>, made: u64, lanes: &[u64], words: &mut [u64]) {
         let Scene { process, thread, plan, call } = scene;
-        self.requests.clear();
+        self.request = None;
+        self.is_array = false;
         self.status = 0;
         // SAFETY: arguments are what the table says; see the helpers.
         unsafe {
@@ -69,23 +77,18 @@ impl Around {
                             (address as u64 & abi::handle_mask()) as usize
                         };
                         let request = requests::known(&process.requests, handle, address);
-                        self.requests.push((handle, address, request));
+                        self.request = Some((handle, address, request));
                         requests::age_of(thread, made, handle, request) as u64
                     }
                     Found::Requests { arg, length } => {
                         let count = arguments::int(plan, call, length).max(0) as usize;
-                        let array = call.arg(usize::from(arg));
-                        let size = arguments::handle_size(plan);
-                        self.list.clear();
-                        for i in 0..count {
-                            let address = array + i * size;
-                            let handle =
-                                arguments::handle_at(plan, address, FortranHandle::Request);
-                            let request = requests::known(&process.requests, handle, address);
-                            self.requests.push((handle, address, request));
-                            self.list.push(requests::age_of(thread, made, handle, request));
-                        }
-                        process.handles.with(|h| h.list(process.memory, &self.list)) as u64
+                        self.is_array = true;
+                        let shadow = self.shadows.of(Self::array(plan, call, arg), count, process);
+                        process.requests.with(|r| shadow.refresh(count, thread, r));
+                        let list = process
+                            .handles
+                            .with(|h| shadow.list(made, process.memory, &mut h.lists));
+                        list.map_or(-1, |list| i64::from(list.id)) as u64
                     }
                     Found::HandleIo { arg, kind } => {
                         let handle = arguments::handle_at(
@@ -108,9 +111,7 @@ impl Around {
                             id
                         }) as u64
                     }
-                    Found::List { arg, length, kind } => {
-                        self.list(process, plan, call, arg, length, kind) as u64
-                    }
+                    Found::List { .. } => self.list(process, plan, call, *found) as u64,
                     Found::Second
                     | Found::Status { .. }
                     | Found::Statuses { .. }
@@ -130,29 +131,33 @@ impl Around {
     /// # Safety
     /// As for [`Self::before`]; no request was made or completed since it was called last.
     pub unsafe fn again(&mut self, scene: Scene<'_>, lanes: &[u64], words: &mut [u64]) -> bool {
-        let Scene { plan, call, .. } = scene;
-        let mut known = self.requests.iter();
+        let Scene { process, plan, call, .. } = scene;
         // SAFETY: arguments are what the table says.
         unsafe {
             for found in &plan.found {
-                let (address, count) = match *found {
-                    Found::Request { arg, pointer: true } => (call.arg(usize::from(arg)), 1),
-                    Found::Requests { arg, length } => (
-                        call.arg(usize::from(arg)),
-                        arguments::int(plan, call, length).max(0) as usize,
-                    ),
-                    Found::Request { .. } => return false,
+                let is_known = match *found {
+                    Found::Request { arg, pointer: true } => {
+                        let address = call.arg(usize::from(arg));
+                        let handle = arguments::handle_at(plan, address, FortranHandle::Request);
+                        self.request.is_some_and(|(h, a, _)| (h, a) == (handle, address))
+                    }
+                    Found::Requests { arg, length } => {
+                        let count = arguments::int(plan, call, length).max(0) as usize;
+                        let array = Self::array(plan, call, arg);
+                        let shadow = if self.is_array { self.shadows.last() } else { None };
+                        shadow.is_some_and(|shadow| {
+                            shadow.array == array
+                                && process.requests.with(|r| shadow.is_current(count, r))
+                        })
+                    }
+                    Found::Request { .. } => false,
                     _ => continue,
                 };
-                for i in 0..count {
-                    let address = address + i * arguments::handle_size(plan);
-                    let handle = arguments::handle_at(plan, address, FortranHandle::Request);
-                    if known.next().is_none_or(|&(h, a, _)| h != handle || a != address) {
-                        return false;
-                    }
+                if !is_known {
+                    return false;
                 }
             }
-            if known.next().is_some() || self.words.len() != words.len() {
+            if self.words.len() != words.len() {
                 return false;
             }
             words.copy_from_slice(&self.words);
@@ -160,6 +165,23 @@ impl Around {
             self.prepare_status(plan, lanes, call);
         }
         true
+    }
+
+    /// The handles of the last call, into `handles`. Whether the status of one tells anything that must be known.
+    pub(crate) fn asked(&mut self, handles: &mut Vec<usize>) -> bool {
+        handles.clear();
+        if let Some(shadow) = self.shadows.last().filter(|_| self.is_array) {
+            handles.extend(shadow.handles());
+            return shadow.has_wild();
+        }
+        handles.extend(self.request.map(|(handle, _, _)| handle));
+        self.request.is_some_and(|(_, _, request)| request.is_some_and(|r| r.wild))
+    }
+
+    /// The found words of a call that asks for the same requests as the last one, as they were before it.
+    pub(crate) fn recall(&mut self, words: &mut [u64]) {
+        self.status = 0;
+        words.copy_from_slice(&self.words);
     }
 
     /// After the call: fills in what only it could tell, and keeps the tables.
@@ -217,9 +239,21 @@ impl Around {
                 };
                 *place = word as u64;
             }
-            self.complete(process, plan, call, words);
+            self.complete(scene, words);
             self.settle();
         }
+    }
+
+    /// The array of requests that an argument names.
+    unsafe fn array(plan: &Plan, call: Call, arg: u8) -> Array {
+        // SAFETY: the table says that the procedure has this argument.
+        let address = unsafe { call.arg(usize::from(arg)) };
+        Array { address, size: arguments::handle_size(plan), fortran: plan.fortran }
+    }
+
+    /// The array of requests that the call is about.
+    fn shadow(&mut self) -> Option<&mut Shadow> {
+        if self.is_array { self.shadows.last() } else { None }
     }
 
     /// What members of a communicator that was made in a session say; with no lock held, as they may take their time.

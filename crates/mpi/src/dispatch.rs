@@ -3,13 +3,14 @@
 //! Owns the order of things: find the node of the call site, look at arguments, read the clock, let the intercepted function
 //! work, read the clock, look at results, record. Takes no lock unless the program asked for `MPI_THREAD_MULTIPLE`; makes
 //! no system call except to reserve disk space; allocates for lists, and (under a lock) when something is seen for the first time.
-//! Calls that are not recorded, and first ones, are [`mod@aside`]'s.
+//! Calls that are not recorded, and first ones, are [`mod@aside`]'s; those about one request [`one`]'s, probes [`probing`]'s.
 
 mod aside;
+mod one;
+mod probing;
 
 use std::sync::atomic::Ordering;
 
-use talea_model::args::special;
 use talea_run::live::layout::state;
 
 use crate::arguments;
@@ -19,12 +20,13 @@ use crate::entry::{Call, ENTRIES, Entry, forward, forward_double};
 use crate::polls::found_something;
 use crate::process::{STOP, stop};
 use crate::record::{HotNode, MAX_WORDS};
-use crate::single::Single;
 use crate::sites::plan_of;
 use crate::symbols::real;
 use crate::table::{Class, PROCEDURES};
 use crate::thread::{BUSY, State, this_thread};
 use aside::{aside, control};
+use one::single;
+use probing::probe;
 
 /// Called by every entry with the call on the stack and the entry's number.
 ///
@@ -67,14 +69,35 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
                 return state.count(entry, call);
             }
         }
+        state.open_at = call.0 as usize;
         let node = state.find(entry, index, call);
         if node.is_null() {
             return without_room(state, entry, call);
         }
-        let hot = &*node;
-        let plan = hot.plan;
-        let mut words = [0_u64; MAX_WORDS];
-        let lanes = usize::from(plan.lanes);
+        let plan = (*node).plan;
+        state.busy = BUSY;
+        let result = if plan.plain {
+            plain(state, entry, node, call)
+        } else if let Some(flag) = plan.single {
+            single(state, entry, node, call, flag)
+        } else if plan.probe {
+            probe(state, entry, node, call)
+        } else {
+            around(state, entry, node, call)
+        };
+        state.busy = 0;
+        result
+    }
+}
+
+/// Takes the words that stand in the call itself. Whether they are those of the node's current tuple.
+#[inline(always)]
+unsafe fn take_lanes(hot: &HotNode, call: Call, words: &mut [u64; MAX_WORDS]) -> bool {
+    let plan = hot.plan;
+    let lanes = usize::from(plan.lanes);
+    let mut differ = 0;
+    // SAFETY: lanes are arguments of the procedure; Fortran passes their addresses. A tuple has a word for each.
+    unsafe {
         if plan.fortran {
             for (lane, word) in words.iter_mut().enumerate().take(lanes) {
                 let address = *call.0.add(usize::from(plan.place[lane]));
@@ -83,27 +106,28 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
                 } else {
                     u64::from(*(address as *const u32))
                 };
+                differ |= *word ^ *hot.current.add(lane);
             }
         } else {
             for (lane, word) in words.iter_mut().enumerate().take(lanes) {
                 *word = *call.0.add(usize::from(plan.place[lane])) as u64 & plan.mask[lane];
+                differ |= *word ^ *hot.current.add(lane);
             }
         }
-        let used = plan.words();
-        state.busy = BUSY;
-        let thread = state.recorder.thread;
-        if plan.plain {
-            (*thread).open_node = hot.index + 1;
-            let begin = clock::ticks();
-            (*thread).open_begin = begin;
-            let result = forward(real(entry), entry, call);
-            let end = clock::ticks();
-            state.commit(node, begin, end, &words[..used]);
-            state.busy = 0;
-            return result;
-        }
-        let result = around(state, entry, node, call, &mut words);
-        state.busy = 0;
+    }
+    differ == 0
+}
+
+/// A call around which nothing has to be looked at.
+#[inline(always)]
+unsafe fn plain(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call) -> usize {
+    // SAFETY: see `record`.
+    unsafe {
+        let same = take_lanes(&*node, call, &mut state.words);
+        let begin = state.open(node);
+        let result = forward(real(entry), entry, call);
+        let end = clock::ticks();
+        state.commit_as(node, begin, end, same);
         result
     }
 }
@@ -127,49 +151,47 @@ unsafe fn without_room(state: &mut State, entry: &Entry, call: Call) -> usize {
 }
 
 /// A call around which more has to be looked at.
-unsafe fn around(
-    state: &mut State,
-    entry: &Entry,
-    node: *mut HotNode,
-    call: Call,
-    words: &mut [u64; MAX_WORDS],
-) -> usize {
+#[inline(never)]
+unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call) -> usize {
     // SAFETY: see `record`.
     unsafe {
-        let hot = &*node;
-        let plan = hot.plan;
-        let used = plan.words();
+        let plan = (*node).plan;
         let lanes = usize::from(plan.lanes);
         let thread = state.recorder.thread;
         let process = state.process;
+        let scene = Scene { process, thread: state.number, plan, call };
+        let folds = plan.poll && !process.calls_all;
+        let place = if folds { state.series.place(node) } else { None };
+        if let Some(place) = place
+            && state.series.site(place).asks_again(plan, call)
+        {
+            return list_again(state, entry, node, scene, place);
+        }
+        take_lanes(&*node, call, &mut state.words);
         match plan.class {
-            Class::Finalize => return finalize(state, entry, node, call, words),
+            Class::Finalize => return finalize(state, entry, node, call),
             Class::Abort => {
                 let now = clock::ticks();
-                state.commit(node, now, now, &words[..used]);
-                process.aborted(words.get(lanes.wrapping_sub(1)).map_or(0, |&w| w as i32));
+                let code = lanes.checked_sub(1).map_or(0, |lane| state.words[lane] as i32);
+                state.commit(node, now, now);
+                process.aborted(code);
                 STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
                 return forward(real(entry), entry, call);
             }
             _ => {}
         }
-        let scene = Scene { process, thread: state.number, plan, call };
-        if let Some(flag) = plan.single {
-            let known = if state.series.node == node { state.series.single.as_ref() } else { None };
-            if let Some(request) = Single::look(scene, (*thread).requests, known) {
-                return single(state, entry, node, scene, request, flag, words);
-            }
-        }
-        let (head, tail) = words.split_at_mut(lanes);
-        let found = &mut tail[..used - lanes];
         // Polls of a series mostly ask for the same requests again, about which everything is known.
-        let in_series = plan.poll && state.series.node == node && !process.calls_all;
-        if !in_series || !state.around.again(scene, head, found) {
-            state.around.before(scene, (*thread).requests, head, found);
+        let around = match place {
+            Some(place) => &raw mut state.series.site(place).around,
+            None => &raw mut state.around,
+        };
+        let words = &raw mut state.words[..(*node).used as usize];
+        let (head, found) = (*words).split_at_mut(lanes);
+        let again = place.is_some() && (*around).again(scene, head, found);
+        if !again {
+            (*around).before(scene, (*thread).requests, head, found);
         }
-        (*thread).open_node = hot.index + 1;
-        let begin = clock::ticks();
-        (*thread).open_begin = begin;
+        let begin = state.open(node);
         let result =
             if entry.local { pass(entry, call) } else { forward(real(entry), entry, call) };
         let end = clock::ticks();
@@ -183,79 +205,62 @@ unsafe fn around(
             Class::SessionFinalize => process.session_closed(),
             _ => {}
         }
-        if plan.poll && !process.calls_all && !found_something(plan, call) {
-            if in_series {
-                state.around.settle();
-            } else {
-                state.close_series();
-                state.around.after(scene, &mut (*thread).requests, head, found);
-                state.begin_series(node, words, begin, None);
-            }
-            state.poll(node, end);
-            return result;
+        let (head, found) = (*words).split_at_mut(lanes);
+        let nothing = folds && !found_something(plan, call);
+        match place {
+            Some(_) if nothing => (*around).settle(),
+            _ => (*around).after(scene, &mut (*thread).requests, head, found),
         }
-        state.around.after(scene, &mut (*thread).requests, head, found);
-        state.commit(node, begin, end, &words[..used]);
+        if nothing {
+            let place = place.unwrap_or_else(|| state.join_series(node, begin, None));
+            if !again {
+                state.series.site(place).note_list(plan, call);
+            }
+            state.polled(place, begin, end);
+        } else {
+            state.commit(node, begin, end);
+        }
         result
     }
 }
 
-/// A call about one request that is no receive with wild cards.
+/// A poll of a series that asks for the same list of requests again: nothing but the times need be known, as a rule.
 #[inline(always)]
-unsafe fn single(
+unsafe fn list_again(
     state: &mut State,
     entry: &Entry,
     node: *mut HotNode,
     scene: Scene<'_>,
-    request: Single,
-    flag: Option<u8>,
-    words: &mut [u64; MAX_WORDS],
+    place: usize,
 ) -> usize {
     // SAFETY: see `record`.
     unsafe {
-        let Scene { process, plan, call, .. } = scene;
-        let used = plan.words();
-        let found = usize::from(plan.lanes);
-        words[found..used].fill(special::ABSENT as u64);
-        words[found] = request.age as u64;
-        let thread = state.recorder.thread;
-        (*thread).open_node = (*node).index + 1;
-        let begin = clock::ticks();
-        (*thread).open_begin = begin;
+        let Scene { plan, call, .. } = scene;
+        let begin = state.open(node);
         let result = forward(real(entry), entry, call);
         let end = clock::ticks();
-        let complete = found_something(plan, call);
-        if let Some(flag) = flag {
-            words[found + usize::from(flag)] = u64::from(complete);
-        }
-        if complete {
-            request.complete(scene);
-        } else if !process.calls_all {
-            if state.series.node != node {
-                state.close_series();
-                state.begin_series(node, words, begin, Some(request));
-            }
-            state.poll(node, end);
+        if !found_something(plan, call) {
+            state.polled(place, begin, end);
             return result;
         }
-        state.commit(node, begin, end, &words[..used]);
+        take_lanes(&*node, call, &mut state.words);
+        let words = &raw mut state.words[..(*node).used as usize];
+        let (head, found) = (*words).split_at_mut(usize::from(plan.lanes));
+        let around = &raw mut state.series.site(place).around;
+        (*around).recall(found);
+        (*around).after(scene, &mut (*state.recorder.thread).requests, head, found);
+        state.commit(node, begin, end);
         result
     }
 }
 
 /// The last call of the recording. Its own duration is not known when the record is completed.
-unsafe fn finalize(
-    state: &mut State,
-    entry: &Entry,
-    node: *mut HotNode,
-    call: Call,
-    words: &mut [u64; MAX_WORDS],
-) -> usize {
+unsafe fn finalize(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call) -> usize {
     // SAFETY: see `record`.
     unsafe {
-        let used = (*node).plan.words();
         let now = clock::ticks();
-        state.commit(node, now, now, &words[..used]);
+        state.commit(node, now, now);
+        state.note_pu_time(now);
         state.process.end(state::FINALIZED);
         STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
         state.process.gather();

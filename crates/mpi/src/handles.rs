@@ -6,16 +6,18 @@
 //! [`epoch`] grows and remembered tuples are looked at again.
 
 mod datatypes;
+mod facts;
+pub mod lists;
 mod members;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use datatypes::Datatype;
+use lists::Lists;
 pub use members::ask_members;
 use members::leader;
 
-use talea_run::live::numbers::put_list;
 use talea_run::live::record::{CommSymbol, Members, Symbol};
 
 use crate::abi::abi;
@@ -30,10 +32,12 @@ pub struct Handles {
     comm_symbols: Vec<Comm>,
     datatypes: HashMap<usize, u32>,
     datatype_symbols: Vec<Datatype>,
+    facts: facts::Known,
     ops: HashMap<usize, u32>,
     op_names: Vec<String>,
     others: HashMap<(u8, usize), i64>,
-    lists: HashMap<Vec<i64>, i64>,
+    /// Lists of entries.
+    pub lists: Lists,
     /// Group of the world; absent where there are only sessions.
     world_group: Option<usize>,
     /// This process's rank in the world.
@@ -101,6 +105,7 @@ impl Handles {
         symbol: CommSymbol,
         place: Option<(u32, usize)>,
     ) -> u32 {
+        self.facts.remove(&handle);
         let known = self.comm_symbols.iter().position(|c| !c.live && c.symbol == symbol);
         let id = known.unwrap_or_else(|| {
             write(memory, &Symbol::Comm(symbol.clone()));
@@ -193,6 +198,7 @@ impl Handles {
 
     /// The communicator is about to be freed.
     pub fn free_comm(&mut self, handle: usize) {
+        self.facts.remove(&handle);
         let Some(&id) = self.comms.get(&handle) else { return };
         let comm = &mut self.comm_symbols[id as usize];
         comm.live = false;
@@ -225,19 +231,8 @@ impl Handles {
         *self.others.entry((kind, handle)).or_insert(next)
     }
 
-    /// The id of a list.
+    /// The id of a list; negative where there was no room for it.
     pub fn list(&mut self, memory: &Memory, list: &[i64]) -> i64 {
-        if let Some(&id) = self.lists.get(list) {
-            return id;
-        }
-        let mut bytes = Vec::new();
-        put_list(&mut bytes, list);
-        // SAFETY: streams of the header are only written under the lock that guards `Handles`.
-        if unsafe { memory.append(&raw mut (*memory.header()).lists, &bytes) }.is_err() {
-            return -1;
-        }
-        let id = self.lists.len() as i64;
-        self.lists.insert(list.to_vec(), id);
-        id
+        self.lists.list(memory, list).map_or(-1, |known| i64::from(known.id))
     }
 }

@@ -1,21 +1,29 @@
-//! Call paths: the direct caller, and on demand a few of its callers.
+//! Call paths: the direct caller and its callers, as far out as the stack can be walked.
 //!
-//! Owns unwinding. A path is unwound once; after that the places on the stack where its return addresses stood are looked at
-//! again, which costs a load a frame and tells two paths apart even when they lead through the same wrapper.
+//! Owns unwinding. A stack is unwound once; after that the places where its return addresses stood are looked at again,
+//! innermost first, which costs a load and a comparison a frame and tells two stacks apart wherever they differ.
 
 use std::ffi::c_void;
 
-use talea_run::live::layout::MAX_CALLERS;
+/// Frames that are looked at: callers further out do not tell two calls apart.
+pub const DEEPEST: usize = 48;
 
-/// Return addresses of a path, innermost first, with the place of each on the stack relative to the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
-    /// Return addresses.
-    pub addresses: [usize; MAX_CALLERS],
-    /// Bytes from the place of the first return address to the place of each.
-    pub offsets: [usize; MAX_CALLERS],
-    /// Entries in use.
-    pub len: usize,
+/// A return address, and where it stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Return {
+    /// Bytes from the place of the first return address to the place of this one.
+    pub offset: usize,
+    /// The address itself.
+    pub address: usize,
+}
+
+/// A frame of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Where the call in it stands.
+    pub call: Return,
+    /// First address of its function; 0 where unknown.
+    pub function: usize,
 }
 
 type UnwindContext = c_void;
@@ -27,14 +35,19 @@ unsafe extern "C" {
     ) -> i32;
     fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
     fn _Unwind_GetCFA(context: *mut UnwindContext) -> usize;
+    fn _Unwind_GetRegionStart(context: *mut UnwindContext) -> usize;
 }
 
 struct Search {
-    path: Path,
+    frames: Vec<Frame>,
     first: usize,
-    wanted: usize,
     found: bool,
 }
+
+/// `_URC_NO_REASON`: on to the next frame.
+const ON: i32 = 0;
+/// `_URC_END_OF_STACK`: stops the walk.
+const STOP: i32 = 5;
 
 extern "C" fn each(context: *mut UnwindContext, data: *mut c_void) -> i32 {
     // SAFETY: `data` is the `Search` of `unwind`, and the unwinder gives a valid context.
@@ -45,60 +58,60 @@ extern "C" fn each(context: *mut UnwindContext, data: *mut c_void) -> i32 {
         let place = cfa - size_of::<usize>();
         if !search.found {
             if place != search.first {
-                return 0;
+                return ON;
             }
             search.found = true;
         }
         if address == 0 || place < search.first || (place as *const usize).read() != address {
-            return 5;
+            return STOP;
         }
-        let at = search.path.len;
-        search.path.addresses[at] = address;
-        search.path.offsets[at] = place - search.first;
-        search.path.len += 1;
-        // _URC_END_OF_STACK stops the walk.
-        if search.path.len == search.wanted { 5 } else { 0 }
+        // Stacks grow downwards: a caller stands above what it called, or the unwind table is wrong.
+        let offset = place - search.first;
+        if search.frames.last().is_some_and(|inner| offset <= inner.call.offset) {
+            return STOP;
+        }
+        let function = _Unwind_GetRegionStart(context);
+        search.frames.push(Frame { call: Return { offset, address }, function });
+        if search.frames.len() == DEEPEST { STOP } else { ON }
     }
 }
 
-/// The path of the call whose return address stands at `first`, at most `wanted` frames of it.
+/// The stack of the call whose return address stands at `first`, innermost first, at most [`DEEPEST`] frames of it.
+///
+/// The direct caller is always there; a frame without unwind information ends the walk.
 ///
 /// # Safety
 /// `first` is the place of the return address of a call that has not returned.
-pub unsafe fn unwind(first: *const usize, wanted: usize) -> Path {
+pub unsafe fn unwind(first: *const usize) -> Vec<Frame> {
     // SAFETY: the caller's return address stands there.
     let address = unsafe { *first };
-    let mut path = Path { addresses: [0; MAX_CALLERS], offsets: [0; MAX_CALLERS], len: 1 };
-    path.addresses[0] = address;
-    if wanted <= 1 {
-        return path;
-    }
-    path.len = 0;
-    let mut search =
-        Search { path, first: first as usize, wanted: wanted.min(MAX_CALLERS), found: false };
+    let frames = Vec::with_capacity(DEEPEST);
+    let mut search = Search { frames, first: first as usize, found: false };
     // SAFETY: `each` gets the search it expects, and does not unwind.
     unsafe { _Unwind_Backtrace(each, (&raw mut search).cast()) };
-    if search.path.len == 0 {
-        search.path.addresses[0] = address;
-        search.path.len = 1;
+    if search.frames.is_empty() {
+        search.frames.push(Frame { call: Return { offset: 0, address }, function: 0 });
     }
-    search.path
+    search.frames
 }
 
-/// True when the stack above `first` holds this path. `top` is the end of the thread's stack.
+/// True when the stack above `first` holds these callers, which are those of a stack without its first frame.
+///
+/// Stops at the first that differs: up to there the stack is the same, so that the next place lies in the frame of a function
+/// which is really there. `top` is the end of the thread's stack.
 ///
 /// # Safety
 /// `first` lies on the thread's stack.
 #[inline(always)]
-pub unsafe fn is_here(path: &Path, first: *const usize, top: usize) -> bool {
-    for frame in 1..path.len {
-        let place = first as usize + path.offsets[frame];
-        // SAFETY: between the stack pointer and the top of the stack all memory is readable.
-        if place >= top || unsafe { *(place as *const usize) } != path.addresses[frame] {
-            return false;
-        }
+pub unsafe fn is_here(callers: &[Return], first: *const usize, top: usize) -> bool {
+    let Some(outermost) = callers.last() else { return true };
+    if first as usize + outermost.offset >= top {
+        return false;
     }
-    true
+    callers.iter().all(|caller| {
+        // SAFETY: below the top of the stack, and in a frame that the ones before it lead to.
+        unsafe { *first.byte_add(caller.offset) == caller.address }
+    })
 }
 
 /// End of this thread's stack, above which nothing may be read.

@@ -9,14 +9,15 @@ mod sources;
 use talea_model::{ArgKind, ArgSpec, ProcedureSpec};
 
 use crate::entry::{Binding, Entry};
-use crate::table::{Class, Kind, Length, PROCEDURES, Param};
-pub use sources::{Found, Out, Source};
+use crate::table::{Class, Kind, Length, PROCEDURES, Param, Procedure};
+pub use sources::{Found, Out, Significance, Source};
 
 /// Most words taken straight from a call.
 pub const MAX_LANES: usize = 12;
 
 /// The plan of one entry.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked by itself on the event path")]
 pub struct Plan {
     /// Number in the table.
     pub procedure: u16,
@@ -54,6 +55,8 @@ pub struct Plan {
     pub statuses: Option<u8>,
     /// For calls about one request, the place of their flag among the found words; see [`crate::single::flag_of`].
     pub single: Option<Option<u8>>,
+    /// A probe that returns at once: its words are its lanes, a flag, and source and tag of the message.
+    pub probe: bool,
     /// For polls, the argument that tells whether something was found: a flag, or a number that is not 0.
     pub success: Option<u8>,
 }
@@ -87,6 +90,7 @@ impl Plan {
             makes: None,
             statuses: None,
             single: None,
+            probe: false,
             success: None,
         };
         if fortran && procedure.params.iter().any(|p| p.kind == Kind::IntOut) {
@@ -104,7 +108,7 @@ impl Plan {
                 Kind::Tag if param.name != "sendtag" => tag = Some(plan.lanes),
                 _ => {}
             }
-            plan.param(arg, param, procedure.params);
+            plan.param(arg, param, procedure);
         }
         if let (Some(source), Some(tag), Some(_)) = (source, tag, plan.status) {
             plan.wild = Some((source, tag));
@@ -124,6 +128,7 @@ impl Plan {
             plan.found(Found::Second, "status.tag", ArgKind::Tag);
         }
         plan.single = crate::single::flag_of(plan.class, &plan.found);
+        plan.probe = crate::probe::is_probe(plan.class, &plan.found);
         plan.plain = plan.found.is_empty()
             && plan.makes.is_none()
             && matches!(procedure.class, Class::Plain);
@@ -145,7 +150,7 @@ impl Plan {
         self.found.push(found);
     }
 
-    fn param(&mut self, arg: u8, param: &Param, all: &[Param]) {
+    fn param(&mut self, arg: u8, param: &Param, procedure: &Procedure) {
         const INT: u64 = 0xffff_ffff;
         let (name, kind) = (param.name, param.kind);
         // Handles are pointers in some implementations and integers in others; as integers their upper half is
@@ -153,7 +158,7 @@ impl Plan {
         let handle = if self.fortran { INT } else { crate::abi::handle_mask() };
         let length = || match param.length {
             Length::Param(p) => p,
-            _ => all.iter().position(|p| p.kind == Kind::Int).unwrap_or(0) as u8,
+            _ => procedure.params.iter().position(|p| p.kind == Kind::Int).unwrap_or(0) as u8,
         };
         match kind {
             Kind::Int => self.lane(arg, kind, INT, name, ArgKind::Int),
@@ -222,15 +227,15 @@ impl Plan {
                     );
                 }
             }
-            Kind::Ints | Kind::Wides => {
-                self.found(Found::List { arg, length: param.length, kind }, name, ArgKind::List);
-            }
-            Kind::Datatypes => {
-                let list = Found::List { arg, length: param.length, kind };
-                self.found(list, name, ArgKind::Datatypes);
-            }
-            Kind::Peers => {
-                self.found(Found::List { arg, length: param.length, kind }, name, ArgKind::Peers);
+            Kind::Ints | Kind::Wides | Kind::Datatypes | Kind::Peers => {
+                let significance = Significance::of(procedure, param);
+                let list = Found::List { arg, length: param.length, kind, significance };
+                let column = match kind {
+                    Kind::Datatypes => ArgKind::Datatypes,
+                    Kind::Peers => ArgKind::Peers,
+                    _ => ArgKind::List,
+                };
+                self.found(list, name, column);
             }
         }
     }

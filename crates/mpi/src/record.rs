@@ -9,13 +9,14 @@ mod successors;
 mod tokens;
 mod tuples;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use talea_flow::times::{Drift, Quantiser};
 use talea_run::live::layout::{Node, Thread, TimesMode};
 use tokens::Out;
 use tuples::Tuples;
 
+use crate::entry::ENTRIES;
 use crate::memory::{Full, Memory};
 use crate::plan::Plan;
 
@@ -24,15 +25,22 @@ pub const MAX_WORDS: usize = 24;
 /// Most recorded arguments of a procedure.
 pub const MAX_COLUMNS: usize = 24;
 
-/// A node with what is only needed while the program runs.
+/// A node with state that is only needed while the program runs. The fields that every event needs stand together, first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct HotNode {
     /// The part in the mapped file.
     pub node: *mut Node,
     /// How its arguments are taken from a call.
     pub plan: &'static Plan,
+    /// Words of the tuple of the current run.
+    pub(crate) current: *const u64,
+    /// The state of handles that it was checked at; [`NO_EPOCH`] before the first.
+    epoch: u64,
     /// Number of the node.
     pub index: u32,
+    /// Words that identify a tuple.
+    pub used: u32,
     /// Target of the successor run that is being counted.
     next_index: u32,
     /// What followed each successor run the last time: its length and the next choice.
@@ -43,6 +51,11 @@ pub struct HotNode {
 }
 
 const NONE: u32 = u32::MAX;
+/// See [`HotNode::epoch`].
+const NO_EPOCH: u64 = u64::MAX;
+
+/// The words that a node without tuples compares with.
+static NO_WORDS: [u64; MAX_WORDS] = [0; MAX_WORDS];
 
 /// Finds the recorded values of a tuple that was not seen before.
 pub trait Translate {
@@ -53,12 +66,33 @@ pub trait Translate {
 }
 
 impl HotNode {
+    /// Whether words are those of the current run's tuple.
+    ///
+    /// # Safety
+    /// There are [`Self::used`] of them.
+    #[inline(always)]
+    pub(crate) unsafe fn is_current(&self, words: *const u64) -> bool {
+        // One by one: words that were just stored singly cannot be loaded in pairs without a wait for memory.
+        // SAFETY: a slot has as many words.
+        (0..self.used as usize).all(|at| unsafe { *words.add(at) == *self.current.add(at) })
+    }
+
+    /// Where a thread is before its first event. It is never written to.
+    fn nowhere() -> *mut Self {
+        static PLAN: OnceLock<Plan> = OnceLock::new();
+        let plan = PLAN.get_or_init(|| Plan::of(&ENTRIES[0]));
+        Box::into_raw(Box::new(Self::new(std::ptr::null_mut(), plan, NONE)))
+    }
+
     /// A node that nothing has visited yet.
     pub fn new(node: *mut Node, plan: &'static Plan, index: u32) -> Self {
         Self {
             node,
             plan,
             index,
+            used: plan.words() as u32,
+            current: NO_WORDS.as_ptr(),
+            epoch: NO_EPOCH,
             next_index: NONE,
             foretold: Vec::new(),
             successors: Vec::new(),
@@ -76,7 +110,7 @@ pub struct Recorder {
     quantiser: Arc<Quantiser>,
     drift: Drift,
     mode: TimesMode,
-    /// The node of the last event.
+    /// The node of the last event; before the first one that has no part in the file.
     last: *mut HotNode,
     /// Nanoseconds since the start at the end of the last event.
     end: u64,
@@ -100,71 +134,47 @@ impl Recorder {
             quantiser,
             drift: Drift::default(),
             mode,
-            last: std::ptr::null_mut(),
+            last: HotNode::nowhere(),
             end: 0,
             full: None,
             times_off: false,
         }
     }
 
-    /// Records one event at `hot`: `begin` and `end` in nanoseconds since the start, the identifying `words`, and how many
-    /// polls it stands for.
+    /// Records one event at `hot`: `begin` and `end` in nanoseconds since the start, the identifying `words` and whether these
+    /// are the current tuple's, and how many polls it stands for.
     ///
     /// # Safety
-    /// `hot` belongs to this thread.
+    /// `hot` belongs to this thread, and has as many words.
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "all are in registers: this is inlined")]
     pub unsafe fn event(
         &mut self,
         hot: *mut HotNode,
         begin: u64,
         end: u64,
         words: &[u64],
+        same: bool,
         polls: u64,
         translate: &mut impl Translate,
     ) {
         // SAFETY: `hot` and `last` belong to this thread, and their parts in the mapped file live as long as the process.
         unsafe {
-            if self.full.is_some() {
-                return self.lose();
-            }
-            let result = self.try_event(&mut *hot, begin, end, words, polls, translate);
-            if let Err(full) = result {
-                self.full = Some(full);
-                self.lose();
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn try_event(
-        &mut self,
-        hot: &mut HotNode,
-        begin: u64,
-        end: u64,
-        words: &[u64],
-        polls: u64,
-        translate: &mut impl Translate,
-    ) -> Result<(), Full> {
-        // SAFETY: see `event`.
-        unsafe {
+            let hot = &mut *hot;
+            let last = self.last;
             let epoch = translate.epoch();
-            if hot.tuples.meta.is_empty() || !hot.tuples.is(hot.tuples.current, words, epoch) {
-                self.next_tuple(hot, words, epoch, translate)?;
-            } else {
+            if same
+                && hot.epoch == u64::from(epoch)
+                && (*last).next_index == hot.index
+                && polls == 1
+                && self.full.is_none()
+            {
                 (*hot.node).tuples.run += 1;
-            }
-            if polls == 1 {
                 (*hot.node).single += 1;
-            } else {
-                self.series(hot.node, polls)?;
-            }
-            if !self.last.is_null() {
-                let last = &mut *self.last;
-                if last.next_index == hot.index {
-                    (*last.node).choices.run += 1;
-                } else {
-                    self.next_choice(last, hot.index)?;
-                }
+                (*(*last).node).choices.run += 1;
+            } else if let Err(full) = self.other_event(hot, words, epoch, polls, translate) {
+                self.full = Some(full);
+                return self.lose();
             }
             self.last = hot;
             let gap = begin.saturating_sub(self.end);
@@ -185,6 +195,42 @@ impl Recorder {
             // Last of all, so that a reader after a crash finds everything of the events it counts.
             std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::Release);
             (*self.thread).events += 1;
+        }
+    }
+
+    /// Changes of runs by an event, where not everything goes on as before.
+    #[inline(never)]
+    unsafe fn other_event(
+        &mut self,
+        hot: &mut HotNode,
+        words: &[u64],
+        epoch: u32,
+        polls: u64,
+        translate: &mut impl Translate,
+    ) -> Result<(), Full> {
+        if let Some(full) = self.full {
+            return Err(full);
+        }
+        // SAFETY: see `event`.
+        unsafe {
+            if hot.epoch == u64::from(epoch) && hot.is_current(words.as_ptr()) {
+                (*hot.node).tuples.run += 1;
+            } else {
+                self.next_tuple(hot, words, epoch, translate)?;
+            }
+            if polls == 1 {
+                (*hot.node).single += 1;
+            } else {
+                self.series(hot.node, polls)?;
+            }
+            if !(*self.last).node.is_null() {
+                let last = &mut *self.last;
+                if last.next_index == hot.index {
+                    (*last.node).choices.run += 1;
+                } else {
+                    self.next_choice(last, hot.index)?;
+                }
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Owns the table from request handle to the number of its creation, and how far back that is, which is what is recorded:
 //! a loop then repeats itself. Implementations give one handle to several requests
 //! at a time when these are complete from the start; then the address of the program's request variable tells them apart.
+//! Changes of the table are noted as long as arrays of requests are remembered (`around::shadow`).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -47,6 +48,25 @@ impl Hasher for Mix {
 #[derive(Debug, Default)]
 pub struct Requests {
     held: HashMap<usize, Held, BuildHasherDefault<Mix>>,
+    /// The newest changes, in a ring; without places until an array of requests is remembered.
+    changes: Vec<Change>,
+    /// Number of changes so far.
+    changed: u64,
+    /// Arrays remembered so far.
+    watchers: u32,
+}
+
+/// A request was put into the table or taken out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Change {
+    /// Its handle.
+    pub handle: usize,
+    /// Address of the program's variable.
+    pub address: usize,
+    /// The watcher that knows of it already: its number from [`Requests::watch`], or 0.
+    pub by: u32,
+    /// It was put in.
+    pub added: bool,
 }
 
 /// What has one handle, with the address of the program's variable.
@@ -60,6 +80,7 @@ enum Held {
 impl Requests {
     /// A call made `request` and left its handle at `address`.
     pub fn add(&mut self, handle: usize, address: usize, request: Request) {
+        self.note(Change { handle, address, by: 0, added: true });
         let held = self.held.entry(handle).or_insert(Held::One(address, request));
         match held {
             // The variable's old request was never completed, or this is the one just put in.
@@ -84,19 +105,74 @@ impl Requests {
     }
 
     /// The request is complete or freed.
+    #[inline]
     pub fn remove(&mut self, handle: usize, address: usize) {
+        self.remove_by(handle, address, 0);
+    }
+
+    /// The same, as the array of this number knows. True if other requests had this handle, too.
+    #[inline]
+    pub fn remove_by(&mut self, handle: usize, address: usize, by: u32) -> bool {
+        self.note(Change { handle, address, by, added: false });
         match self.held.get_mut(&handle) {
             Some(Held::One(..)) => {
                 self.held.remove(&handle);
+                false
             }
-            Some(Held::Many(many)) if !many.is_empty() => {
-                let place = many.iter().position(|(a, _)| *a == address).unwrap_or(0);
-                many.remove(place);
+            Some(Held::Many(many)) => {
+                if !many.is_empty() {
+                    many.remove(many.iter().position(|(a, _)| *a == address).unwrap_or(0));
+                }
+                true
             }
-            _ => {}
+            None => false,
         }
     }
+
+    #[inline(always)]
+    fn note(&mut self, change: Change) {
+        if !self.changes.is_empty() {
+            let place = self.changed as usize & (self.changes.len() - 1);
+            self.changes[place] = change;
+            self.changed += 1;
+        }
+    }
+
+    /// From now on at least so many changes are kept; a number for who asks.
+    pub fn watch(&mut self, changes: usize) -> u32 {
+        self.keep(changes);
+        self.watchers = self.watchers.wrapping_add(1).max(1);
+        self.watchers
+    }
+
+    /// From now on at least so many changes are kept.
+    pub fn keep(&mut self, changes: usize) {
+        let size = changes.max(FEWEST_CHANGES).next_power_of_two();
+        if size > self.changes.len() {
+            // Entries are no longer where a look would find them: nobody may look.
+            self.changed += size as u64 + 1;
+            self.changes.clear();
+            self.changes.resize(size, Change::default());
+        }
+    }
+
+    /// Number of changes so far.
+    #[inline(always)]
+    pub fn changed(&self) -> u64 {
+        self.changed
+    }
+
+    /// The changes after the first `seen`; none where some of them are not kept.
+    pub fn since(&self, seen: u64) -> Option<impl Iterator<Item = Change>> {
+        let count = self.changed - seen;
+        let mask = self.changes.len().wrapping_sub(1);
+        (count <= self.changes.len() as u64)
+            .then(|| (seen..self.changed).map(move |number| self.changes[number as usize & mask]))
+    }
 }
+
+/// Changes that are kept at least.
+const FEWEST_CHANGES: usize = 1 << 10;
 
 /// What is known of the request with this handle, whose variable lies at `address`.
 #[inline(always)]

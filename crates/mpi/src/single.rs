@@ -3,7 +3,7 @@
 //! Owns the short way through [`crate::around`] for them: no lists, nothing on the heap. Receives with wild cards, whose
 //! status tells what they met, go the long way.
 
-use talea_model::args::age;
+use talea_model::args::{age, special};
 
 use crate::abi::abi;
 use crate::arguments;
@@ -44,29 +44,47 @@ pub fn flag_of(class: Class, found: &[Found]) -> Option<Option<u8>> {
 }
 
 impl Single {
-    /// Looks at the request of a call; none if it is a receive with wild cards.
+    /// The handle of a call's request, and the address of the program's variable that holds it.
     ///
     /// # Safety
     /// `scene.call` is a call of the plan's procedure, of which [`flag_of`] gave a place.
     #[inline(always)]
-    pub unsafe fn look(scene: Scene<'_>, made: u64, before: Option<&Self>) -> Option<Self> {
-        let Scene { process, thread, plan, call } = scene;
+    pub unsafe fn read(scene: Scene<'_>) -> (usize, usize) {
+        let Scene { plan, call, .. } = scene;
         // SAFETY: the first found word is that of a pointer to a request.
-        let (address, handle) = unsafe {
+        unsafe {
             let address = call.arg(usize::from(Self::arg(plan)));
-            (address, arguments::handle_at(plan, address, FortranHandle::Request))
-        };
-        if let Some(&before) = before
-            && (before.handle, before.address) == (handle, address)
-        {
-            return Some(before);
+            (arguments::handle_at(plan, address, FortranHandle::Request), address)
         }
+    }
+
+    /// Whether this is the request with that handle in that variable.
+    #[inline(always)]
+    pub fn is(&self, handle: usize, address: usize) -> bool {
+        (self.handle, self.address) == (handle, address)
+    }
+
+    /// Looks a request up; none if it is a receive with wild cards.
+    #[inline(always)]
+    pub fn look(scene: Scene<'_>, made: u64, handle: usize, address: usize) -> Option<Self> {
+        let Scene { process, thread, .. } = scene;
         if handle == abi().request_null {
             return Some(Self { handle, address, request: None, age: age::NULL });
         }
         let request = requests::known(&process.requests, handle, address);
         let age = requests::age_of(thread, made, handle, request);
         (!request.is_some_and(|r| r.wild)).then_some(Self { handle, address, request, age })
+    }
+
+    /// The found words of a call, as they are before it.
+    #[inline(always)]
+    pub fn put(&self, found: &mut [u64]) {
+        for word in found.iter_mut() {
+            *word = special::ABSENT as u64;
+        }
+        if let Some(first) = found.first_mut() {
+            *first = self.age as u64;
+        }
     }
 
     #[inline(always)]

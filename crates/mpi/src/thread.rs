@@ -10,11 +10,13 @@ use talea_run::live::layout::{MAX_THREADS, Thread};
 
 use crate::around::Around;
 use crate::clock;
+use crate::left::Frames;
 use crate::memory::Memory;
 use crate::paths;
 use crate::polls::Series;
 use crate::process::Process;
-use crate::record::{HotNode, Recorder};
+use crate::pu_time;
+use crate::record::{HotNode, MAX_WORDS, Recorder};
 use crate::sampler;
 use crate::sampler::probes::ProbeThread;
 use crate::sites::{Known, Signature};
@@ -63,29 +65,39 @@ pub(crate) fn set_this_thread(state: *mut State) {
     }
 }
 
-/// What one thread needs at every call.
+/// State that a thread needs at every call; the fields that all calls need stand first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct State {
     /// Not zero inside an intercepted call, whose own calls are not the program's ([`BUSY`]), and in a thread that is
     /// sampled ([`PROBED`]): its calls go another way, so that the usual one need not ask.
     pub(crate) busy: u32,
-    /// Reads counters at calls, in a thread that is sampled.
-    pub(crate) probe: Option<&'static ProbeThread>,
     /// Its number in the process.
     pub(crate) number: u32,
+    /// Place on the stack of the newest recorded call.
+    pub(crate) open_at: usize,
+    pub(crate) stack_top: usize,
     pub(crate) process: &'static Process,
-    pub(crate) recorder: Recorder,
     /// Open addressing by site: index + 1 into `known`.
     pub(crate) table: Vec<u32>,
     pub(crate) known: Vec<Known>,
-    pub(crate) nodes: HashMap<Signature, *mut HotNode>,
-    pub(crate) around: Around,
-    pub(crate) series: Series,
-    /// Calls that are only counted, by procedure.
-    pub(crate) counts: *mut u64,
-    pub(crate) stack_top: usize,
+    /// The one of `known` that was met last.
+    pub(crate) met: u32,
     /// Ticks at which both clocks are read again.
     pub(crate) next_sync: u64,
+    pub(crate) recorder: Recorder,
+    /// Words that identify the tuple of the call that is being recorded.
+    pub(crate) words: [u64; MAX_WORDS],
+    /// Calls that are only counted, by procedure.
+    pub(crate) counts: *mut u64,
+    pub(crate) series: Series,
+    pub(crate) around: Around,
+    /// A status for calls whose program wants none.
+    pub(crate) status: [u64; 8],
+    /// Reads counters at calls, in a thread that is sampled.
+    pub(crate) probe: Option<&'static ProbeThread>,
+    pub(crate) nodes: HashMap<Signature, *mut HotNode>,
+    pub(crate) frames: Frames,
 }
 
 /// See [`State::busy`].
@@ -98,7 +110,7 @@ const SYNC_TICKS: u64 = 1 << 31;
 
 impl State {
     /// A thread that makes its first call; none if there is no room for it.
-    pub(crate) fn new(process: &'static Process) -> Option<Self> {
+    pub(crate) fn new(process: &'static Process, frames: Frames) -> Option<Self> {
         let memory: &'static Memory = process.memory;
         // SAFETY: the piece is fresh; the list of threads in the header is appended to atomically.
         unsafe {
@@ -128,31 +140,70 @@ impl State {
                 recorder: Recorder::new(memory, thread, process.quantiser.clone(), process.mode),
                 table: vec![0; 256],
                 known: Vec::new(),
+                met: 0,
                 nodes: HashMap::new(),
                 around: Around::default(),
                 series: Series::none(),
+                words: [0; MAX_WORDS],
+                status: [0; 8],
                 counts: memory.at(counts),
                 stack_top: paths::stack_top(),
+                open_at: 0,
+                frames,
                 next_sync: process.start,
             })
         }
     }
 
-    /// Records an event, and the series of polls that it ends.
+    /// Notes the call that begins now, for a reader after a crash: the ticks now.
     #[inline(always)]
-    pub(crate) unsafe fn commit(
+    pub(crate) unsafe fn open(&mut self, node: *mut HotNode) -> u64 {
+        // SAFETY: the thread's part in the file is its own.
+        unsafe {
+            (*self.recorder.thread).open_node = (*node).index + 1;
+            let begin = clock::ticks();
+            (*self.recorder.thread).open_begin = begin;
+            begin
+        }
+    }
+
+    /// Records the event of the call that is open, with [`Self::words`], and the series of polls that it ends.
+    #[inline(always)]
+    pub(crate) unsafe fn commit(&mut self, node: *mut HotNode, begin: u64, end: u64) {
+        // SAFETY: see `dispatch::record`.
+        unsafe {
+            if self.series.is_open() {
+                self.close_series();
+            }
+            // Compared only now: the node may be one of the series.
+            let same = (*node).is_current(self.words.as_ptr());
+            self.finish(node, begin, end, same);
+        }
+    }
+
+    /// As [`Self::commit`], for calls that are no polls, with whether the words are those of the node's current tuple.
+    #[inline(always)]
+    pub(crate) unsafe fn commit_as(
         &mut self,
         node: *mut HotNode,
         begin: u64,
         end: u64,
-        words: &[u64],
+        same: bool,
     ) {
         // SAFETY: see `dispatch::record`.
         unsafe {
-            if !self.series.node.is_null() {
+            if self.series.is_open() {
                 self.close_series();
             }
-            self.write(node, begin, end, words, 1);
+            self.finish(node, begin, end, same);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(&mut self, node: *mut HotNode, begin: u64, end: u64, same: bool) {
+        // SAFETY: see `dispatch::record`.
+        unsafe {
+            self.write(node, begin, end, self.words.as_ptr(), same, 1);
             (*self.recorder.thread).open_node = 0;
             (*self.recorder.thread).end_ticks = end;
             if end > self.next_sync {
@@ -168,28 +219,31 @@ impl State {
         node: *mut HotNode,
         begin: u64,
         end: u64,
-        words: &[u64],
+        words: *const u64,
+        same: bool,
         polls: u64,
     ) {
         let (start, mult) = (self.process.start, self.process.mult);
         let begin = clock::nanos(begin.saturating_sub(start), mult);
         let end = clock::nanos(end.saturating_sub(start), mult);
-        // SAFETY: the node belongs to this thread.
+        // SAFETY: the node belongs to this thread, and has as many words.
         unsafe {
-            self.recorder.event(
-                node,
-                begin,
-                end,
-                words,
-                polls,
-                &mut Reader { process: self.process },
-            );
+            let words = std::slice::from_raw_parts(words, (*node).used as usize);
+            let mut reader = Reader { process: self.process };
+            self.recorder.event(node, begin, end, words, same, polls, &mut reader);
         };
+    }
+
+    /// Reads how long the thread ran, and how long it waited for a PU.
+    pub(crate) fn note_pu_time(&mut self, now: u64) {
+        // SAFETY: the thread's part in the file is its own.
+        unsafe { pu_time::note(self.recorder.thread, now) };
     }
 
     #[cold]
     fn sync(&mut self, now: u64) {
         self.next_sync = now + SYNC_TICKS;
+        self.note_pu_time(now);
         if self.number == 0 {
             self.process.sync();
         }

@@ -2,7 +2,7 @@
 //!
 //! Owns the files that one recorded run leaves behind: where they lie ([`directory`]), the format of the
 //! binary ones ([`container`], [`journal`] for those that grow), the memory that survives a killed process ([`mapped`]), and what is needed to
-//! read recorded addresses and times ([`modules`], [`symbols`], [`sites`], [`clock`]). It refuses analysis.
+//! read recorded addresses and times ([`modules`], [`symbols`], [`sites`], [`code`], [`clock`]). It refuses analysis.
 //!
 //! Unsafe code stands only where the kernel or the dynamic loader is called (`mapped`, `modules`), and in the allocator (`pages`).
 
@@ -10,11 +10,13 @@
 
 pub mod bundle;
 pub mod clock;
+pub mod code;
 pub mod container;
 pub mod counters;
 pub mod directory;
 pub mod journal;
 pub mod limits;
+pub mod lists;
 pub mod live;
 #[allow(unsafe_code)]
 pub mod mapped;
@@ -23,6 +25,7 @@ pub mod modules;
 #[allow(unsafe_code)]
 pub mod pages;
 pub mod places;
+pub mod pu_time;
 pub mod recording;
 pub mod samples;
 pub mod sites;

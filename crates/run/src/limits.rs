@@ -10,6 +10,10 @@ pub const MOST_EVENTS: u64 = 1 << 50;
 /// Numbers in the packed tables of a recording: those of a hundred thousand nodes, each with a few arguments, for each of a
 /// hundred classes of ranks.
 pub const MOST_TABLE: u64 = 1 << 26;
+/// Frames of a call path, and of all paths of a recording together: paths share frames in a file, but not in memory.
+pub const MOST_FRAMES: usize = 64;
+/// See [`MOST_FRAMES`].
+pub const MOST_FRAMES_IN_ALL: usize = 1 << 24;
 /// Runs, of 16 bytes, that a recording may unfold to, besides those for each process.
 const MOST_RUNS: u64 = 1 << 27;
 /// The same for each process that has a section of its own.
@@ -34,4 +38,11 @@ impl Limits {
     pub fn of_processes(processes: usize) -> Self {
         Self { runs: MOST_RUNS.saturating_add(RUNS_OF_PROCESS.saturating_mul(processes as u64)) }
     }
+}
+
+/// Steps from list to list while the lists of a recording are told apart, for so many numbers that they take. Lists stand in
+/// the order in which they are made from each other, so that each change is a step or two, and a full list that others are
+/// made from as many as it has entries.
+pub(crate) const fn most_list_steps(numbers: usize) -> u64 {
+    (1 << 24) + 256 * numbers as u64
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use talea_model::{Frame, Gaps, Module, ResolvedFrame, Site};
 
+use crate::code::{self, CodePlace};
 use crate::directory::{FORMAT, JsonError, WriteError, json_bytes, read_json, replace};
 use crate::symbols::{Resolver, bare_address};
 
@@ -36,6 +37,9 @@ pub struct ResolvedAddress {
     pub address: Frame,
     /// The innermost inlined function first; never empty.
     pub frames: Vec<ResolvedFrame>,
+    /// The loops of machine code around the call, where they were asked for and are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodePlace>,
 }
 
 impl SiteTable {
@@ -64,10 +68,33 @@ impl SiteTable {
                 Some(module) => resolver.resolve_if_possible(module, address.offset),
                 None => vec![unresolved(modules, address)],
             };
-            ResolvedAddress { address, frames }
+            ResolvedAddress { address, frames, code: None }
         };
         let addresses = wanted.into_iter().map(resolve).collect();
         Self { format: FORMAT, modules: modules.to_vec(), addresses, gaps: resolver.gaps() }
+    }
+
+    /// Looks up the loops of machine code around each address, in the files that are on this machine now.
+    pub fn find_loops(&mut self) {
+        // Sorted by module, so that each file is read once.
+        for same in self.addresses.chunk_by_mut(|a, b| a.address.module == b.address.module) {
+            let Some(module) = same.first().map(|entry| entry.address.module) else { continue };
+            let Some(module) = self.modules.get(module as usize) else { continue };
+            // How processes and threads were started is no part of a program's loops.
+            if is_c_library(module) {
+                continue;
+            }
+            let offsets: Vec<u64> = same.iter().map(|entry| entry.address.offset).collect();
+            for (entry, found) in same.iter_mut().zip(code::loops_in(module, &offsets)) {
+                entry.code = found;
+            }
+        }
+    }
+
+    /// The loops of machine code around the call that returns to an address, where they are known.
+    pub fn code(&self, frame: Frame) -> Option<&CodePlace> {
+        let at = self.addresses.binary_search_by_key(&frame, |entry| entry.address).ok()?;
+        self.addresses[at].code.as_ref()
     }
 
     /// The call path through these addresses, innermost first, with inlined calls as frames of

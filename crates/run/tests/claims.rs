@@ -8,6 +8,8 @@ use talea_model::{ArgKind, ArgSpec, ProcedureSpec};
 use talea_run::Recording;
 use talea_run::bundle::{Bundle, BundleError};
 use talea_run::limits::{Limits, MOST_EVENTS};
+use talea_run::lists::Change;
+use talea_run::lists::record::put_full;
 use talea_run::live::layout::{self, Chunk, Header, Node, Stream, Symbols, Sync, Thread};
 use talea_run::live::numbers::put_number;
 use talea_run::live::record::put_procedure;
@@ -145,6 +147,42 @@ fn chunks_that_overlap_are_read_once() {
     // A zero is an empty list; what the chunks are made of is none.
     let process = LiveProcess::read(&bytes).unwrap();
     assert!(process.lists.len() <= bytes.len(), "{} lists", process.lists.len());
+}
+
+#[test]
+fn lists_that_no_bytes_back_up_are_refused() {
+    let change = |base, length, nulls| {
+        let mut bytes = Vec::new();
+        put_full(&mut bytes, &[2, 1, 0]);
+        Change { base, length, nulls, ..Change::default() }.put(&mut bytes, 1, 3);
+        bytes
+    };
+    let mut claims = vec![
+        // Longer than the list it is made from, by entries that do not follow.
+        change(0, u32::MAX, None),
+        // Of positions in a list that is not full: itself.
+        change(0, 3, Some(1)),
+    ];
+    // More changes than there are bytes, and one that is made from no list before it.
+    let mut bytes = change(0, 3, None);
+    put_number(&mut bytes, 1 + (1 << 40));
+    claims.push(bytes);
+    let mut bytes = change(0, 3, None);
+    put_number(&mut bytes, 2);
+    put_number(&mut bytes, 0);
+    claims.push(bytes);
+    for (number, claim) in claims.iter().enumerate() {
+        let mut bytes = Loop::of(2).bytes();
+        let lists = std::mem::offset_of!(Header, lists);
+        let stream = stream(&mut bytes, claim);
+        bytes[lists..lists + size_of::<Stream>()].copy_from_slice(stream.as_bytes());
+        let process = LiveProcess::read(&bytes).unwrap();
+        assert_eq!(process.lists.len(), if number < 2 { 1 } else { 2 });
+        assert!(process.damage[0].starts_with("lists: not readable"), "{:?}", process.damage);
+        let recording = recording(&process);
+        let mut cursor = recording.lists.cursor();
+        assert_eq!(cursor.get(0).map(|list| list.iter().collect()), Some(vec![2, 1, 0]));
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use talea_flow::times::Bound;
 use talea_model::Nanos;
 use talea_run::container::{Container, SectionId, Tag, Writer};
+use talea_run::lists::Lists;
 
 use mutate::{Random, mutate};
 
@@ -88,6 +89,21 @@ fn damaged_structures_and_times_are_survived() {
             writer.append(SectionId::new(*b"TIME", number), times).unwrap();
         }
         exercise::container(&writer.finish().unwrap());
+    });
+}
+
+#[test]
+fn damaged_lists_are_survived() {
+    limit_memory();
+    proptest!(cases(), |(number: u64)| {
+        let mut random = Random(number);
+        let mut bytes = exercise::records_of_lists(&mut random);
+        let whole = Lists::of_records(&bytes);
+        assert!(whole.len() > 1);
+        exercise::lists(&bytes);
+        let other = bytes.clone();
+        mutate(&mut random, &mut bytes, &other);
+        exercise::lists(&bytes);
     });
 }
 

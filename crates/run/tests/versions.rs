@@ -52,6 +52,11 @@ fn events(recording: &Recording) -> String {
                 lines.len()
             )
             .unwrap();
+            for time in &thread.pu_times {
+                let [at, ran] = [time.at, time.ran].map(|time| time.0);
+                writeln!(text, "    at {at} ran {ran}, delayed {:?}", time.delayed.map(|d| d.0))
+                    .unwrap();
+            }
             for line in lines.iter().take(12).chain(lines.last()) {
                 writeln!(text, "    {line}").unwrap();
             }
@@ -144,7 +149,8 @@ fn a_run_of_a_later_version_says_so_in_its_gaps() {
     let recording = trace::load(&run).unwrap();
     assert_eq!(recording.processes.len(), 1);
     let wanted = format!(
-        "made by a newer talea: version 9, this one reads up to 1: `{}`",
+        "made by a newer talea: version 9, this one reads up to {}: `{}`",
+        layout::VERSION,
         run.live().join("newer.live").display()
     );
     assert!(recording.gaps.iter().any(|gap| gap.detail == wanted), "{:?}", recording.gaps);

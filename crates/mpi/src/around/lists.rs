@@ -6,44 +6,52 @@ use talea_model::args::special;
 
 use super::Around;
 use crate::abi::abi;
+use crate::arguments;
 use crate::entry::Call;
 use crate::fortran::FortranHandle;
-use crate::plan::Plan;
+use crate::plan::{Found, Plan, Significance};
 use crate::process::Process;
-use crate::table::{Kind, Length, PROCEDURES};
-use crate::{arguments, pmpi};
+use crate::table::{Kind, Length};
 
 impl Around {
+    /// Reads a list; it is written if it is new.
+    ///
+    /// # Safety
+    /// `call` is a call of the plan's procedure, of which `found` is one.
     pub(super) unsafe fn list(
         &mut self,
         process: &Process,
         plan: &Plan,
         call: Call,
-        arg: u8,
-        length: Length,
-        kind: Kind,
+        found: Found,
     ) -> i64 {
-        let name = PROCEDURES[usize::from(plan.procedure)].name;
-        // SAFETY: the table says that the procedure has this argument.
-        let address = unsafe { call.arg(usize::from(arg)) };
+        let Found::List { arg, length, kind, significance } = found else { return special::ABSENT };
         // SAFETY: lists are read only where the standard says that they are significant.
         unsafe {
+            let address = call.arg(usize::from(arg));
             let count = match length {
                 Length::None => return special::ABSENT,
                 Length::Param(param) => arguments::int(plan, call, param),
                 Length::Members => {
                     let Some(comm) = arguments::comm(plan, call) else { return special::ABSENT };
-                    if !Self::significant(plan, call, comm, name, arg) {
+                    let facts = process.handles.with(|h| h.facts(comm));
+                    let is_read = match significance {
+                        Significance::Always => true,
+                        Significance::AtRoot(arg) => {
+                            let root = arguments::int(plan, call, arg) as i32;
+                            root == if facts.inter { abi().root } else { facts.rank }
+                        }
+                        Significance::NotInPlace => {
+                            let buffer = call.arg(0);
+                            buffer != 1
+                                && buffer != usize::MAX
+                                && !abi().fortran_ignore.contains(&buffer)
+                        }
+                    };
+                    if !is_read {
                         return special::ABSENT;
                     }
-                    let (mut inter, mut size) = (0_i32, 0_i32);
-                    pmpi::comm_test_inter(comm, (&raw mut inter) as usize);
-                    if inter != 0 {
-                        pmpi::comm_remote_size(comm, (&raw mut size) as usize);
-                    } else {
-                        pmpi::comm_size(comm, (&raw mut size) as usize);
-                    }
-                    i64::from(size)
+                    i64::from(facts.peers)
                 }
             };
             if address <= 1 || count <= 0 {
@@ -63,30 +71,6 @@ impl Around {
                 });
             }
             process.handles.with(|h| h.list(process.memory, &self.list))
-        }
-    }
-
-    /// Whether a list with one entry a member means anything in this process.
-    unsafe fn significant(plan: &Plan, call: Call, comm: usize, name: &str, arg: u8) -> bool {
-        let params = PROCEDURES[usize::from(plan.procedure)].params;
-        // SAFETY: arguments are what the table says.
-        unsafe {
-            if let Some(root) = params.iter().position(|p| p.kind == Kind::Root) {
-                let (mut rank, mut inter) = (0_i32, 0_i32);
-                let root = arguments::int(plan, call, root as u8) as i32;
-                pmpi::comm_test_inter(comm, (&raw mut inter) as usize);
-                if inter != 0 {
-                    return root == abi().root;
-                }
-                pmpi::comm_rank(comm, (&raw mut rank) as usize);
-                return rank == root;
-            }
-            // With MPI_IN_PLACE what is said of the send buffer counts for nothing.
-            let of_sender = params[usize::from(arg)].name.starts_with("send");
-            let buffer = call.arg(0);
-            !(of_sender
-                && name.contains("lltoall")
-                && (buffer == 1 || buffer == usize::MAX || abi().fortran_ignore.contains(&buffer)))
         }
     }
 }

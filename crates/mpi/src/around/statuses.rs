@@ -17,31 +17,38 @@ impl Around {
         let Some(arg) = plan.status.or(statuses) else { return };
         let abi = abi();
         let own_wild = plan.makes.is_none() && is_wild(plan, lanes);
-        let wild = own_wild || self.requests.iter().any(|(_, _, r)| r.is_some_and(|r| r.wild));
-        if !wild {
+        let (wild, count) = match self.shadow() {
+            Some(shadow) => (shadow.has_wild(), shadow.len()),
+            None => (self.request.is_some_and(|(_, _, r)| r.is_some_and(|r| r.wild)), 1),
+        };
+        if !wild && !own_wild {
             return;
         }
         // SAFETY: the table says that this argument points to one status, or to one for each request.
         unsafe {
-            let count = if statuses.is_some() { self.requests.len() } else { 1 };
+            let count = if statuses.is_some() { count } else { 1 };
             let mut address = call.arg(usize::from(arg));
             let ignored = address <= 1
                 || address == abi.status_ignore
                 || (plan.fortran && abi.fortran_ignore.contains(&address));
             if ignored {
-                self.statuses.clear();
-                // Alignment of a status is that of its integers, which the allocator gives.
-                self.statuses.resize(count * abi.status_bytes + 8, 0);
+                let size = count * abi.status_bytes + 8;
+                if self.statuses.len() < size {
+                    // Alignment of a status is that of its integers, which the allocator gives.
+                    self.statuses.resize(size, 0);
+                }
                 address = self.statuses.as_mut_ptr() as usize;
                 call.set_arg(usize::from(arg), address);
             }
             self.saved.clear();
-            for i in 0..count {
-                let source = (address + i * abi.status_bytes + abi.status_source) as *mut i32;
-                self.saved.push(source.read());
-                source.write(UNTOUCHED);
-            }
             self.status = address;
+            if statuses.is_some() {
+                // Of a list only the statuses of complete receives are looked at, and these are written.
+                return;
+            }
+            let source = (address + abi.status_source) as *mut i32;
+            self.saved.push(source.read());
+            source.write(UNTOUCHED);
         }
     }
 

@@ -9,6 +9,8 @@ use talea_run::live::layout::state;
 use super::{pass, record};
 use crate::clock;
 use crate::entry::{Binding, Call, Entry};
+use crate::handles::Handles;
+use crate::left::Frames;
 use crate::process::{self, STOP, process, stop};
 use crate::sampler::probes::{NO_EVENT, ProbeThread};
 use crate::table::{Class, PROCEDURES};
@@ -23,7 +25,10 @@ pub(super) unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usi
         let state = this_thread();
         if !state.is_null() {
             if (*state).busy == BUSY {
-                return pass(entry, call);
+                if !(*state).is_left(call) {
+                    return pass(entry, call);
+                }
+                (*state).leave();
             }
             if STOP.load(Ordering::Relaxed) == 0
                 && let Some(probe) = (*state).probe.filter(|_| (*state).busy == PROBED)
@@ -56,7 +61,7 @@ pub(super) unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usi
             return pass(entry, call);
         }
         if state.is_null() {
-            let Some(new) = State::new(process) else {
+            let Some(new) = State::new(process, Frames::of(call)) else {
                 process.lost_thread();
                 return pass(entry, call);
             };
@@ -87,9 +92,10 @@ unsafe fn probed(
         let result = record(state, entry, index, call);
         state.busy = PROBED;
         let end = if worth { probe.take(now(state)) } else { None };
-        // The call's own event is the last one, if it made any.
+        // The call's own event is the last one, if it made any; an unsuccessful poll may have ended a series and begun another.
         let events = (*state.recorder.thread).events;
-        let what = if events > before { 2 * events } else { NO_EVENT };
+        let own = events > before && !state.series.is_open();
+        let what = if own { 2 * events } else { NO_EVENT };
         if let Some(begin) = &begin {
             probe.put(begin, what);
         }
@@ -104,7 +110,11 @@ unsafe fn probed(
 /// thread computes between two such polls is then probed at the end of the second, not at its begin.
 #[inline]
 fn now(state: &State) -> u64 {
-    if state.series.node.is_null() { clock::ticks() } else { state.series.end }
+    if !state.series.is_open() {
+        return clock::ticks();
+    }
+    // SAFETY: the thread's part of the file is its own.
+    unsafe { (*state.recorder.thread).poll_end }
 }
 
 /// `MPI_Pcontrol`: 0 pauses, everything else goes on.
@@ -115,8 +125,15 @@ pub(super) unsafe fn control(entry: &Entry, call: Call) -> usize {
         let level =
             if entry.binding == Binding::Fortran { *(word as *const i32) } else { word as i32 };
         if level == 0 {
+            // Requests may change while nobody looks.
+            if let Some(state) = this_thread().as_mut().filter(|state| state.series.is_open()) {
+                state.close_series();
+            }
             STOP.fetch_or(stop::PAUSED, Ordering::SeqCst);
         } else {
+            if let Some(process) = process() {
+                process.handles.with(Handles::forget_facts);
+            }
             STOP.fetch_and(!stop::PAUSED, Ordering::SeqCst);
         }
         pass(entry, call)

@@ -3,7 +3,7 @@
 //! Owns the names only: who reads a word before or after a call is [`crate::around`], who makes values of them
 //! [`crate::values`].
 
-use crate::table::{Kind, Length};
+use crate::table::{Kind, Length, Param, Procedure};
 
 /// A word that is found before or after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +68,40 @@ pub enum Found {
         length: Length,
         /// What its entries are.
         kind: Kind,
+        /// Where it is significant.
+        significance: Significance,
     },
     /// The word after a `Status`: its tag.
     Second,
+}
+
+/// Where the standard says that a list is significant: elsewhere nothing need stand there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Significance {
+    /// Everywhere.
+    Always,
+    /// In the process whose rank this argument is, or of an inter-communicator where it says so.
+    AtRoot(u8),
+    /// Unless the first buffer is `MPI_IN_PLACE`.
+    NotInPlace,
+}
+
+impl Significance {
+    /// That of an argument of a procedure.
+    pub(super) fn of(procedure: &Procedure, param: &Param) -> Self {
+        if param.length != Length::Members {
+            return Self::Always;
+        }
+        let root = procedure.params.iter().position(|param| param.kind == Kind::Root);
+        match root {
+            Some(root) => Self::AtRoot(root as u8),
+            // Arguments of the send buffer count for nothing without one.
+            None if param.name.starts_with("send") && procedure.name.contains("lltoall") => {
+                Self::NotInPlace
+            }
+            None => Self::Always,
+        }
+    }
 }
 
 /// An integer that a call returns.

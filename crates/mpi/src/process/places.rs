@@ -50,7 +50,7 @@ pub(super) fn note_host(host: &str) {
     if (folder.is_dir() || std::fs::create_dir(folder).is_ok())
         && let Ok(mut file) = File::options().write(true).create_new(true).open(&new)
         && let Some(topology) = sysfs::topology(&Root::machine())
-        && file.write_all(xml::write(&topology).as_bytes()).is_ok()
+        && file.write_all(xml::write(&topology, xml::Version::Two).as_bytes()).is_ok()
     {
         let _ = std::fs::rename(&new, &path);
     }

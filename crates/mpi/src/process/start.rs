@@ -16,6 +16,7 @@ use super::{PROCESS, Process, STOP, host_name, process, put_words, stop};
 use crate::clock;
 use crate::fabric;
 use crate::memory::Memory;
+use crate::paths::DEEPEST;
 use crate::shared::Shared;
 use crate::table::PROCEDURES;
 
@@ -37,7 +38,7 @@ pub fn start() {
     };
     let quantiser = Arc::new(Quantiser::new(bound));
     let bound = quantiser.bound();
-    let callers = number("TALEA_CALLERS", 3).clamp(1, layout::MAX_CALLERS as u64) as usize;
+    let callers = number("TALEA_CALLERS", DEEPEST as u64).clamp(1, DEEPEST as u64) as usize;
     let calls_all = std::env::var("TALEA_CALLS").is_ok_and(|v| v == "all");
     let max = number("TALEA_MEMORY", 64 << 20).max(1 << 20) as usize;
     let host = host_name();

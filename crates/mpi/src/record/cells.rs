@@ -2,6 +2,7 @@
 //!
 //! Owns their bytes in each of the modes, and giving them up first where memory becomes scarce.
 
+use talea_flow::times::ONE_BYTE;
 use talea_model::Nanos;
 use talea_run::live::layout::TimesMode;
 
@@ -26,8 +27,13 @@ impl Recorder {
             };
             let mut place = start;
             for value in [gap, duration] {
+                if let Some(index) = self.quantiser.quantise_small(Nanos(value), &mut self.drift) {
+                    place.write(index);
+                    place = place.add(1);
+                    continue;
+                }
                 let cell = self.quantiser.quantise(Nanos(value), &mut self.drift);
-                if cell.index < 224 {
+                if cell.index < u16::from(ONE_BYTE) {
                     place.write(cell.index as u8);
                     place = place.add(1);
                 } else {

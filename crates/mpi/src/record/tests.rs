@@ -92,7 +92,9 @@ fn record(calls: &[Call]) -> Vec<u8> {
             let used = hot.plan.words();
             let begin = now + call.gap;
             now = begin + call.duration;
-            recorder.event(hot, begin, now, &words[..used], call.polls, &mut AsTheyAre);
+            let same = hot.is_current(words.as_ptr());
+            let words = &words[..used];
+            recorder.event(hot, begin, now, words, same, call.polls, &mut AsTheyAre);
         }
         assert!(recorder.full.is_none());
         memory.bytes().to_vec()

@@ -166,10 +166,34 @@ impl Tuples {
     }
 }
 
+impl HotNode {
+    /// Brings up to date what is compared at every event: slots may have moved.
+    fn remember(&mut self) {
+        let tuples = &self.tuples;
+        if let Some(slot) = tuples.meta.get(tuples.current as usize) {
+            self.epoch = u64::from(slot.epoch);
+            self.current = tuples.slots[tuples.current as usize * tuples.words..].as_ptr();
+        }
+    }
+}
+
 impl Recorder {
-    /// The current tuple's run ends.
-    #[inline(never)]
+    /// The current tuple's run ends, or its meaning has to be looked at again.
     pub(super) unsafe fn next_tuple(
+        &mut self,
+        hot: &mut HotNode,
+        words: &[u64],
+        epoch: u32,
+        translate: &mut impl Translate,
+    ) -> Result<(), Full> {
+        // SAFETY: the caller's.
+        let result = unsafe { self.change_tuple(hot, words, epoch, translate) };
+        hot.remember();
+        result
+    }
+
+    #[inline(always)]
+    unsafe fn change_tuple(
         &mut self,
         hot: &mut HotNode,
         words: &[u64],

@@ -5,18 +5,23 @@
 
 mod columns;
 mod graphs;
+mod lists;
+mod paths;
 mod processes;
 
 use talea_flow::times::Bound;
 use talea_model::Nanos;
 
 use self::columns::{Columns, Form};
+use super::lists::ListTable;
 use super::{Bundle, Settings};
 use crate::live::numbers::{Cursor, get_all, get_list, put_all, put_list, put_number, put_text};
 use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_procedure};
 
 /// Version of this format.
-pub const VERSION: u64 = 1;
+///
+/// 2: lists may be changes of others, and paths share their frames.
+pub const VERSION: u64 = 2;
 
 /// In the place of the version: what ranks of one run send each other, which is never in a file.
 const MESSAGE: u64 = 0;
@@ -69,12 +74,7 @@ impl Bundle {
     /// Names and places.
     fn put_tables(&self, out: &mut Vec<u8>) {
         put_all(out, self.modules.values(), put_module);
-        put_all(out, self.paths.values(), |out, path| {
-            put_all(out, path, |out, &(module, offset)| {
-                put_number(out, u64::from(module.wrapping_add(1)));
-                put_number(out, offset);
-            });
-        });
+        paths::put(out, self.paths.values());
         put_all(out, self.procedures.values(), |out, p| put_procedure(out, 0, p));
         put_all(out, self.comms.values(), |out, c| Symbol::Comm(c.clone()).put(out));
         put_all(out, self.datatypes.values(), |out, (size, name)| {
@@ -87,7 +87,7 @@ impl Bundle {
 
     /// Graphs, streams and arguments.
     fn put_sequence(&self, out: &mut Vec<u8>, form: Form) {
-        put_all(out, self.lists.values(), |out, l| put_list(out, l));
+        self.lists.put(out, form);
         put_all(out, self.type_lists.values(), |out, l| put_list(out, l));
         put_all(out, self.streams.values(), |out, s| {
             put_number(out, s.len() as u64);
@@ -115,8 +115,12 @@ impl Bundle {
         let mut expected = "the version";
         let read = match from.number() {
             Some(found) if found > VERSION => return Err(BundleError::Newer { found }),
-            Some(VERSION) => Self::read(&mut from, Form::Packed, most as u64, &mut expected),
-            Some(MESSAGE) => Self::read(&mut from, Form::Plain, most as u64, &mut expected),
+            Some(MESSAGE) => {
+                Self::read(&mut from, VERSION, Form::Plain, most as u64, &mut expected)
+            }
+            Some(version) => {
+                Self::read(&mut from, version, Form::Packed, most as u64, &mut expected)
+            }
             _ => None,
         };
         read.ok_or(BundleError::Damaged { offset: from.position(), expected })
@@ -124,6 +128,7 @@ impl Bundle {
 
     fn read(
         from: &mut Cursor<'_>,
+        version: u64,
         form: Form,
         most: u64,
         expected: &mut &'static str,
@@ -144,9 +149,7 @@ impl Bundle {
         *expected = "modules";
         bundle.modules.fill(get_all(from, get_module)?);
         *expected = "call paths";
-        let frame =
-            |from: &mut Cursor<'_>| Some(((from.number()? as u32).wrapping_sub(1), from.number()?));
-        bundle.paths.fill(get_all(from, |from| get_all(from, frame))?);
+        bundle.paths.fill(paths::get(from, version)?);
         *expected = "procedures";
         bundle.procedures.fill(get_all(from, |from| get_procedure(from).map(|(_, p)| p))?);
         *expected = "communicators";
@@ -161,7 +164,7 @@ impl Bundle {
         *expected = "texts";
         bundle.texts.fill(get_all(from, Cursor::text)?);
         *expected = "lists";
-        bundle.lists.fill(get_all(from, get_list)?);
+        bundle.lists = ListTable::get(from, version, form)?;
         *expected = "lists of datatypes";
         bundle.type_lists.fill(get_all(from, get_list)?);
         *expected = "streams";
@@ -177,7 +180,7 @@ impl Bundle {
         *expected = "argument tables";
         bundle.bodies.fill(graphs::get_bodies(from, &mut columns)?);
         *expected = "processes";
-        bundle.processes = processes::get(from, most, &mut columns)?;
+        bundle.processes = processes::get(from, version, most, &mut columns)?;
         Some(bundle)
     }
 }

@@ -43,6 +43,14 @@ pub(super) fn note_process(process: &Process, clock: &Clock, rank: Rank, gaps: &
             note(kind, format!("rank {rank}: {count} {what}"), count);
         }
     }
+    let shortened = process.shortened_paths;
+    if shortened > 0 {
+        let sites = if shortened == 1 { "site" } else { "sites" };
+        let detail = format!(
+            "rank {rank}: {shortened} call {sites}: further call paths are not told apart, as there are too many"
+        );
+        note(GapKind::MemoryBound, detail, shortened);
+    }
     for damage in &process.damage {
         note(GapKind::Damaged, format!("rank {rank}: {damage}"), 0);
     }

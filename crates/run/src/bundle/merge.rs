@@ -96,14 +96,18 @@ impl Bundle {
                 op_map: map(process.op_map, &ops, 1),
                 list_map: map(process.list_map, &lists, 1),
                 type_list_map: map(process.type_list_map, &type_lists, 2),
-                open: process.open.map(|[procedure, path, begin, polls]| {
-                    [
-                        u64::from(of(&procedures, procedure as u32)),
-                        u64::from(of(&paths, path as u32)),
-                        begin,
-                        polls,
-                    ]
-                }),
+                open: process
+                    .open
+                    .iter()
+                    .map(|&[procedure, path, begin, polls]| {
+                        [
+                            u64::from(of(&procedures, procedure as u32)),
+                            u64::from(of(&paths, path as u32)),
+                            begin,
+                            polls,
+                        ]
+                    })
+                    .collect(),
                 threads,
                 places: process.places.iter().map(|place| place.renumbered(&texts)).collect(),
                 ..process.clone()

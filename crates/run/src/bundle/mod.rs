@@ -9,6 +9,7 @@ mod bytes;
 mod clock;
 mod decoded;
 mod gaps;
+mod lists;
 mod merge;
 mod pack;
 mod peers;
@@ -22,6 +23,7 @@ use talea_model::{Module, ProcedureSpec};
 
 pub use bytes::{BundleError, VERSION};
 use clock::Clock;
+use lists::ListTable;
 use table::Table;
 
 use crate::live::record::CommSymbol;
@@ -49,7 +51,7 @@ pub struct Bundle {
     comms: Table<CommSymbol>,
     datatypes: Table<(u64, String)>,
     ops: Table<String>,
-    lists: Table<Vec<i64>>,
+    lists: ListTable,
     /// Lists whose entries are datatypes of this bundle.
     type_lists: Table<Vec<i64>>,
     texts: Table<String>,
@@ -116,10 +118,13 @@ struct Process {
     list_map: u32,
     /// Number among `type_lists` and number in the process, in turn.
     type_list_map: u32,
-    /// Procedure, path, begin (nominal nanoseconds), polls.
-    open: Option<[u64; 4]>,
+    /// Procedure, path, begin (nominal nanoseconds), polls: of the call that had not returned, then of each site of the series of polls that
+    /// had not ended.
+    open: Vec<[u64; 4]>,
     /// Lost to the memory bound, lost to a full disk, paused, of too many threads.
     lost: [u64; 4],
+    /// Call sites that are known by their direct caller only.
+    shortened_paths: u64,
     damage: Vec<String>,
     threads: Vec<Thread>,
     places: Vec<Place>,

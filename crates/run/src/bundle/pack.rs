@@ -11,14 +11,16 @@ use talea_flow::log::{NodeLog, Runs};
 use talea_flow::times::{Bound, Quantiser};
 use talea_model::{ArgKind, Nanos, ProcedureSpec};
 
+use super::lists::{self, ListTable};
 use super::peers::by_first_use;
 use super::times::pack_times;
 use super::{Body, Bundle, Clock, Column, Graph, Node, Place, Process, Settings, Table, Thread};
-use crate::live::layout::{PathFrame, state};
+use crate::live::layout::{MAX_PU_TIMES, PathFrame, state};
 use crate::live::numbers::put_number;
 use crate::live::read::{LiveProcess, LiveThread};
 use crate::live::record::{CommSymbol, Members};
 use crate::places::ThreadPlace;
+use crate::pu_time;
 
 impl Bundle {
     /// The bundle of one process.
@@ -53,8 +55,8 @@ impl Bundle {
         let datatypes: Vec<i64> =
             live.datatypes.iter().map(|d| i64::from(bundle.datatypes.id(d.clone()))).collect();
         let ops: Vec<i64> = live.ops.iter().map(|o| i64::from(bundle.ops.id(o.clone()))).collect();
-        let lists: Vec<i64> =
-            live.lists.iter().map(|l| i64::from(bundle.lists.id(l.clone()))).collect();
+        let mut damage = live.damage.clone();
+        let lists = bundle.add_lists(live, &mut damage);
         let type_lists = bundle.add_type_lists(live, &datatypes);
         let numbers: Vec<u16> = live.procedures.iter().map(|(number, _)| *number).collect();
         let quantiser = Quantiser::new(settings.bound);
@@ -81,13 +83,18 @@ impl Bundle {
                 &mut packer,
             ));
         }
-        let open = open_of(live).map(|(node, ticks, polls)| {
+        for LiveThread { thread, .. } in &live.threads {
+            let count = thread.pu_time_count.min(MAX_PU_TIMES as u64) as usize;
+            pu_time::put(&mut all_times, &thread.pu_times[..count], nominal);
+        }
+        let open = open_of(live).into_iter().map(|(node, ticks, polls)| {
             let signature = node.signature;
             let procedure =
                 procedures.get(usize::from(signature.procedure.0)).copied().unwrap_or(0);
             let path = paths.get(signature.path.0 as usize).copied().unwrap_or(0);
             [u64::from(procedure), u64::from(path), nominal(ticks), polls]
         });
+        let open = open.collect();
         let places = bundle.add_places(live);
         let process = Process {
             world: header.world,
@@ -105,13 +112,23 @@ impl Bundle {
             type_list_map: bundle.numbers.id(type_lists),
             open,
             lost: [header.lost_memory, header.lost_disk, header.paused, header.lost_threads],
-            damage: live.damage.clone(),
+            shortened_paths: header.shortened_paths,
+            damage,
             threads,
             places,
             times: all_times,
         };
         bundle.processes.push(process);
         bundle
+    }
+
+    /// Puts the lists into their table; for each of them its number there.
+    fn add_lists(&mut self, live: &LiveProcess, damage: &mut Vec<String>) -> Vec<i64> {
+        let Some(own) = ListTable::of(live.lists.clone()) else {
+            damage.push("lists: they are made from each other in no order".to_owned());
+            return vec![i64::from(lists::ABSENT); live.lists.len()];
+        };
+        self.lists.absorb(&own).into_iter().map(i64::from).collect()
     }
 
     fn add_places(&mut self, live: &LiveProcess) -> Vec<Place> {
@@ -202,7 +219,7 @@ impl Bundle {
             comms: Table::default(),
             datatypes: Table::default(),
             ops: Table::default(),
-            lists: Table::default(),
+            lists: ListTable::default(),
             type_lists: Table::default(),
             texts: Table::default(),
             streams: Table::default(),
@@ -284,20 +301,20 @@ fn choices_of(log: &NodeLog) -> Runs<i64> {
     })
 }
 
-/// The call that had not returned: its node, ticks at its begin, and polls.
-fn open_of(live: &LiveProcess) -> Option<(&NodeLog, u64, u64)> {
-    if live.header.state != state::RECORDING {
-        return None;
-    }
-    let thread = live.threads.first()?;
+/// The call that had not returned, then the sites of the series of polls that had not ended; without such a call, the first site
+/// stands for it too. For each its node, ticks at the begin of the call or series, and polls.
+fn open_of(live: &LiveProcess) -> Vec<(&NodeLog, u64, u64)> {
+    let thread = live.threads.first().filter(|_| live.header.state == state::RECORDING);
+    let Some(thread) = thread else { return Vec::new() };
     let record = &thread.thread;
-    let (number, ticks) = if record.open_node > 0 {
-        (record.open_node - 1, record.open_begin)
-    } else if record.poll_node > 0 {
-        (record.poll_node - 1, record.poll_begin)
-    } else {
-        return None;
-    };
-    let polls = if record.poll_node == number + 1 { record.poll_count } else { 1 };
-    Some((thread.log.nodes.get(number as usize)?, ticks, polls))
+    let node = |number: u32| thread.log.nodes.get(number.checked_sub(1)? as usize);
+    let sites: Vec<_> = record
+        .polls
+        .iter()
+        .filter_map(|polls| Some((node(polls.node)?, record.poll_begin, polls.count)))
+        .collect();
+    let of_series = record.polls.iter().find(|p| p.node == record.open_node);
+    let call = node(record.open_node)
+        .map(|node| (node, record.open_begin, of_series.map_or(1, |polls| polls.count)));
+    call.or(sites.first().copied()).into_iter().chain(sites).collect()
 }

@@ -30,9 +30,10 @@ impl Bundle {
                 used.extend(column.runs().iter().map(|&(list, _)| list));
             }
         }
+        let mut cursor = live.lists.cursor();
         let lists = used.into_iter().filter_map(|own| {
-            let list = live.lists.get(usize::try_from(own).ok()?)?;
-            let id = self.type_lists.id(datatypes_of(list, datatypes));
+            let list: Vec<i64> = cursor.get(own)?.iter().collect();
+            let id = self.type_lists.id(datatypes_of(&list, datatypes));
             Some([i64::from(id), own])
         });
         lists.flatten().collect()

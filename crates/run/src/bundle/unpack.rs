@@ -19,10 +19,12 @@ use super::type_lists::TypeLists;
 use super::{Bundle, Clock, Column, Process, Thread};
 use crate::clock::ClockMap;
 use crate::limits::{Limits, MOST_EVENTS};
+use crate::lists::Lists;
 use crate::live::layout::{TimesMode, state};
 use crate::live::numbers::Cursor;
 use crate::live::read::LiveProcess;
 use crate::places::ThreadPlace;
+use crate::pu_time;
 use crate::recording::{self, Ended, Open, Recording, Sizes, Started};
 
 impl Recording {
@@ -97,7 +99,7 @@ impl Bundle {
             comms: self.comms.values().to_vec(),
             datatypes: self.datatypes.values().to_vec(),
             ops: self.ops.values().to_vec(),
-            lists: [self.lists.values(), self.type_lists.values()].concat(),
+            lists: self.all_lists(),
             times: TimesMode::from_number(self.settings.times).unwrap_or(TimesMode::Bounded),
             bound: self.settings.bound,
             calls_all: self.settings.calls_all,
@@ -105,6 +107,15 @@ impl Bundle {
             sizes,
             gaps,
         }
+    }
+
+    /// The table of lists, then that of lists of datatypes.
+    fn all_lists(&self) -> Lists {
+        let mut all = self.lists.lists().clone();
+        for list in self.type_lists.values() {
+            all.push(list);
+        }
+        all
     }
 
     /// Numbers of the worlds.
@@ -135,7 +146,7 @@ impl Bundle {
         mut from: Cursor<'_>,
         gaps: &mut Gaps,
     ) -> recording::Process {
-        let threads = process
+        let mut threads: Vec<recording::Thread> = process
             .threads
             .iter()
             .zip(0..)
@@ -164,6 +175,13 @@ impl Bundle {
                 thread
             })
             .collect();
+        // Earlier recordings end here.
+        for thread in &mut threads {
+            let Some(readings) = pu_time::get(&mut from, |nominal| clock.nanos(nominal)) else {
+                break;
+            };
+            thread.pu_times = readings;
+        }
         let text = |id: u32| self.texts.get(id).cloned().unwrap_or_default();
         let places = process
             .places
@@ -176,6 +194,16 @@ impl Bundle {
                 busy: ThreadPlace::of_steps(place.busy),
             })
             .collect();
+        let mut open = process.open.iter().filter_map(|&[procedure, path, begin, polls]| {
+            self.procedures.get(procedure as u32)?;
+            self.paths.get(path as u32)?;
+            Some(Open {
+                procedure: ProcedureId(procedure as u16),
+                path: PathId(path as u32),
+                begin: clock.nanos(begin),
+                polls,
+            })
+        });
         recording::Process {
             location: Location { world, rank, thread: 0 },
             world_size: process.size,
@@ -189,16 +217,8 @@ impl Bundle {
                 state::EXITED => Ended::Exited,
                 _ => Ended::Killed,
             },
-            open: process.open.and_then(|[procedure, path, begin, polls]| {
-                self.procedures.get(procedure as u32)?;
-                self.paths.get(path as u32)?;
-                Some(Open {
-                    procedure: ProcedureId(procedure as u16),
-                    path: PathId(path as u32),
-                    begin: clock.nanos(begin),
-                    polls,
-                })
-            }),
+            open: open.next(),
+            polling: open.collect(),
             threads,
             places,
             clock,
@@ -219,7 +239,7 @@ impl Bundle {
         let mut columns = body.columns.iter();
         let mut peers = self.numbers.get(thread.peers)?.iter();
         let map = |id: u32| self.numbers.get(id).map_or(&[][..], Vec::as_slice);
-        let first = self.lists.values().len() as i64;
+        let first = self.lists.len() as i64;
         let type_lists = TypeLists::new(map(process.type_list_map), first);
         let mut nodes = Vec::new();
         for (node, &polls) in graph.nodes.iter().zip(&body.polls) {
@@ -310,6 +330,7 @@ impl Bundle {
             log: ThreadLog { nodes, events: graph.events },
             sums,
             counts,
+            pu_times: Vec::new(),
             times,
         })
     }

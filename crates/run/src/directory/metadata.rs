@@ -43,6 +43,9 @@ pub struct Metadata {
     pub environment: BTreeMap<String, String>,
     /// How it ended; absent while it runs, and when the recording program was itself killed.
     pub outcome: Option<Outcome>,
+    /// Number of the first signal that `talea run` got and passed on, such as 2 for Ctrl-C.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<i32>,
     /// From start to end.
     #[serde(rename = "wall_seconds", with = "seconds")]
     pub wall: Option<Nanos>,
@@ -104,6 +107,7 @@ impl Default for Metadata {
             user: None,
             environment: BTreeMap::new(),
             outcome: None,
+            interrupted: None,
             wall: None,
             options: BTreeMap::new(),
             fabric: None,

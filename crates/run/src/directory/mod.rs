@@ -40,6 +40,14 @@ pub enum CreateError {
         /// The directory wanted.
         path: PathBuf,
     },
+    /// The folder above is none of a disk: `/proc`, `/sys`.
+    #[error("cannot create a folder in {}; name another place with `--out`: `{}`", parent.display(), path.display())]
+    Virtual {
+        /// The folder above.
+        parent: PathBuf,
+        /// The directory wanted.
+        path: PathBuf,
+    },
     /// A part of the path is a file.
     #[error("a part of the path is a file, not a folder; name another place with `--out`: `{}`", path.display())]
     NotADirectory {
@@ -222,7 +230,12 @@ fn explain(source: io::Error, path: &Path) -> CreateError {
     let path = path.to_owned();
     match source.raw_os_error() {
         Some(libc::ENOENT) => {
-            CreateError::NoParent { parent: path.parent().unwrap_or(&path).to_owned(), path }
+            let parent = path.parent().unwrap_or(&path).to_owned();
+            if parent.is_dir() {
+                CreateError::Virtual { parent, path }
+            } else {
+                CreateError::NoParent { parent, path }
+            }
         }
         Some(libc::ENOTDIR) => CreateError::NotADirectory { path },
         Some(libc::EACCES | libc::EPERM) => CreateError::Permission { path },

@@ -8,14 +8,20 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// First bytes of every live file.
 pub const MAGIC: [u8; 8] = *b"TALEALIV";
-/// Version of this layout.
-pub const VERSION: u32 = 1;
-/// Most callers that a call path keeps.
-pub const MAX_CALLERS: usize = 8;
+/// Version of this layout. Structures only ever grow at their ends: [`super::streams`] knows how long those of earlier versions
+/// are. 2: lists are records of [`crate::lists::record`], paths may be longer, polls in a row may be of several sites, threads have readings
+/// of their PU time.
+pub const VERSION: u32 = 2;
+/// Frames of a call path that stand in the node itself.
+pub const INLINE_FRAMES: usize = 8;
 /// Most threads of a process that are recorded.
 pub const MAX_THREADS: usize = 256;
+/// Most sites that polls in a row may be made at to be one series.
+pub const MAX_POLL_SITES: usize = 8;
 /// Clock readings kept; when they are full every other one is dropped.
 pub const MAX_SYNCS: usize = 128;
+/// Readings of a thread's PU time kept; when they are full every other one is dropped.
+pub const MAX_PU_TIMES: usize = 32;
 
 /// An append-only stream of bytes in chunks.
 #[repr(C)]
@@ -158,7 +164,7 @@ pub struct Header {
     pub modules: Stream,
     /// Communicators, datatypes, operations in the order of their ids.
     pub symbols: Stream,
-    /// Lists of integers in the order of their ids.
+    /// Lists of integers in the order of their ids: [`crate::lists::record`].
     pub lists: Stream,
     /// Procedure table: a copy, so that the file can be read without the library that wrote it.
     pub procedures: Stream,
@@ -172,6 +178,8 @@ pub struct Header {
     pub paused: u64,
     /// Calls of threads beyond [`MAX_THREADS`].
     pub lost_threads: u64,
+    /// Call sites that are known by their direct caller only, as there were too many paths. From version 2 on.
+    pub shortened_paths: u64,
 }
 
 /// One recorded thread.
@@ -190,13 +198,13 @@ pub struct Thread {
     pub open_node: u32,
     /// Ticks when that call began.
     pub open_begin: u64,
-    /// 1 + index of the node of a series of unsuccessful polls that has not ended; 0 without.
+    /// Version 1: 1 + index of the node of a series of unsuccessful polls that has not ended; 0 without, and in later versions.
     pub poll_node: u32,
     /// Operating system's thread id.
     pub tid: u32,
-    /// Polls in that series.
+    /// Version 1: polls in that series.
     pub poll_count: u64,
-    /// Ticks at the begin of its first.
+    /// Ticks at the begin of the first poll of a series of unsuccessful ones.
     pub poll_begin: u64,
     /// Ticks at the end of its last.
     pub poll_end: u64,
@@ -208,6 +216,47 @@ pub struct Thread {
     pub times: Stream,
     /// Array of counters, one for each procedure: calls that are counted only.
     pub counts: u64,
+    /// From version 2 on: the sites of a series of unsuccessful polls that has not ended, in the order of their first polls.
+    pub polls: [Polls; MAX_POLL_SITES],
+    /// Number of `pu_times` in use. From version 2 on.
+    pub pu_time_count: u64,
+    /// Readings of the thread's PU time in order. From version 2 on.
+    pub pu_times: [PuTime; MAX_PU_TIMES],
+}
+
+/// How long a thread ran, and how long it was ready to run and did not, at some moment.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct PuTime {
+    /// Ticks.
+    pub ticks: u64,
+    /// Nanoseconds on PUs since the thread began.
+    pub ran: u64,
+    /// Nanoseconds in the kernel's queue of threads that are ready to run; [`UNKNOWN_DELAY`] where the kernel does not tell.
+    pub delayed: u64,
+}
+
+/// See [`PuTime::delayed`].
+pub const UNKNOWN_DELAY: u64 = u64::MAX;
+
+/// Unsuccessful polls at one site, of a series that has not ended.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct Polls {
+    /// 1 + index of the site's node; 0 without. Written after the rest when a site is added, before it when the series ends.
+    pub node: u32,
+    /// Padding.
+    pub zero: u32,
+    /// Number of polls.
+    pub count: u64,
+    /// Ticks inside them.
+    pub inside: u64,
+    /// Ticks between them and the polls of the series before each.
+    pub before: u64,
 }
 
 /// A frame of a call path.
@@ -277,7 +326,9 @@ pub struct Node {
     /// Visits of one call since then.
     pub single: u64,
     /// Call path, innermost frame first.
-    pub path: [PathFrame; MAX_CALLERS],
+    pub path: [PathFrame; INLINE_FRAMES],
+    /// Array of the frames beyond these. From version 2 on.
+    pub outer_path: u64,
 }
 
 /// Slots for tuples that a node has at most; then the oldest is reused.

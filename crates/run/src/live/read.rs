@@ -8,7 +8,8 @@ use talea_model::{Module, ProcedureSpec};
 use zerocopy::FromBytes;
 
 use super::layout::{
-    Header, MAGIC, MAX_SYNCS, MAX_THREADS, PathFrame, Stream, Sync, Thread, TimesMode, VERSION,
+    Header, MAGIC, MAX_SYNCS, MAX_THREADS, PathFrame, Polls, Stream, Sync, Thread, TimesMode,
+    VERSION,
 };
 use super::numbers::{self, Cursor};
 use super::record::{self, Symbol};
@@ -16,6 +17,7 @@ use super::streams::File;
 use super::threads::Threads;
 pub use super::threads::{LiveThread, NodeSums};
 use crate::limits::Limits;
+use crate::lists::Lists;
 use crate::places::{self, ThreadPlace};
 
 /// Why a live file cannot be read at all.
@@ -65,7 +67,7 @@ pub struct LiveProcess {
     /// Operations by id.
     pub ops: Vec<String>,
     /// Lists by id.
-    pub lists: Vec<Vec<i64>>,
+    pub lists: Lists,
     /// Procedures that were called, with their numbers.
     pub procedures: Vec<(u16, ProcedureSpec)>,
     /// Call paths that nodes refer to by `PathId`.
@@ -83,6 +85,23 @@ fn words(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
+/// A thread as the newest version has it.
+fn thread_at(file: &File<'_>, offset: u64, version: u32) -> Option<Thread> {
+    if version > 1 {
+        return file.get(offset);
+    }
+    // Version 1 ended before `polls`, and had room for a series at one site.
+    let mut thread: Thread = file.get_first(offset, std::mem::offset_of!(Thread, polls))?;
+    thread.polls[0] = Polls {
+        node: thread.poll_node,
+        zero: 0,
+        count: thread.poll_count,
+        inside: thread.poll_end.saturating_sub(thread.poll_begin),
+        before: 0,
+    };
+    Some(thread)
+}
+
 impl LiveProcess {
     /// Takes the file apart.
     pub fn read(bytes: &[u8]) -> Result<Self, LiveError> {
@@ -98,9 +117,12 @@ impl LiveProcess {
         if version > VERSION {
             return Err(LiveError::Newer { found: version });
         }
-        let Ok((header, _)) = Header::read_from_prefix(bytes) else {
+        let Ok((mut header, _)) = Header::read_from_prefix(bytes) else {
             return Err(LiveError::Header { offset: bytes.len(), what: "it ends early" });
         };
+        if version < 2 {
+            header.shortened_paths = 0;
+        }
         let times = TimesMode::from_number(header.times).ok_or(LiveError::Header {
             offset: std::mem::offset_of!(Header, times),
             what: "unknown mode of times",
@@ -119,15 +141,18 @@ impl LiveProcess {
                 }
             }
         };
-        let (mut modules, mut lists, mut procedures) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut modules, mut lists, mut procedures) = (Vec::new(), Lists::default(), Vec::new());
         let (mut comms, mut datatypes, mut ops) = (Vec::new(), Vec::new(), Vec::new());
         all(&header.modules, "modules", &mut |from| {
             modules.push(record::get_module(from)?);
             Some(())
         });
         all(&header.lists, "lists", &mut |from| {
-            lists.push(numbers::get_list(from)?);
-            Some(())
+            match version {
+                1 => lists.push(&numbers::get_list(from)?),
+                _ => lists.read(from),
+            }
+            .map(|_| ())
         });
         all(&header.procedures, "procedures", &mut |from| {
             procedures.push(record::get_procedure(from)?);
@@ -146,11 +171,11 @@ impl LiveProcess {
             places.push(ThreadPlace::get(from)?);
             Some(())
         });
-        let mut reader = Threads::of(&file, header.procedure_count, &procedures);
+        let mut reader = Threads::of(&file, version, header.procedure_count, &procedures);
         let mut threads = Vec::new();
         for &offset in &header.threads[..(header.thread_count as usize).min(MAX_THREADS)] {
-            if let Some(thread) = file.get::<Thread>(offset) {
-                threads.push(reader.read(thread));
+            if let Some(thread) = thread_at(&file, offset, version) {
+                threads.push(reader.read(&thread));
             } else {
                 reader.damage.push(format!("thread at offset {offset} lies outside the file"));
             }

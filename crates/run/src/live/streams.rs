@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::layout::{self, Chunk, Stream, TUPLE_SLOTS};
 use super::numbers::Cursor;
@@ -61,6 +61,20 @@ impl<'a> File<'a> {
         let bytes = self.bytes.get(offset..)?;
         (offset != 0).then_some(())?;
         T::read_from_prefix(bytes).ok().map(|(value, _)| value)
+    }
+
+    /// As [`Self::get`], for a structure that the file has only so many bytes of: those that a later version added are zero.
+    pub(super) fn get_first<T: FromZeros + FromBytes + IntoBytes>(
+        &self,
+        offset: u64,
+        length: usize,
+    ) -> Option<T> {
+        let from = usize::try_from(offset).ok().filter(|&from| from != 0)?;
+        let length = length.min(size_of::<T>());
+        let bytes = self.bytes.get(from..from.checked_add(length)?)?;
+        let mut value = T::new_zeroed();
+        value.as_mut_bytes()[..length].copy_from_slice(bytes);
+        Some(value)
     }
 
     /// Bytes of a stream. Chunks are met in the order they were handed out, apart from each other, which ends a circle.

@@ -4,15 +4,16 @@
 //! [`super::read`], whose part this is.
 
 use std::collections::HashMap;
+use std::mem::offset_of;
 
 use talea_flow::log::{NodeLog, Runs, ThreadLog};
 use talea_model::{NodeId, PathId, ProcedureId, ProcedureSpec, Signature};
 
-use super::layout::{MAX_CALLERS, Node, PathFrame, Thread};
+use super::layout::{INLINE_FRAMES, Node, PathFrame, Thread};
 use super::numbers::Cursor;
 use super::settle::settle;
 use super::streams::File;
-use crate::limits::MOST_EVENTS;
+use crate::limits::{MOST_EVENTS, MOST_FRAMES};
 
 /// One thread of the recorded program.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub struct NodeSums {
 /// What the threads of a process share while they are read.
 pub(super) struct Threads<'a> {
     file: &'a File<'a>,
+    /// Version of the layout.
+    version: u32,
     procedure_count: u32,
     /// Places in the table by number.
     procedures: HashMap<u16, usize>,
@@ -57,6 +60,7 @@ impl<'a> Threads<'a> {
     /// Those of a file with this table of procedures; `procedure_count` is how many the recorder counts calls of.
     pub(super) fn of(
         file: &'a File<'a>,
+        version: u32,
         procedure_count: u32,
         procedures: &[(u16, ProcedureSpec)],
     ) -> Self {
@@ -66,6 +70,7 @@ impl<'a> Threads<'a> {
         }
         Self {
             file,
+            version,
             procedure_count,
             procedures: places,
             paths: Vec::new(),
@@ -73,7 +78,7 @@ impl<'a> Threads<'a> {
             damage: Vec::new(),
         }
     }
-    pub(super) fn read(&mut self, thread: Thread) -> LiveThread {
+    pub(super) fn read(&mut self, thread: &Thread) -> LiveThread {
         let file = self.file;
         if thread.events > MOST_EVENTS {
             self.damage.push(format!(
@@ -85,12 +90,13 @@ impl<'a> Threads<'a> {
         let mut log = ThreadLog { nodes: Vec::new(), events };
         let mut sums = Vec::new();
         let mut offset = thread.first_node;
-        while let Some(node) = file.get::<Node>(offset) {
+        let size = self.node_bytes();
+        while let Some(node) = self.node_at(offset) {
             if node.index as usize != log.nodes.len() {
                 self.damage.push(format!("node at offset {offset} has number {}", node.index));
                 break;
             }
-            if !file.spend(size_of::<Node>()) {
+            if !file.spend(size) {
                 break;
             }
             sums.push(NodeSums {
@@ -102,7 +108,7 @@ impl<'a> Threads<'a> {
             let node_log = self.node(&node, events);
             log.nodes.push(node_log);
             // Handed out in this order and apart from each other, which also ends a circle.
-            if node.next < offset + size_of::<Node>() as u64 {
+            if node.next < offset + size as u64 {
                 break;
             }
             offset = node.next;
@@ -116,16 +122,33 @@ impl<'a> Threads<'a> {
             }
         }
         let times = file.stream(&thread.times);
-        LiveThread { thread, log, sums, times, counts }
+        LiveThread { thread: *thread, log, sums, times, counts }
+    }
+
+    /// Bytes of a node in this version.
+    fn node_bytes(&self) -> usize {
+        if self.version < 2 { offset_of!(Node, outer_path) } else { size_of::<Node>() }
+    }
+
+    fn node_at(&self, offset: u64) -> Option<Node> {
+        self.file.get_first(offset, self.node_bytes())
     }
 
     fn path(&mut self, node: &Node) -> PathId {
-        let path = &node.path[..usize::from(node.path_len).min(MAX_CALLERS)];
+        let frames = usize::from(node.path_len).min(MOST_FRAMES);
+        let mut path = node.path[..frames.min(INLINE_FRAMES)].to_vec();
+        let outer = (0..frames.saturating_sub(INLINE_FRAMES) as u64)
+            .map_while(|i| {
+                let at = node.outer_path.checked_add(size_of::<PathFrame>() as u64 * i)?;
+                self.file.get::<PathFrame>(at).filter(|_| node.outer_path != 0)
+            })
+            .take_while(|_| self.file.spend(size_of::<PathFrame>()));
+        path.extend(outer);
         let key = path.iter().map(|frame| (frame.module, frame.offset)).collect();
         let next = self.paths.len() as u32;
         let id = *self.path_ids.entry(key).or_insert(next);
         if id == next {
-            self.paths.push(path.to_vec());
+            self.paths.push(path);
         }
         PathId(id)
     }

@@ -13,10 +13,12 @@ use talea_model::{Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, Pro
 pub use events::{Event, Events};
 
 use crate::clock::ClockMap;
+use crate::lists::Lists;
 use crate::live::layout::TimesMode;
 use crate::live::read::NodeSums;
 use crate::live::record::CommSymbol;
 use crate::places::ThreadPlace;
+use crate::pu_time::PuTime;
 
 /// One run of a parallel program.
 #[derive(Debug)]
@@ -36,7 +38,7 @@ pub struct Recording {
     /// Reduction operations: name (empty for a user's).
     pub ops: Vec<String>,
     /// Lists; the values of list kinds are indices.
-    pub lists: Vec<Vec<i64>>,
+    pub lists: Lists,
     /// How times were kept.
     pub times: TimesMode,
     /// How far recorded times may be from the truth.
@@ -94,8 +96,10 @@ pub struct Process {
     pub started: Started,
     /// How it ended.
     pub ended: Ended,
-    /// A call that had not returned when it ended, with the time it began.
+    /// A call that had not returned when it ended, with the time it began; between polls that found nothing, the first of them.
     pub open: Option<Open>,
+    /// The sites of the series of unsuccessful polls that it ended in, each with the time at which the series began.
+    pub polling: Vec<Open>,
     /// Its threads that called MPI.
     pub threads: Vec<Thread>,
     /// Where all its threads may run and ran.
@@ -139,6 +143,8 @@ pub struct Thread {
     pub sums: Vec<NodeSums>,
     /// Calls that were only counted.
     pub counts: Vec<(ProcedureId, u64)>,
+    /// How long it ran, and waited for PUs, about once a second.
+    pub pu_times: Vec<PuTime>,
     /// Times, packed.
     pub(crate) times: Times,
 }

@@ -101,13 +101,13 @@ impl Functions {
         names.shrink_to_fit();
     }
 
-    /// The mangled name of the function that contains `address`.
-    pub(super) fn containing(&self, address: u64) -> Option<&str> {
+    /// The mangled name of the function that contains `address`, and where it begins.
+    pub(super) fn containing(&self, address: u64) -> Option<(&str, u64)> {
         let behind = self.all.partition_point(|function| function.begin <= address);
         let nearest = self.all[..behind].iter().rev().take(NESTED);
         nearest
             .filter(|function| address < function.end)
-            .map(|function| &self.names[function.name.0..function.name.1])
+            .map(|function| (&self.names[function.name.0..function.name.1], function.begin))
             .next()
     }
 }

@@ -166,6 +166,11 @@ impl Default for Resolver {
     }
 }
 
+/// The bytes of a module's file, if it is the one that ran.
+pub(crate) fn map_module(module: &Module) -> Option<memmap2::Mmap> {
+    module_file::map(module).ok()
+}
+
 /// `module+0xoffset`, with the last part of the module's path.
 pub(crate) fn bare_address(module: &Module, offset: u64) -> String {
     let name = module.path.rsplit('/').next().unwrap_or(&module.path);

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
+use memmap2::Mmap;
 use object::{Object, ObjectSection};
 use talea_model::{Module, ResolvedFrame};
 
@@ -47,14 +48,7 @@ impl ModuleFile {
         let path = Path::new(&module.path);
         let bytes = crate::mapped::map_file(path).map_err(OpenError::Io)?;
         let elf = Elf::parse(&*bytes).map_err(OpenError::NotElf)?;
-        let build_id = elf.build_id().ok().flatten().unwrap_or_default();
-        // A module without a recorded id cannot be checked; one that has lost its id is another.
-        if !module.build_id.is_empty() && hexadecimal(build_id) != module.build_id {
-            return Err(OpenError::OtherBuild {
-                found: if build_id.is_empty() { "none".into() } else { hexadecimal(build_id) },
-                expected: module.build_id.clone(),
-            });
-        }
+        check_build(&elf, module)?;
         let mut functions = Functions::default();
         functions.add(&elf, MOST_SYMBOLS);
         let mut source = has_lines(&elf).then(|| path.to_owned());
@@ -84,15 +78,18 @@ impl ModuleFile {
     }
 
     /// The frames at the address of a call, innermost first, without their addresses; empty if
-    /// nothing is known.
+    /// nothing is known. Call sites are return addresses, one behind it.
     pub(super) fn frames(&self, call: u64) -> Vec<ResolvedFrame> {
         let mut frames = self.frames_from_lines(call).unwrap_or_else(|error| {
             self.damage.borrow_mut().get_or_insert(error);
             Vec::new()
         });
-        let symbol = self.functions.containing(call).map(demangled);
+        let symbol = self.functions.containing(call);
+        let behind = symbol.map(|(_, begin)| call + 1 - begin);
         match (frames.last_mut(), symbol) {
-            (Some(own), Some(symbol)) => {
+            (Some(own), Some((symbol, _))) => {
+                let symbol = demangled(symbol);
+                own.offset = behind.filter(|_| own.line.is_none());
                 // Reduced debug information (`-gmlt`, `line-tables-only`) has `f` where the symbol
                 // has `ns::S::f(int)`.
                 let fuller = own.function.as_ref().is_none_or(|name| {
@@ -102,8 +99,10 @@ impl ModuleFile {
                     own.function = Some(symbol);
                 }
             }
-            (None, Some(symbol)) => {
-                frames.push(ResolvedFrame { function: Some(symbol), ..ResolvedFrame::default() });
+            (None, Some((symbol, _))) => {
+                let function = Some(demangled(symbol));
+                let offset = behind;
+                frames.push(ResolvedFrame { function, offset, ..ResolvedFrame::default() });
             }
             (_, None) => {}
         }
@@ -129,6 +128,7 @@ impl ModuleFile {
                 file: file.map(str::to_owned),
                 // Line 0 is DWARF's word for "no line".
                 line: line.filter(|&line| line > 0),
+                offset: None,
                 address: String::new(),
             });
         }
@@ -148,6 +148,25 @@ impl std::fmt::Debug for ModuleFile {
             .field("damage", &self.damage)
             .finish()
     }
+}
+
+/// The bytes of the file that ran.
+pub(super) fn map(module: &Module) -> Result<Mmap, OpenError> {
+    let bytes = crate::mapped::map_file(Path::new(&module.path)).map_err(OpenError::Io)?;
+    check_build(&Elf::parse(&*bytes).map_err(OpenError::NotElf)?, module)?;
+    Ok(bytes)
+}
+
+fn check_build(elf: &Elf<'_>, module: &Module) -> Result<(), OpenError> {
+    let build_id = elf.build_id().ok().flatten().unwrap_or_default();
+    // A module without a recorded id cannot be checked; one that has lost its id is another.
+    if !module.build_id.is_empty() && hexadecimal(build_id) != module.build_id {
+        return Err(OpenError::OtherBuild {
+            found: if build_id.is_empty() { "none".into() } else { hexadecimal(build_id) },
+            expected: module.build_id.clone(),
+        });
+    }
+    Ok(())
 }
 
 /// Where the loader looks for split debug information (`dwp`) of a file.

@@ -108,7 +108,7 @@ impl FunctionNames {
         match &*file {
             Ok(functions) => {
                 let name = functions.containing(address);
-                Ok(name.map(|name| demangled_of(name, functions.is_fortran())))
+                Ok(name.map(|(name, _)| demangled_of(name, functions.is_fortran())))
             }
             Err(error) => Err(error.clone()),
         }

@@ -10,8 +10,12 @@ use talea_flow::times::Quantiser;
 use talea_run::bundle::Bundle;
 use talea_run::container::{Container, SectionId, Tag};
 use talea_run::limits::Limits;
+use talea_run::lists::record::put_full;
+use talea_run::lists::{Change, Lists};
 use talea_run::live::LiveProcess;
 use talea_run::recording::{Recording, Sizes};
+
+use super::mutate::Random;
 
 /// Small, so that what goes up to it takes no time.
 const LIMITS: Limits = Limits { runs: 1 << 16 };
@@ -51,18 +55,52 @@ fn recording(recording: &Recording) {
     recording.events();
     for process in &recording.processes {
         for thread in &process.threads {
+            let mut lists = recording.lists.cursor();
             let mut events = process.events(recording, thread);
             for _ in 0..LOOKED_AT {
                 let Some(event) = events.next_event() else { break };
                 let args = event.args.to_vec();
                 for &arg in &args {
                     recording.world_rank(process, args.first().copied(), arg);
+                    lists.get(arg).and_then(|list| list.get(0));
                 }
             }
             process.sums(recording, thread);
             process.cells(recording, thread).take(LOOKED_AT).count();
         }
     }
+}
+
+/// Records of lists. Entries are backed by bytes, however the lists are made from each other.
+pub(crate) fn lists(bytes: &[u8]) {
+    let lists = Lists::of_records(bytes);
+    let mut cursor = lists.cursor();
+    for id in (0..lists.len()).chain((0..lists.len()).rev().take(LOOKED_AT)) {
+        let Some(list) = cursor.get(id as i64) else { panic!("list {id} is not there") };
+        assert!(list.len() <= bytes.len());
+        assert_eq!(list.get(0).is_some(), !list.is_empty());
+    }
+}
+
+/// Records of lists as a program with many requests leaves them, to be damaged.
+pub(crate) fn records_of_lists(random: &mut Random) -> Vec<u8> {
+    let (mut bytes, mut length) = (Vec::new(), 1 + random.below(40) as u32);
+    put_full(&mut bytes, &(0..i64::from(length)).rev().collect::<Vec<_>>());
+    put_full(&mut bytes, &[0]);
+    for id in 2..2 + random.below(60) as u32 {
+        let before = length;
+        length = (length + random.below(3) as u32).saturating_sub(1);
+        let mut entries: Vec<(u32, i64)> =
+            (before..length).map(|position| (position, random.below(9) as i64 - 2)).collect();
+        if random.below(2) == 0 && before.min(length) > 0 {
+            entries.insert(0, (random.below(before.min(length) as usize) as u32, -1));
+        }
+        let nulls = (random.below(4) == 0).then_some(1);
+        let base = if id == 2 { 0 } else { id - 1 };
+        let shift = random.below(3) as i64;
+        Change { base, length, shift, nulls, entries }.put(&mut bytes, id, before);
+    }
+    bytes
 }
 
 /// A stream of numbers.

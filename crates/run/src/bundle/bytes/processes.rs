@@ -10,7 +10,9 @@ use crate::live::numbers::{Cursor, get_all, put_all, put_number, put_text};
 use crate::places::MOST_THREADS;
 
 /// Numbers of each process that are alike on many: each becomes a packed column.
-const COLUMNS: usize = 19;
+const COLUMNS: usize = 20;
+/// Those of version 1.
+const FIRST_COLUMNS: usize = 19;
 
 fn columns_of(process: &Process) -> [i64; COLUMNS] {
     [
@@ -33,6 +35,7 @@ fn columns_of(process: &Process) -> [i64; COLUMNS] {
         process.lost[3] as i64,
         process.threads.len() as i64,
         process.places.len() as i64,
+        process.shortened_paths as i64,
     ]
 }
 
@@ -57,20 +60,25 @@ pub(super) fn put(out: &mut Vec<u8>, form: Form, processes: &[Process]) {
     let few: Vec<(usize, &Process)> = processes
         .iter()
         .enumerate()
-        .filter(|(_, p)| p.open.is_some() || !p.damage.is_empty())
+        .filter(|(_, p)| !p.open.is_empty() || !p.damage.is_empty())
         .collect();
     put_all(out, &few, |out, (place, process)| {
         put_number(out, *place as u64);
-        put_all(out, process.open.as_ref().map_or(&[][..], |o| &o[..]), |out, &n| {
-            put_number(out, n);
-        });
+        put_all(out, process.open.as_flattened(), |out, &n| put_number(out, n));
         put_all(out, &process.damage, |out, d| put_text(out, d));
     });
 }
 
-pub(super) fn get(from: &mut Cursor<'_>, most: u64, columns: &mut Columns) -> Option<Vec<Process>> {
+pub(super) fn get(
+    from: &mut Cursor<'_>,
+    version: u64,
+    most: u64,
+    columns: &mut Columns,
+) -> Option<Vec<Process>> {
     let count = from.number().filter(|&count| count <= most)?;
-    let numbers = (0..COLUMNS).map(|_| columns.get(from, count)).collect::<Option<Vec<_>>>()?;
+    let here = if version == 1 { FIRST_COLUMNS } else { COLUMNS };
+    let mut numbers = (0..here).map(|_| columns.get(from, count)).collect::<Option<Vec<_>>>()?;
+    numbers.resize(COLUMNS, vec![0; count as usize]);
     let most_threads = count.saturating_mul(MAX_THREADS as u64);
     let thread_count = from.number().filter(|&count| count <= most_threads)?;
     let bodies = columns.get(from, thread_count)?;
@@ -121,7 +129,8 @@ pub(super) fn get(from: &mut Cursor<'_>, most: u64, columns: &mut Columns) -> Op
                         })
                     })
                     .collect::<Option<Vec<_>>>()?,
-                open: None,
+                shortened_paths: at(19) as u64,
+                open: Vec::new(),
                 damage: Vec::new(),
                 times: Vec::new(),
             })
@@ -130,7 +139,7 @@ pub(super) fn get(from: &mut Cursor<'_>, most: u64, columns: &mut Columns) -> Op
     get_all(from, |from| {
         let place = usize::try_from(from.number()?).ok()?;
         let process = processes.get_mut(place)?;
-        process.open = get_all(from, Cursor::number)?.try_into().ok();
+        process.open = get_all(from, Cursor::number)?.as_chunks().0.to_vec();
         process.damage = get_all(from, Cursor::text)?;
         Some(())
     })?;
