@@ -4,19 +4,15 @@
 //! `log(...)` around a whole one asks for logarithms, counters go by name or by event type. And what is compared if nobody says it. The
 //! language of expressions is crate `metric`'s.
 
-use talea_metric::{Expression, ExpressionError, suggest};
+use talea_metric::{Expression, ExpressionError, suggest, synonyms};
 use thiserror::Error;
 
-use crate::bursts::Bursts;
+use crate::bursts::{Bursts, Counter};
 use crate::points::MAX_DIMENSIONS;
 use crate::prepare::Spacing;
 
 /// The name that stands for a burst's duration in nanoseconds.
 pub const DURATION: &str = "duration";
-
-/// Counters that mean the same, by any of their names.
-const SAME: [&[&str]; 2] =
-    [&["PAPI_TOT_INS", "instructions"], &["PAPI_TOT_CYC", "cycles", "cpu-cycles"]];
 
 /// Longest list that is read, in bytes.
 const LONGEST: usize = 1 << 16;
@@ -111,7 +107,7 @@ impl Dimension {
                 spacing,
             })
         };
-        let both = find(bursts, SAME[0][0]).zip(find(bursts, SAME[1][0]));
+        let both = find(bursts, "PAPI_TOT_INS").zip(find(bursts, "PAPI_TOT_CYC"));
         if let Some((instructions, cycles)) = both
             && holds(bursts, instructions, cycles)
         {
@@ -171,8 +167,8 @@ pub fn find(bursts: &Bursts, name: &str) -> Option<usize> {
         let found = bursts.counter(name)?;
         bursts.counters.iter().position(|one| std::ptr::eq(one, found))
     };
-    let others = SAME.iter().filter(|names| names.contains(&name)).flat_map(|names| names.iter());
-    place(name).or_else(|| others.copied().find_map(place))
+    let same = |one: &Counter| synonyms::same(&one.name, name);
+    place(name).or_else(|| bursts.counters.iter().position(same))
 }
 
 /// Whether bursts that have both counters hold at least half of the time, or of the bursts where there are no times.

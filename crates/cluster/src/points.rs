@@ -103,6 +103,22 @@ impl Points {
         &self.rows
     }
 
+    /// The same points in one dimension more, in which those of different groups are `step` apart or farther; as they are where
+    /// groups are not one for each point, or no dimension is left.
+    #[must_use]
+    pub fn apart(&self, groups: &[u32], step: f64) -> Self {
+        let dimensions = self.dimensions + 1;
+        if groups.len() != self.len() || dimensions > MAX_DIMENSIONS || !step.is_finite() {
+            return self.clone();
+        }
+        let mut rows = Vec::with_capacity(groups.len() * dimensions);
+        for (row, &group) in self.rows.chunks_exact(self.dimensions).zip(groups) {
+            rows.extend_from_slice(row);
+            rows.push(f64::from(group) * step);
+        }
+        Self { dimensions, rows }
+    }
+
     /// The points at `places`, in that order; places beyond the last are passed over.
     #[must_use]
     pub fn select(&self, places: &[u32]) -> Self {
@@ -132,5 +148,7 @@ mod tests {
         let points = Points::new(2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
         assert_eq!((points.len(), points.row(1), points.row(2)), (2, &[3.0, 4.0][..], &[][..]));
         assert_eq!(points.select(&[1, 0, 7]).rows(), [3.0, 4.0, 1.0, 2.0]);
+        assert_eq!(points.apart(&[0, 3], 0.5).rows(), [1.0, 2.0, 0.0, 3.0, 4.0, 1.5]);
+        assert_eq!(points.apart(&[0], 0.5), points);
     }
 }

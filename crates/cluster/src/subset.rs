@@ -36,12 +36,12 @@ pub enum Subset {
         /// Which ones.
         seed: u64,
     },
-    /// Of each cell of side eps / sqrt(dimensions) no more than some. With `most` of at least the points of a core, crowded
-    /// cells stay core.
+    /// Of each cell of side eps / sqrt(dimensions) no more than some, its outermost points first, so that cells stay neighbours. With
+    /// `most` of at least the points of a core, crowded cells stay core.
     Thinned {
         /// The radius of the clustering to come; above 0.
         eps: f64,
-        /// Points left in a cell.
+        /// Points left in a cell; outermost points may be more, up to 8 of two dimensions.
         most: usize,
         /// Which ones.
         seed: u64,
@@ -92,11 +92,32 @@ fn some(places: &[u32], share: f64, random: &mut Random) -> Vec<u32> {
     draw(places.len(), count, random).into_iter().map(|place| places[place as usize]).collect()
 }
 
-/// Of each cell those that a draw for each point puts first, whatever order the cell has them in.
+/// Directions of the sides and corners of a cell: points that lie farthest that way are what other cells can reach.
+fn directions(dimensions: usize) -> Vec<Vec<f64>> {
+    let axes = (0..dimensions).flat_map(|axis| {
+        [-1.0, 1.0]
+            .map(|sign| (0..dimensions).map(|d| if d == axis { sign } else { 0.0 }).collect())
+    });
+    match dimensions {
+        1 | 3 => axes.collect(),
+        2 => {
+            let corners = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];
+            axes.chain(corners.map(Vec::from)).collect()
+        }
+        // Cells of many dimensions have more sides than points.
+        _ => Vec::new(),
+    }
+}
+
+/// Of each cell its outermost points, and as many more as a draw for each point puts first, whatever order the cell has them in.
 fn thinned(points: &Points, eps: f64, most: usize, seed: u64) -> Vec<u32> {
     let cells = Cells::new(points, eps);
+    let directions = directions(points.dimensions());
+    let along = |place: u32, direction: &[f64]| -> f64 {
+        points.row(place as usize).iter().zip(direction).map(|(value, sign)| value * sign).sum()
+    };
     let mut chosen = Vec::new();
-    let mut lots = Vec::new();
+    let (mut lots, mut kept) = (Vec::new(), Vec::<u32>::new());
     for cell in 0..cells.len() {
         let of = &cells.of[cells.places(cell)];
         if of.len() <= most {
@@ -109,7 +130,22 @@ fn thinned(points: &Points, eps: f64, most: usize, seed: u64) -> Vec<u32> {
             |place: u32| Random::new(seed ^ u64::from(place).wrapping_mul(0x9e37_79b9)).next();
         lots.extend(of.iter().map(|&place| (lot(place), place)));
         lots.sort_unstable();
-        chosen.extend(lots[..most].iter().map(|&(_, place)| place));
+        kept.clear();
+        for direction in &directions {
+            let places = lots.iter().map(|&(_, place)| place);
+            let farthest =
+                places.reduce(|a, b| if along(b, direction) > along(a, direction) { b } else { a });
+            kept.extend(farthest.filter(|place| !kept.contains(place)));
+        }
+        for &(_, place) in &lots {
+            if kept.len() >= most {
+                break;
+            }
+            if !kept.contains(&place) {
+                kept.push(place);
+            }
+        }
+        chosen.extend_from_slice(&kept);
     }
     chosen.sort_unstable();
     chosen
@@ -183,6 +219,25 @@ mod tests {
         let thinned = choose(Subset::Thinned { eps: 0.01, most: 1, seed: 1 });
         assert!(thinned.is_sorted() && thinned.len() < 1_000);
         assert_eq!(choose(Subset::Thinned { eps: 0.01, most: 1_000, seed: 1 }).len(), 1_000);
+    }
+
+    #[test]
+    fn cells_stay_neighbours() {
+        // Crowded cells that one pair of points joins.
+        let rows = [0.0, 0.0195]
+            .into_iter()
+            .flat_map(|from| (0..100).map(move |i| from + f64::from(i) * 1e-4));
+        let points = Points::new(1, rows.collect()).unwrap();
+        let how = crate::Dbscan { eps: 0.01, min_points: 2 };
+        let whole = crate::dbscan(&points, None, &how).unwrap();
+        assert_eq!(whole.clusters.len(), 1);
+        for seed in 0..20 {
+            let places =
+                choose(&points, &[], &Subset::Thinned { eps: how.eps, most: 2, seed }).unwrap();
+            assert!(places.len() <= 10, "{}", places.len());
+            let found = crate::classify::dbscan_subset(&points, None, &how, &places).unwrap();
+            assert_eq!(found.clusters.len(), 1, "seed {seed}");
+        }
     }
 
     #[test]

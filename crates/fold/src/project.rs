@@ -121,7 +121,7 @@ const REASONS: [(GapKind, &str); 7] = [
     (GapKind::Missing, "have no reading where they begin"),
     (GapKind::Missing, "have no reading where they end"),
     (GapKind::Missing, "lack it from some time on: the counter set changed"),
-    (GapKind::Damaged, "have a counter that fell"),
+    (GapKind::Damaged, "have a counter that fell, or grew faster than any processor counts"),
     (GapKind::Missing, "have no length"),
     (GapKind::Damaged, "begin before the one before them ended"),
     (GapKind::Damaged, "have more counts at a sample than in all"),
@@ -366,7 +366,10 @@ mod tests {
         let found = fold_one(&times, &values, Form::Accumulated { wrap: None }, &[(0, 10)]);
         assert!(found.instances.is_empty());
         let gaps: Vec<_> = found.gaps.iter().map(|gap| &gap.detail[..]).collect();
-        assert_eq!(gaps, ["c: 1 instances have a counter that fell"]);
+        assert_eq!(
+            gaps,
+            ["c: 1 instances have a counter that fell, or grew faster than any processor counts"]
+        );
     }
 
     #[test]

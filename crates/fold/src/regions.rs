@@ -8,6 +8,7 @@ mod anchors;
 mod borders;
 mod choose;
 mod columns;
+mod nodes;
 mod spans;
 mod without;
 
@@ -15,6 +16,7 @@ pub use self::anchors::anchors;
 pub use self::borders::borders;
 pub use self::choose::{Choice, ChooseError, Wanted, choose};
 pub use self::columns::{MOST_COUNTERS, ProbeColumns, StackColumns, counter_name, probes, stacks};
+pub use self::nodes::node_probes;
 pub use self::spans::instances;
 pub use self::without::without_mpi;
 
@@ -143,13 +145,17 @@ pub fn is_region_type(event_type: u32) -> bool {
         types::SEND_SIZE..=types::COMMUNICATOR,
         types::USER_LINE..=types::USER_LINE,
         60_000_118..=60_000_118,
-        // Which CPU, and samples of memory accesses.
-        40_000_033..=40_000_033,
+        // Samples of memory accesses.
         31_000_000..=32_999_999,
+        // What the recorder notes of itself and of the system: process ids, clock values, CPUs, addresses.
+        40_000_000..=41_999_999,
     ];
-    !types::is_counter(event_type)
-        && event_type != types::COUNTER_SET
-        && !DETAILS.iter().any(|range| range.contains(&event_type))
+    // Of those the ones that last: the application, the recorder's start, flushes, when it is on and how.
+    const LASTING: [u32; 5] = [40_000_001, 40_000_002, 40_000_003, 40_000_012, 40_000_018];
+    LASTING.contains(&event_type)
+        || !types::is_counter(event_type)
+            && event_type != types::COUNTER_SET
+            && !DETAILS.iter().any(|range| range.contains(&event_type))
 }
 
 /// Whether the values of a type are the numbers of iterations, which are one region.

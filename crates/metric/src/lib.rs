@@ -7,6 +7,7 @@
 pub mod catalogue;
 pub mod efficiency;
 pub mod expression;
+pub mod limits;
 pub mod measure;
 pub mod model;
 mod suggest;

@@ -1,6 +1,6 @@
 //! Prints what clustering costs, ours beside the Python packages `dbscan` and scikit-learn, in one run on the same made data.
 //!
-//!     cargo run --release -p talea-cluster --example cluster_bench [-- POINTS DIMENSIONS|subsets|hard]
+//!     cargo run --release -p talea-cluster --example cluster_bench [-- POINTS DIMENSIONS|hard]
 //!
 //! References run in Python: that of `TALEA_PYTHON`, of `target/python`, or `python3`; what is not there is `-`.
 #![allow(clippy::print_stdout, reason = "a command-line program")]
@@ -155,20 +155,6 @@ fn hard() {
     }
 }
 
-/// What choices of points are worth: 64 ranks of 2,000 bursts, and a phase of 100 bursts that only rank 0 has.
-fn subsets() {
-    let runs: Vec<_> = (0..5).map(|seed| workload::Run::new(64, 2_000, 100, seed)).collect();
-    let how = Dbscan::default();
-    println!("| subset | share | ARI | rare phase found |\n|---|---|---|---|");
-    for (i, (name, _)) in workload::choices(&how, 0).into_iter().enumerate() {
-        let choice = |seed| workload::choices(&how, seed)[i].1;
-        if let Ok(worth) = workload::worth(&runs, &how, choice) {
-            let workload::Worth { share, agreement, rare_found } = worth;
-            println!("| {name} | {:.1} % | {agreement:.4} | {rare_found}/5 |", share * 100.0);
-        }
-    }
-}
-
 fn main() {
     let words: Vec<usize> = std::env::args().skip(1).filter_map(|w| w.parse().ok()).collect();
     let how = |dimensions| Dbscan { eps: [0.01, 0.01, 0.01, 0.02][dimensions - 1], min_points: 10 };
@@ -186,10 +172,6 @@ fn main() {
         [points, dimensions] => vec![(points, dimensions.clamp(1, 4))],
         _ => all.to_vec(),
     };
-    if std::env::args().nth(1).is_some_and(|word| word == "subsets") {
-        subsets();
-        return;
-    }
     if std::env::args().nth(1).is_some_and(|word| word == "hard") {
         hard();
         return;

@@ -1,12 +1,13 @@
-//! What counters counted in each burst, and which function ended it.
+//! What counters counted in each burst, and which call ended it.
 //!
 //! Owns the walk over probes beside spans: each probe belongs to one burst at most, so that the work is one pass. A counter is
 //! there if the probe at the burst's end has it, and if no other set became active on the way.
 
 use std::collections::BTreeMap;
 
+use talea_metric::limits::can_grow;
 use talea_model::GapKind;
-use talea_model::trace::types::{CALLER, CALLER_LINE, COUNTER_SET, is_counter};
+use talea_model::trace::types::{CALLER, CALLER_LINE, COUNTER_SET, MPI, is_counter};
 use talea_model::trace::{ByLocation, EventRecord, Trace};
 
 use super::names::counter_name;
@@ -22,18 +23,23 @@ const CELLS_A_VALUE: usize = 16;
 struct Sum {
     value: f64,
     at_end: bool,
-    negative: bool,
+    impossible: bool,
 }
 
 struct Walk<'a> {
     column_of: &'a BTreeMap<u32, usize>,
     sums: Vec<Sum>,
+    /// The last two times at which counters were read.
+    before: Option<u64>,
+    last: Option<u64>,
     /// The active set, and whether it changed inside the burst.
     set: i64,
     changed: bool,
     /// Level and value of the innermost caller and line at the end.
     caller: Option<(u32, i64)>,
     line: Option<(u32, i64)>,
+    /// The call of MPI that begins at the end.
+    call: Option<(u32, i64)>,
 }
 
 /// Fills columns of counters, callers and sets.
@@ -42,16 +48,19 @@ pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
     let column_of: BTreeMap<u32, usize> = types.iter().copied().zip(0..).collect();
     let mut columns = vec![Vec::with_capacity(bursts.len()); types.len()];
     let mut sets = Vec::with_capacity(bursts.len());
-    let (mut negative, mut changed) = (0_u64, 0_u64);
+    let (mut impossible, mut changed) = (vec![0_u64; types.len()], 0_u64);
     let mut place = 0;
     for location in 0..events.len() as u32 {
         let mut walk = Walk {
             column_of: &column_of,
             sums: vec![Sum::default(); types.len()],
+            before: None,
+            last: None,
             set: 0,
             changed: false,
             caller: None,
             line: None,
+            call: None,
         };
         let mut ahead = events
             .rows(location)
@@ -62,9 +71,10 @@ pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
             let (begin, end) = (bursts.begin[place], bursts.end[place]);
             while let Some(event) = ahead.next_if(|event| event.time <= begin) {
                 walk.set_of(&event);
+                walk.read(&event);
             }
             walk.sums.fill(Sum::default());
-            (walk.changed, walk.caller, walk.line) = (false, None, None);
+            (walk.changed, walk.caller, walk.line, walk.call) = (false, None, None, None);
             let mut set = walk.set;
             while let Some(event) = ahead.next_if(|event| event.time <= end) {
                 walk.probe(&event, event.time == end);
@@ -74,11 +84,14 @@ pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
             }
             sets.push(set);
             changed += u64::from(walk.changed);
-            for (column, sum) in columns.iter_mut().zip(&walk.sums) {
-                negative += u64::from(sum.negative);
-                let is_there = sum.at_end && !sum.negative && !walk.changed;
+            for ((column, sum), impossible) in
+                columns.iter_mut().zip(&walk.sums).zip(&mut impossible)
+            {
+                *impossible += u64::from(sum.impossible);
+                let is_there = sum.at_end && !sum.impossible && !walk.changed;
                 column.push(if is_there { sum.value } else { f64::NAN });
             }
+            bursts.call.push(walk.call.unwrap_or_default());
             // Instances know their function already.
             if bursts.source != Source::Regions && bursts.caller[place] == 0 {
                 bursts.caller[place] = walk.caller.map_or(0, |(_, value)| value);
@@ -94,9 +107,12 @@ pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
         values,
     });
     bursts.counters = named.collect();
-    if negative > 0 {
-        let detail = format!("{negative} counter values below zero were left out");
-        bursts.gap(GapKind::Damaged, negative, detail);
+    for (at, count) in impossible.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+        let detail = format!(
+            "{}: {count} values were left out, below zero or larger than any processor counts",
+            bursts.counters[at].name
+        );
+        bursts.gap(GapKind::Damaged, count, detail);
     }
     if changed > 0 {
         let detail =
@@ -140,7 +156,18 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes when counters were read.
+    fn read(&mut self, event: &EventRecord<'_>) {
+        if self.last != Some(event.time) && event.types.iter().any(|&one| is_counter(one)) {
+            self.before = self.last.replace(event.time);
+        }
+    }
+
     fn probe(&mut self, event: &EventRecord<'_>, at_end: bool) {
+        self.read(event);
+        let before = self.before;
+        let possible =
+            |value: i64| before.map_or(value >= 0, |before| can_grow(value, event.time - before));
         let changes = self.set_of(event);
         self.changed |= changes && !at_end;
         for (&one, &value) in event.types.iter().zip(event.values) {
@@ -150,7 +177,7 @@ impl Walk<'_> {
                 && let Some(sum) = self.sums.get_mut(column)
             {
                 sum.value += value as f64;
-                sum.negative |= value < 0;
+                sum.impossible |= !possible(value);
                 sum.at_end |= at_end;
             } else if at_end && value != 0 {
                 let innermost = |kept: &mut Option<(u32, i64)>| {
@@ -162,6 +189,8 @@ impl Walk<'_> {
                     innermost(&mut self.caller);
                 } else if CALLER_LINE.contains(&one) {
                     innermost(&mut self.line);
+                } else if MPI.contains(&one) {
+                    self.call = Some((one, value));
                 }
             }
         }

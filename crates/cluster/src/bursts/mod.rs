@@ -8,6 +8,7 @@
 //! Follows what the BSC `ClusteringSuite` reads, which takes the probe at the end alone: the same where nothing samples.
 
 mod counters;
+mod edges;
 mod names;
 mod spans;
 #[cfg(test)]
@@ -66,6 +67,10 @@ pub struct Bursts {
     pub caller: Vec<i64>,
     /// Value of that function's line; 0 where it is not known.
     pub line: Vec<i64>,
+    /// Event type and value of the call of MPI that ended the burst; zeros where none did.
+    pub call: Vec<(u32, i64)>,
+    /// Numbers of edges of the flow graph: the same where the calls at both ends are the same. Empty where no call is known.
+    pub edge: Vec<u32>,
     /// The counter set that was active; 0 where there is only one.
     pub set: Vec<i64>,
     /// Event types that name [`Self::caller`] and [`Self::line`].
@@ -97,6 +102,15 @@ impl Bursts {
         self.gaps.note(Gap { kind, rank: None, detail, count });
     }
 
+    /// The bursts of which `holds` says so of begin and end, and the others' number.
+    #[must_use]
+    pub fn within(self, holds: impl Fn(u64, u64) -> bool) -> (Self, u64) {
+        let is_inside = |&place: &u32| holds(self.begin[place as usize], self.end[place as usize]);
+        let places: Vec<u32> = (0..self.len() as u32).filter(is_inside).collect();
+        let outside = (self.len() - places.len()) as u64;
+        (if outside == 0 { self } else { self.select(&places) }, outside)
+    }
+
     /// The bursts at `places`, in that order; places beyond the last are passed over.
     #[must_use]
     pub fn select(&self, places: &[u32]) -> Self {
@@ -116,6 +130,8 @@ impl Bursts {
                 .collect(),
             caller: of(&self.caller, places),
             line: of(&self.line, places),
+            call: of(&self.call, places),
+            edge: of(&self.edge, places),
             set: of(&self.set, places),
             site_types: self.site_types,
             gaps: self.gaps.clone(),
@@ -137,6 +153,7 @@ pub fn bursts(trace: &Trace) -> Bursts {
     let found = spans::find(trace, &events, &mut bursts);
     bursts.source = found;
     counters::fill(trace, &events, &mut bursts);
+    edges::fill(&mut bursts);
     let with: std::collections::BTreeSet<Rank> = bursts.rank.iter().copied().collect();
     let without = trace.locations.len().saturating_sub(with.len());
     if bursts.is_empty() {

@@ -48,7 +48,7 @@ pub enum ChooseError {
     )]
     Nothing,
     /// A name that the trace does not have.
-    #[error("expected a region of the trace, found `{name}`{}", hint(nearest.as_ref()))]
+    #[error("no region `{name}`{}", hint(nearest.as_ref()))]
     Unknown {
         /// What the user wrote.
         name: String,
@@ -56,7 +56,7 @@ pub enum ChooseError {
         nearest: Option<String>,
     },
     /// A type whose events have no such value.
-    #[error("expected a value of `{of}`, found `{value}`{}", hint(nearest.as_ref()))]
+    #[error("no value `{value}` of `{of}`{}", hint(nearest.as_ref()))]
     NoValue {
         /// Label of the type.
         of: String,
@@ -74,7 +74,10 @@ pub enum ChooseError {
 }
 
 fn hint(nearest: Option<&String>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; the nearest is `{name}`"))
+    match nearest {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => "; `talea fold INPUT --list` has all".to_owned(),
+    }
 }
 
 /// Chooses a region of a trace.

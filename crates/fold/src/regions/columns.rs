@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use talea_metric::catalogue;
+use talea_metric::limits::can_grow;
 use talea_model::trace::types;
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
@@ -82,6 +83,12 @@ pub fn counter_name(names: &Names<'_>, event_type: u32) -> String {
     name.filter(usable).unwrap_or_else(|| event_type.to_string())
 }
 
+/// Whether a type is a counter of the thread that read it; those of nodes are [`super::node_probes`]'.
+fn of_thread(names: &Names<'_>, event_type: u32) -> bool {
+    types::is_counter(event_type)
+        && !catalogue::is_of_node(event_type, &counter_name(names, event_type))
+}
+
 /// From the first begin to the last end of the instances of each location.
 fn reach(spans: &Spans) -> BTreeMap<u32, (Nanos, Nanos)> {
     let mut found = BTreeMap::<u32, (Nanos, Nanos)>::new();
@@ -131,7 +138,7 @@ pub fn probes(trace: &Trace, spans: &Spans) -> ProbeColumns {
         let Some(pairs) = trace.events.pairs(row) else { continue };
         let mut any = false;
         for &event_type in trace.events.types.get(pairs).unwrap_or_default() {
-            if types::is_counter(event_type) {
+            if of_thread(&names, event_type) {
                 *readings.entry(event_type).or_default() += 1;
                 any = true;
             }
@@ -175,13 +182,22 @@ pub fn probes(trace: &Trace, spans: &Spans) -> ProbeColumns {
     found.types = chosen.iter().map(|one| one.1).collect();
     found.names = unique(chosen);
     found.values = vec![vec![f64::NAN; rows.len()]; found.types.len()];
+    // The last two times of readings on a location.
+    let (mut before, mut last): (Option<u64>, Option<(u32, u64)>) = (None, None);
     for (at, &row) in rows.iter().enumerate() {
         let Some(event) = trace.events.get(row) else { continue };
+        if last != Some((event.location, event.time)) {
+            before = last.filter(|last| last.0 == event.location).map(|last| last.1);
+            last = Some((event.location, event.time));
+        }
+        let possible =
+            |value: i64| before.map_or(value >= 0, |before| can_grow(value, event.time - before));
         found.location.push(event.location);
         found.time.push(Nanos(event.time));
         for (event_type, &value) in event.types.iter().zip(event.values) {
             if let Some(&column) = places.get(event_type) {
-                found.values[column][at] = value as f64;
+                // What no processor counts is taken as what fell: its instance is not used.
+                found.values[column][at] = if possible(value) { value as f64 } else { -1.0 };
             }
         }
     }

@@ -118,10 +118,7 @@ fn names_numbers_and_what_was_probably_meant() {
     assert_eq!(value("main"), Ok(of(F, 5)));
     assert_eq!(value("5"), Ok(of(F, 5)));
     let error = |text: &str| region(text).unwrap_err();
-    assert_eq!(
-        error("solv"),
-        "expected a region of the trace, found `solv`; the nearest is `solve`"
-    );
+    assert_eq!(error("solv"), "no region `solv`; did you mean `solve`?");
     assert_eq!(
         error("iteration"),
         "expected instances of `iteration` that end, the trace has none"
@@ -131,10 +128,10 @@ fn names_numbers_and_what_was_probably_meant() {
         "expected instances of `cluster:9` that end, the trace has none"
     );
     assert!(error("42000050").contains("is a counter"));
-    assert!(error("12345").contains("expected a region of the trace"));
+    assert!(error("12345").contains("no region `12345`"));
     assert_eq!(
         value("mian").unwrap_err(),
-        "expected a value of `User function`, found `mian`; the nearest is `main`"
+        "no value `mian` of `User function`; did you mean `main`?"
     );
     let default = choice(&trace, None, None).unwrap();
     assert_eq!(default.why, "no region was named: `solve` of User function");

@@ -10,6 +10,8 @@ mod perf;
 
 use std::borrow::Cow;
 
+use talea_model::trace::types;
+
 use crate::expression::Expression;
 
 /// What is known of a counter.
@@ -127,6 +129,20 @@ pub fn name_in_trace(event_type: u32, label: Option<&str>) -> Option<String> {
     Some(bracket.map_or(label, |at| &label[..at]).trim().to_owned())
 }
 
+/// Whether a counter of a trace is one of the whole node or socket, which no thread has for itself: what Extrae numbers so, and what
+/// tools name so.
+pub fn is_of_node(event_type: u32, name: &str) -> bool {
+    if types::NODE_COUNTERS.contains(&event_type) {
+        return true;
+    }
+    let name = name.to_ascii_lowercase();
+    types::is_counter(event_type)
+        && (["unc_", "uncore_", "imc:", "rapl:", "nest_"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
+            || ["_unc_", "::unc_", "/power/"].iter().any(|part| name.contains(part)))
+}
+
 /// All names that are fixed: no members of families such as `net:eth0:rx_bytes`, no aliases.
 pub fn all() -> Vec<CounterSpec> {
     papi::names().chain(lines().map(|line| line.0)).filter_map(spec).collect()
@@ -203,6 +219,15 @@ mod tests {
         let all = |name| derived(name).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(all("cycles"), ["\"cpu-cycles\"", "PAPI_TOT_CYC"]);
         assert_eq!(all("cycles:u"), ["\"cpu-cycles:u\""]);
+    }
+
+    #[test]
+    fn counters_of_nodes_are_told_from_those_of_threads() {
+        assert!(is_of_node(46_096_880, "anything"));
+        assert!(is_of_node(44_000_001, "skx_unc_imc0::UNC_M_CAS_COUNT:RD:cpu=0"));
+        assert!(is_of_node(42_001_000, "UNC_M_CAS_COUNT"));
+        assert!(!is_of_node(42_000_050, "PAPI_TOT_INS") && !is_of_node(44_000_001, "FUNC_CALLS"));
+        assert!(!is_of_node(30_000_000, "unc_of_a_sample"));
     }
 
     #[test]

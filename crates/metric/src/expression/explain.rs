@@ -21,6 +21,9 @@ pub enum Absent {
     /// A count, or a part of one, that comes out as less than nothing: see [`crate::table`].
     #[error("{0} is below zero")]
     Negative(String),
+    /// More or less than any machine can do: see [`crate::limits`].
+    #[error("{0}")]
+    Impossible(String),
     /// A metric that is defined by itself.
     #[error("defined by itself: {0}")]
     Cycle(String),

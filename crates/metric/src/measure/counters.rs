@@ -2,9 +2,9 @@
 //!
 //! Owns names of counters from labels, and the attribution of what grew between two probes: by the part of the time between them that
 //! is computation. So the counters of a burst are those at its end, as Paraver's tools have it, and a burst that the part looked at
-//! cuts gives its share. It refuses values below zero: a counter only grows.
+//! cuts gives its share. It refuses readings that no machine gives ([`crate::limits`]), and counters that have many of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use talea_model::trace::types;
 use talea_model::{GapKind, Gaps, Trace};
@@ -13,9 +13,42 @@ use super::span::Span;
 use super::useful::Interval;
 use super::{Measured, note};
 use crate::catalogue;
+use crate::limits::can_grow;
 
 /// Less than all of the time of computation that need not be said.
 const NEARLY: f64 = 0.99;
+/// Impossible readings in a hundred that a counter may have: one with more is broken, and the rest of its readings is not believed.
+const BROKEN: u64 = 1;
+/// Turns after which sets of counters have seen the same program.
+const MANY_TURNS: u32 = 8;
+
+/// What one counter counted on one location while it computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counted {
+    /// What it counted, made whole by time; `NaN` where it did not count or is broken.
+    pub value: f64,
+    /// The part of the computation in which it counted.
+    pub share: f64,
+    /// How often it began to count.
+    turns: u32,
+    /// Sum over the probes at which it was read: counters that were read at the same ones have the same.
+    probes: u64,
+}
+
+impl Counted {
+    const NONE: Self = Self { value: f64::NAN, share: 0.0, turns: 0, probes: 0 };
+
+    /// Whether figures can be made of both: they counted at the same time, nearly always, or in so many turns that it does not matter.
+    pub(super) fn goes_with(&self, other: &Self) -> bool {
+        self.probes == other.probes
+            || (self.share >= NEARLY && other.share >= NEARLY)
+            || (self.often() && other.often())
+    }
+
+    fn often(&self) -> bool {
+        self.share >= NEARLY || self.turns >= MANY_TURNS
+    }
+}
 
 /// Counters of a trace.
 pub(super) struct Columns {
@@ -32,6 +65,9 @@ impl Columns {
         for event_type in all {
             let label = trace.labels.event_type(event_type).map(|one| one.label.as_str());
             let mut name = counter_name(event_type, label);
+            if catalogue::is_of_node(event_type, &name) {
+                continue;
+            }
             if found.names.contains(&name) {
                 name = format!("{name}#{event_type}");
             }
@@ -43,22 +79,18 @@ impl Columns {
 
     /// Says which counters only some of the locations that computed have: figures of all of them cannot be made of those.
     pub(super) fn note_absent(&self, locations: &[Measured], gaps: &mut Gaps) {
-        const SHOWN: usize = 4;
         let computed: Vec<&Measured> = locations.iter().filter(|one| one.computed()).collect();
         let some = self.names.iter().enumerate().filter(|(at, _)| {
-            let with = computed.iter().filter(|one| one.counters[*at].is_finite()).count();
+            let with = computed.iter().filter(|one| one.counters[*at].value.is_finite()).count();
             with > 0 && with < computed.len()
         });
         let names: Vec<&str> = some.map(|(_, name)| name.as_str()).collect();
-        if let Some(more) = names.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-            let what = format!("{} and {more} more", names[..SHOWN].join(", "));
-            note(gaps, GapKind::Missing, not_by_all(&what), names.len() as u64);
-        } else if !names.is_empty() {
-            note(gaps, GapKind::Missing, not_by_all(&names.join(", ")), names.len() as u64);
+        if !names.is_empty() {
+            note(gaps, GapKind::Missing, not_by_all(&few(&names)), names.len() as u64);
         }
     }
 
-    /// What each counter counted during the intervals; `NaN` for those that did not count then.
+    /// What each counter counted during the intervals, and how often any was read then.
     pub(super) fn sums(
         &self,
         trace: &Trace,
@@ -66,18 +98,20 @@ impl Columns {
         useful: &[Interval],
         span: Span,
         losses: &mut Losses,
-    ) -> Vec<f64> {
-        let mut sums = vec![(0.0, 0_u64); self.names.len()];
+    ) -> (Vec<Counted>, u64) {
+        let mut sums = vec![Sum::default(); self.names.len()];
         // The last two times at which anything was read, and what was read at the later one.
         let (mut before, mut last): (Option<u64>, Option<u64>) = (None, None);
         let mut seen = vec![false; self.names.len()];
         let mut overlaps = Overlaps { intervals: useful, at: 0 };
+        let mut probes = 0;
         for &row in rows {
             let Some(record) = trace.events.get(row as usize) else { continue };
             if !record.types.iter().any(|one| self.places.contains_key(one)) {
                 continue;
             }
-            if last != Some(record.time) {
+            let new = last != Some(record.time);
+            if new {
                 before = last.replace(record.time);
                 seen.fill(false);
             }
@@ -88,36 +122,72 @@ impl Columns {
             if computed == 0 {
                 continue;
             }
+            probes += u64::from(new);
             let part = computed as f64 / (record.time - from) as f64;
+            let changes = record.value(types::COUNTER_SET).is_some();
             for (event_type, &value) in record.types.iter().zip(record.values) {
                 let Some(&column) = self.places.get(event_type) else { continue };
+                // A change of sets brings zeros for the counters of the new one: they counted nothing yet.
+                if changes && value == 0 {
+                    continue;
+                }
                 if std::mem::replace(&mut seen[column], true) {
                     // What grew in no time happened elsewhere: clocks were put right, or a record came late.
                     losses.at_once += u64::from(value != 0);
                     continue;
                 }
-                if value < 0 {
-                    losses.negative += 1;
+                let sum = &mut sums[column];
+                sum.readings += 1;
+                if !can_grow(value, record.time - from) {
+                    sum.impossible += 1;
                     continue;
                 }
-                sums[column].0 += value as f64 * part;
-                sums[column].1 += computed;
+                sum.value += value as f64 * part;
+                sum.covered += computed;
+                sum.turns += u32::from(sum.last + 1 != probes || sum.turns == 0);
+                sum.last = probes;
+                // Any mixing of bits will do, so that sums of different probes differ.
+                sum.probes = sum
+                    .probes
+                    .wrapping_add(probes.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
             }
         }
         let all = super::useful::length(useful).0;
-        let named = self.names.iter().zip(sums);
-        let whole = named.map(|(name, (sum, covered))| {
-            if covered == 0 {
-                return f64::NAN;
+        let counted = self.names.iter().zip(sums).map(|(name, sum)| {
+            if sum.impossible > 0 {
+                let lost = losses.impossible.entry(name.clone()).or_default();
+                *lost = (lost.0 + sum.impossible, lost.1 + sum.readings);
             }
-            let share = covered as f64 / all as f64;
+            if sum.impossible * 100 > BROKEN * sum.readings {
+                *losses.broken.entry(name.clone()).or_default() += 1;
+                return Counted::NONE;
+            }
+            if sum.covered == 0 {
+                return Counted::NONE;
+            }
+            let share = sum.covered as f64 / all as f64;
             if share < NEARLY {
-                losses.partial.insert(name.clone());
+                let partial = losses.partial.entry(name.clone()).or_insert((share, share));
+                *partial = (partial.0.min(share), partial.1.max(share));
             }
-            sum / share
+            let (turns, probes) = (sum.turns, sum.probes);
+            Counted { value: sum.value / share, share, turns, probes }
         });
-        whole.collect()
+        (counted.collect(), probes)
     }
+}
+
+/// One counter while a location is summed.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    value: f64,
+    covered: u64,
+    readings: u64,
+    impossible: u64,
+    turns: u32,
+    /// The last probe, counted from 1.
+    last: u64,
+    probes: u64,
 }
 
 fn not_by_all(names: &str) -> String {
@@ -127,12 +197,14 @@ fn not_by_all(names: &str) -> String {
 /// What counters lack, over all locations.
 #[derive(Default)]
 pub(super) struct Losses {
-    /// Readings below zero.
-    negative: u64,
+    /// Readings that no machine gives and all readings, of counters that have any.
+    impossible: BTreeMap<String, (u64, u64)>,
+    /// On how many locations counters are broken.
+    broken: BTreeMap<String, u64>,
     /// Readings at the time of the one before.
     at_once: u64,
-    /// Counters that were not on all the time.
-    partial: BTreeSet<String>,
+    /// Counters that were not on all the time, with the least and the largest part of it over locations.
+    partial: BTreeMap<String, (f64, f64)>,
 }
 
 impl Losses {
@@ -144,15 +216,39 @@ impl Losses {
             );
             note(gaps, GapKind::Damaged, what, self.at_once);
         }
-        if self.negative > 0 {
+        for (name, &(count, all)) in &self.impossible {
+            let broken = match self.broken.get(name) {
+                Some(1) => "; there are so many on 1 thread that its other readings are too",
+                Some(_) => "; there are so many that the other readings of those threads are too",
+                None => "",
+            };
+            let what = format!(
+                "{name}: {count} of {all} readings are impossible (below zero, or faster than any \
+                 processor counts) and left out{broken}"
+            );
+            note(gaps, GapKind::Damaged, what, count);
+        }
+        // Counters of a set have the same part.
+        let mut sets: BTreeMap<(u32, u32), Vec<&str>> = BTreeMap::new();
+        let percent = |share: f64| (share * 100.0).round() as u32;
+        for (name, &(low, high)) in &self.partial {
+            sets.entry((percent(low), percent(high))).or_default().push(name);
+        }
+        for ((low, high), names) in sets {
+            let part = if low == high { format!("{low}") } else { format!("{low} to {high}") };
             let what =
-                format!("{} readings of counters are below zero and were left out", self.negative);
-            note(gaps, GapKind::Damaged, what, self.negative);
+                format!("{} counted {part} % of the computation: made whole by time", few(&names));
+            note(gaps, GapKind::Estimated, what, names.len() as u64);
         }
-        for name in &self.partial {
-            let what = format!("{name} counted a part of the time: made whole by time");
-            note(gaps, GapKind::Estimated, what, 0);
-        }
+    }
+}
+
+/// Some names, and how many more there are.
+fn few(names: &[&str]) -> String {
+    const SHOWN: usize = 4;
+    match names.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+        None => names.join(", "),
     }
 }
 

@@ -6,6 +6,7 @@
 //! files: a trace comes as columns.
 
 mod counters;
+mod node;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -16,11 +17,13 @@ use std::collections::BTreeMap;
 use talea_model::trace::{Place, types};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
-pub use counters::counter_name;
+pub use counters::{Counted, counter_name};
+pub use node::NodeCounter;
 pub use span::{Chosen, Part, Span};
 
 use crate::efficiency::{Run, Share};
 use crate::synonyms;
+use crate::table::Evaluated;
 
 /// What one location did in the part of the trace that is looked at.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +40,12 @@ pub struct Measured {
     pub outside_mpi: Option<Nanos>,
     /// Stretches of computation.
     pub bursts: u64,
-    /// What the counters counted during computation, in the order of [`Numbers::counters`]; `NaN` where one did not count.
-    pub counters: Vec<f64>,
+    /// How often counters were read meanwhile.
+    pub probes: u64,
+    /// Whether its application uses MPI, or none does.
+    pub with_mpi: bool,
+    /// What the counters counted during computation, in the order of [`Numbers::counters`].
+    pub counters: Vec<Counted>,
 }
 
 impl Measured {
@@ -55,6 +62,8 @@ pub struct Numbers {
     pub span: Span,
     /// Names of counters as the trace has them, in the order of their event types.
     pub counters: Vec<String>,
+    /// Counters of whole nodes, by name, whoever read them.
+    pub nodes: Vec<NodeCounter>,
     /// One for each location that is looked at, in the order of the trace.
     pub locations: Vec<Measured>,
     /// What was left out, estimated or damaged.
@@ -84,7 +93,7 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
     let mut gaps = Gaps::default();
     let events = trace.events_by_location();
     let mpi = useful::Mpi::of(trace);
-    let span = span::choose(trace, part, &mut gaps)?;
+    let span = Span::of(trace, part, &mut gaps)?;
     let source = useful::Source::of(trace, &mpi, &mut gaps);
     let columns = counters::Columns::of(trace);
     let mut locations = Vec::new();
@@ -97,13 +106,17 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
         if events.rows(location).is_empty() && states.rows(location).is_empty() {
             continue;
         }
-        if !mpi.has_application(place.application) {
+        if !mpi.has_application(place.application) && !source.computes(place.application) {
             continue;
         }
         let rows = (states.rows(location), events.rows(location));
         let outside = mpi.outside(trace, events.rows(location), span);
-        let useful = source.intervals(trace, rows, span);
-        let sums = columns.sums(trace, events.rows(location), &useful, span, &mut losses);
+        let useful = source.intervals(trace, place.application, rows, span);
+        // Of a program beside the one with MPI only what computes is looked at: a thread of it may read counters of nodes.
+        if useful.is_empty() && !mpi.has_application(place.application) {
+            continue;
+        }
+        let (sums, probes) = columns.sums(trace, events.rows(location), &useful, span, &mut losses);
         locations.push(Measured {
             location,
             place,
@@ -111,6 +124,8 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
             useful: useful::length(&useful),
             outside_mpi: outside.map(|outside| useful::length(&outside)),
             bursts: useful.len() as u64,
+            probes,
+            with_mpi: mpi.has_application(place.application),
             counters: sums,
         });
     }
@@ -118,9 +133,10 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
         return Err(MeasureError::Nothing);
     }
     losses.note(&mut gaps);
+    let nodes = node::sums(trace, span, &mut gaps);
     columns.note_absent(&locations, &mut gaps);
-    mpi.note_left_out(trace, &mut gaps);
-    Ok(Numbers { span, counters: columns.names, locations, gaps })
+    source.note_others(trace, &mpi, &nodes, &mut gaps);
+    Ok(Numbers { span, counters: columns.names, nodes, locations, gaps })
 }
 
 /// Numbers processes in the order of locations.
@@ -151,29 +167,65 @@ impl Numbers {
         let mut values = BTreeMap::new();
         for (at, name) in self.counters.iter().enumerate() {
             let computed = of.clone().into_iter().filter(|one| one.computed());
-            let sum = computed.map(|one| one.counters[at]).reduce(|sum, value| sum + value);
+            let sum = computed.map(|one| one.counters[at].value).reduce(|sum, value| sum + value);
             values.extend(sum.filter(|sum| sum.is_finite()).map(|sum| (name.clone(), sum)));
         }
         let useful: Nanos = of.clone().into_iter().map(|one| one.useful).sum();
         let total: Nanos = of.clone().into_iter().map(|_| self.span.length()).sum();
-        let bursts: u64 = of.into_iter().map(|one| one.bursts).sum();
+        let bursts: u64 = of.clone().into_iter().map(|one| one.bursts).sum();
+        let probes: u64 = of.into_iter().map(|one| one.probes).sum();
         values.insert("duration_time".to_owned(), useful.seconds());
         values.insert("total_time".to_owned(), total.seconds());
         values.insert("bursts".to_owned(), bursts as f64);
+        values.insert("probes".to_owned(), probes as f64);
         values
+    }
+
+    /// The same of the whole: all locations, counters of nodes, and the time that passed.
+    pub fn whole(&self) -> BTreeMap<String, f64> {
+        let mut values = self.values(&self.locations);
+        values.extend(self.nodes.iter().map(|one| (one.name.clone(), one.value)));
+        values.insert("elapsed_time".to_owned(), self.span.length().seconds());
+        values
+    }
+
+    /// Takes the value from metrics of these locations whose counters counted at different times: sets that took turns so seldom
+    /// that each saw another part of the program.
+    pub fn check(&self, metrics: &mut [Evaluated], of: &[Measured]) {
+        let place = |name: &String| self.counters.iter().position(|own| own == name);
+        for metric in metrics.iter_mut().filter(|metric| metric.value.is_ok()) {
+            let Some(from) = &metric.from else { continue };
+            let places: Vec<usize> = from.counters().iter().filter_map(place).collect();
+            let apart = |one: &Measured, a: usize, b: usize| {
+                one.computed() && !one.counters[a].goes_with(&one.counters[b])
+            };
+            let pairs = places.iter().flat_map(|&a| places.iter().map(move |&b| (a, b)));
+            let first =
+                pairs.filter(|(a, b)| a < b).find(|&(a, b)| of.iter().any(|one| apart(one, a, b)));
+            if let Some((a, b)) = first {
+                metric.value = Err(format!(
+                    "{} and {} counted at different times",
+                    self.counters[a], self.counters[b]
+                ));
+                metric.from = None;
+                metric.measured = true;
+            }
+        }
     }
 
     /// What factors of efficiency are computed from.
     pub fn run(&self) -> Run {
-        let place = |name| {
-            let mut names = std::iter::once(name).chain(synonyms::others(name));
-            names.find_map(|name| self.counters.iter().position(|own| own == name))
+        let place = |name: &str| {
+            let same = |own: &String| synonyms::same(own, name);
+            let exact = self.counters.iter().position(|own| own == name);
+            exact.or_else(|| self.counters.iter().position(same))
         };
         let (instructions, cycles) = (place("PAPI_TOT_INS"), place("PAPI_TOT_CYC"));
-        let shares = self.locations.iter().map(|one| {
+        // Programs beside one that uses MPI have no part in its efficiency.
+        let shares = self.locations.iter().filter(|one| one.with_mpi).map(|one| {
             let counter = |place: Option<usize>| match place {
                 Some(_) if !one.computed() => 0.0,
-                Some(at) => one.counters[at],
+                Some(at) => one.counters[at].value,
                 None => f64::NAN,
             };
             Share {

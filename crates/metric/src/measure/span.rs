@@ -44,9 +44,46 @@ pub struct Span {
 }
 
 impl Span {
+    /// Chooses the part; what cannot be had as wanted is a gap.
+    ///
+    /// # Errors
+    /// Where the part is empty.
+    pub fn of(trace: &Trace, part: Part, gaps: &mut Gaps) -> Result<Self, MeasureError> {
+        let whole = (Nanos(0), duration(trace));
+        let (begin, end, chosen) = match part {
+            Part::Whole => (whole.0, whole.1, Chosen::Whole),
+            Part::Between(begin, end) => {
+                let end = end.unwrap_or(whole.1).0.min(whole.1.0);
+                (begin.unwrap_or(whole.0), Nanos(end), Chosen::Asked)
+            }
+            Part::BetweenInitAndFinalize => match bounds(trace) {
+                (None, None) => (whole.0, whole.1, Chosen::Whole),
+                (begin, end) => {
+                    let (begin, end) = (begin.unwrap_or(whole.0), end.unwrap_or(whole.1));
+                    if begin < end {
+                        (begin, end, Chosen::BetweenInitAndFinalize)
+                    } else {
+                        let what = "MPI_Init ends behind the first MPI_Finalize: all of the trace is looked at";
+                        note(gaps, GapKind::Damaged, what.to_owned(), 0);
+                        (whole.0, whole.1, Chosen::Whole)
+                    }
+                }
+            },
+        };
+        if begin >= end {
+            return Err(MeasureError::Empty { duration: whole.1, begin, end });
+        }
+        Ok(Self { begin, end, chosen })
+    }
+
     /// How long it is.
     pub fn length(&self) -> Nanos {
         self.end - self.begin
+    }
+
+    /// True if most of an interval is in it: its middle, which of two parts that follow each other lies in one.
+    pub fn holds(&self, begin: u64, end: u64) -> bool {
+        (self.begin.0..self.end.0).contains(&begin.midpoint(end))
     }
 
     /// What of an interval is in it; nothing where it is empty.
@@ -54,35 +91,6 @@ impl Span {
         let (begin, end) = (begin.max(self.begin.0), end.min(self.end.0));
         (begin < end).then_some((begin, end))
     }
-}
-
-/// Chooses the part; what cannot be had as wanted is a gap.
-pub(super) fn choose(trace: &Trace, part: Part, gaps: &mut Gaps) -> Result<Span, MeasureError> {
-    let whole = (Nanos(0), duration(trace));
-    let (begin, end, chosen) = match part {
-        Part::Whole => (whole.0, whole.1, Chosen::Whole),
-        Part::Between(begin, end) => {
-            let end = end.unwrap_or(whole.1).0.min(whole.1.0);
-            (begin.unwrap_or(whole.0), Nanos(end), Chosen::Asked)
-        }
-        Part::BetweenInitAndFinalize => match bounds(trace) {
-            (None, None) => (whole.0, whole.1, Chosen::Whole),
-            (begin, end) => {
-                let (begin, end) = (begin.unwrap_or(whole.0), end.unwrap_or(whole.1));
-                if begin < end {
-                    (begin, end, Chosen::BetweenInitAndFinalize)
-                } else {
-                    let what = "MPI_Init ends behind the first MPI_Finalize: all of the trace is looked at";
-                    note(gaps, GapKind::Damaged, what.to_owned(), 0);
-                    (whole.0, whole.1, Chosen::Whole)
-                }
-            }
-        },
-    };
-    if begin >= end {
-        return Err(MeasureError::Empty { duration: whole.1, begin, end });
-    }
-    Ok(Span { begin, end, chosen })
 }
 
 /// The end of the trace, or of its last record where the header says less.

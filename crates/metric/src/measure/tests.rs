@@ -44,6 +44,10 @@ fn trace(states: bool) -> Trace {
     trace
 }
 
+fn counted(one: &Measured) -> Vec<f64> {
+    one.counters.iter().map(|counter| counter.value).collect()
+}
+
 #[test]
 fn states_and_calls_tell_the_same() {
     for states in [true, false] {
@@ -54,8 +58,8 @@ fn states_and_calls_tell_the_same() {
         let useful: Vec<_> =
             numbers.locations.iter().map(|one| (one.useful.0, one.bursts)).collect();
         assert_eq!(useful, [(60, 1), (30, 1)]);
-        assert_eq!(numbers.locations[0].counters, [600.0]);
-        assert_eq!(numbers.locations[1].counters, [300.0]);
+        assert_eq!(counted(&numbers.locations[0]), [600.0]);
+        assert_eq!(counted(&numbers.locations[1]), [300.0]);
         assert_eq!(numbers.gaps.is_empty(), states);
         let values = numbers.values(&numbers.locations);
         let of = |name: &str| values.get(name).copied();
@@ -77,12 +81,12 @@ fn parts_cut_bursts_and_their_counters() {
     let numbers = measure(&trace(true), part).unwrap();
     assert_eq!((numbers.span.begin, numbers.span.end), (Nanos(60), Nanos(100)));
     assert_eq!(numbers.locations[0].useful, Nanos(10));
-    assert_eq!(numbers.locations[0].counters, [100.0]);
+    assert_eq!(counted(&numbers.locations[0]), [100.0]);
     assert_eq!(numbers.locations[1].useful, Nanos(0));
-    assert!(numbers.locations[1].counters[0].is_nan());
+    assert!(numbers.locations[1].counters[0].value.is_nan());
     let whole = measure(&trace(true), Part::Whole).unwrap();
     assert_eq!(whole.locations[0].useful, Nanos(65));
-    assert_eq!(whole.locations[0].counters, [650.0]);
+    assert_eq!(counted(&whole.locations[0]), [650.0]);
     let empty = measure(&trace(true), Part::Between(Some(Nanos(200)), None)).unwrap_err();
     assert_eq!(
         empty.to_string(),
@@ -124,31 +128,108 @@ fn counters_that_take_turns_are_made_whole() {
         numbers.counters,
         ["PAPI_TOT_INS", "PAPI_BR_INS", "PAPI_TOT_CYC", "counter:44000001"]
     );
-    let counted = &numbers.locations[0].counters;
+    let counted = counted(&numbers.locations[0]);
     assert_eq!((counted[0], counted[1], counted[2]), (400.0, 28.0, 160.0));
     assert!(counted[3].is_nan());
     let gaps: Vec<_> = numbers.gaps.iter().map(|gap| gap.detail.as_str()).collect();
     assert_eq!(
         gaps,
         [
-            "1 readings of counters are below zero and were left out",
             "1 readings of counters at the time of the one before were left out",
-            "PAPI_BR_INS counted a part of the time: made whole by time",
-            "PAPI_TOT_CYC counted a part of the time: made whole by time",
-            "PAPI_TOT_INS counted a part of the time: made whole by time"
+            "counter:44000001: 1 of 1 readings are impossible (below zero, or faster than any processor \
+             counts) and left out; there are so many on 1 thread that its other readings are too",
+            "PAPI_BR_INS, PAPI_TOT_INS counted 25 % of the computation: made whole by time",
+            "PAPI_TOT_CYC counted 75 % of the computation: made whole by time",
         ]
     );
 }
 
+/// One that computes for 100 units of 1 µs, with a probe after each.
+fn one_thread(probe: impl Fn(u64) -> Vec<(u32, i64)>) -> Trace {
+    let mut trace = Trace { duration: Nanos(100_000), ..Trace::default() };
+    trace.locations.push_task(1, 1).unwrap();
+    trace.push_state(StateRecord { location: 0, cpu: 1, begin: 0, end: 100_000, state: 1 });
+    for at in 0..=100 {
+        let (types, values): (Vec<u32>, Vec<i64>) = probe(at).into_iter().unzip();
+        trace.push_event((0, 1), at * 1000, &types, &values);
+    }
+    trace
+}
+
 #[test]
-fn applications_without_mpi_are_left_out_beside_those_with_it() {
+fn readings_that_no_machine_gives_are_left_out_and_broken_counters_too() {
+    let numbers = |wrong: fn(u64) -> i64| {
+        let trace = one_thread(|at| vec![(42_000_050, 1000), (42_000_059, wrong(at))]);
+        measure(&trace, Part::default()).unwrap()
+    };
+    // Once: the other readings stand for it.
+    for wrong in [|at| if at == 50 { i64::MAX } else { 500 }, |at| if at == 7 { -3 } else { 500 }] {
+        let found = numbers(wrong);
+        assert!((found.locations[0].counters[1].value - 50_000.0).abs() < 1e-6);
+        let said = "PAPI_TOT_CYC: 1 of 100 readings are impossible (below zero, or faster than any \
+                    processor counts) and left out";
+        let gaps: Vec<_> = found.gaps.iter().map(|gap| gap.detail.as_str()).collect();
+        assert_eq!(gaps, [said]);
+    }
+    // Again and again: nobody knows which of its readings are right.
+    let found = numbers(|at| if at % 10 == 5 { 1 << 50 } else { 500 });
+    assert!(found.locations[0].counters[1].value.is_nan());
+    assert!(!found.values(&found.locations).contains_key("PAPI_TOT_CYC"));
+    assert!(found.gaps.iter().any(|gap| gap.detail.starts_with("PAPI_TOT_CYC: 10 of 100")));
+}
+
+#[test]
+fn metrics_need_counters_of_the_same_time() {
+    // Instructions in one half of turns of so many probes, cycles in the other one.
+    let ipc = |turn: u64, both: bool| {
+        let trace = one_thread(|at| {
+            let first = (at / turn).is_multiple_of(2);
+            let instructions = (first || both).then_some((42_000_050, 1000));
+            let cycles = (!first || both).then_some((42_000_059, 500));
+            instructions.into_iter().chain(cycles).collect()
+        });
+        let numbers = measure(&trace, Part::default()).unwrap();
+        let mut table = crate::metrics_of(&numbers.whole());
+        numbers.check(&mut table, &numbers.locations);
+        table.into_iter().find(|one| one.key == "ipc").unwrap().value
+    };
+    assert_eq!(ipc(50, true), Ok(2.0));
+    assert!((ipc(2, false).unwrap() - 2.0).abs() < 0.1, "many turns see the same program");
+    let apart = "PAPI_TOT_INS and PAPI_TOT_CYC counted at different times";
+    assert_eq!(ipc(50, false), Err(apart.into()));
+}
+
+#[test]
+fn applications_without_mpi_count_beside_those_with_it() {
     let mut trace = trace(true);
     trace.locations.push_application();
-    trace.locations.push_task(1, 1).unwrap();
+    for _ in 0..2 {
+        trace.locations.push_task(1, 1).unwrap();
+    }
     trace.push_state(StateRecord { location: 2, cpu: 1, begin: 0, end: 100, state: 1 });
+    trace.push_event((2, 1), 0, &[42_000_050], &[0]);
+    trace.push_event((2, 1), 100, &[42_000_050], &[500]);
+    // The last one reads a memory controller, from 20 to 100 ns, and what it counted before nobody knows.
+    for (time, value) in [(20, 900_000), (60, 40), (100, 40)] {
+        trace.push_event((3, 1), time, &[46_000_001], &[value]);
+    }
     let numbers = measure(&trace, Part::default()).unwrap();
-    assert_eq!(numbers.locations.len(), 2);
-    assert_eq!(numbers.gaps.iter().count(), 1);
+    assert_eq!(numbers.locations.len(), 3);
+    assert_eq!(counted(&numbers.locations[2]), [400.0]);
+    assert_eq!(numbers.counters, ["PAPI_TOT_INS"]);
+    assert_eq!(numbers.run().shares.len(), 2, "efficiency is that of the MPI program");
+    let [controller] = &numbers.nodes[..] else { panic!("{:?}", numbers.nodes) };
+    // 70 ns of 80 were seen, at 1 a nanosecond.
+    assert_eq!((controller.name.as_str(), controller.value), ("counter:46000001", 80.0));
+    assert_eq!(numbers.whole().get("counter:46000001"), Some(&80.0));
+    let gaps: Vec<_> = numbers.gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    assert_eq!(
+        gaps,
+        [
+            "application 2 with 2 tasks has no event of MPI: it has no part in the efficiency of MPI",
+            "counter:46000001 counted a part of the time: made whole by time"
+        ]
+    );
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! When a location computes.
 //!
-//! Owns intervals of computation: those in the state Running, or, in a trace without states, those outside MPI. Intervals are sorted,
-//! do not touch each other's inside, and lie in the part that is looked at.
+//! Owns intervals of computation: those in the state Running, or, of an application without states, those outside MPI. Intervals are
+//! sorted, do not touch each other's inside, and lie in the part that is looked at.
 
 use std::collections::BTreeSet;
 
 use talea_model::trace::{UNKNOWN_TIME, types};
 use talea_model::{GapKind, Gaps, Nanos, Trace};
 
+use super::node::NodeCounter;
 use super::span::Span;
-use super::{is_mpi, note};
+use super::{counter_name, is_mpi, note};
+use crate::catalogue;
 
 /// Begin and end in nanoseconds.
 pub(super) type Interval = (u64, u64);
@@ -19,6 +21,18 @@ pub(super) fn length(intervals: &[Interval]) -> Nanos {
     intervals.iter().map(|&(begin, end)| Nanos(end - begin)).sum()
 }
 
+/// The applications of some locations.
+fn applications(trace: &Trace, of: impl Iterator<Item = u32>) -> BTreeSet<u32> {
+    let mut locations = vec![false; trace.locations.len()];
+    for location in of {
+        if let Some(has) = locations.get_mut(location as usize) {
+            *has = true;
+        }
+    }
+    let with = (0..).zip(&locations).filter(|(_, has)| **has).map(|(location, _)| location);
+    with.filter_map(|location| Some(trace.locations.get(location)?.application)).collect()
+}
+
 /// Which applications use MPI, if any does.
 pub(super) struct Mpi {
     applications: BTreeSet<u32>,
@@ -26,32 +40,13 @@ pub(super) struct Mpi {
 
 impl Mpi {
     pub(super) fn of(trace: &Trace) -> Self {
-        let mut locations = vec![false; trace.locations.len()];
-        for record in trace.events.iter().filter(|one| one.types.iter().copied().any(is_mpi)) {
-            if let Some(has) = locations.get_mut(record.location as usize) {
-                *has = true;
-            }
-        }
-        let with = (0..).zip(&locations).filter(|(_, has)| **has).map(|(location, _)| location);
-        let applications =
-            with.filter_map(|location| Some(trace.locations.get(location)?.application));
-        Self { applications: applications.collect() }
+        let calls = trace.events.iter().filter(|one| one.types.iter().copied().any(is_mpi));
+        Self { applications: applications(trace, calls.map(|one| one.location)) }
     }
 
     /// Whether an application is looked at: those with MPI, or all where none has it.
     pub(super) fn has_application(&self, application: u32) -> bool {
         self.applications.is_empty() || self.applications.contains(&application)
-    }
-
-    pub(super) fn note_left_out(&self, trace: &Trace, gaps: &mut Gaps) {
-        let all = 1..=trace.locations.applications() as u32;
-        for application in all.filter(|&application| !self.has_application(application)) {
-            let tasks = trace.locations.tasks(application).len();
-            let what = format!(
-                "application {application} with {tasks} tasks is left out: it has no event of MPI, others have"
-            );
-            note(gaps, GapKind::Unsupported, what, tasks as u64);
-        }
     }
 
     /// When a location is outside MPI; nothing in a trace without MPI.
@@ -81,47 +76,89 @@ impl Mpi {
     }
 }
 
-/// What tells computation.
-pub(super) enum Source<'a> {
-    /// The state Running.
-    Running,
-    /// Time outside MPI.
-    Outside(&'a Mpi),
+/// What tells computation, for each application.
+pub(super) struct Source<'a> {
+    mpi: &'a Mpi,
+    /// Those with the state Running.
+    running: BTreeSet<u32>,
+    /// Those whose threads have counters of their own.
+    counting: BTreeSet<u32>,
 }
 
 impl<'a> Source<'a> {
     pub(super) fn of(trace: &Trace, mpi: &'a Mpi, gaps: &mut Gaps) -> Self {
-        if trace.states.state.contains(&types::RUNNING) {
-            return Self::Running;
-        }
-        let what = if mpi.applications.is_empty() {
-            "the trace has neither states nor calls of MPI: all time counts as computation"
-        } else {
-            "the trace has no state Running: time outside MPI counts as computation"
+        let states = trace.states.iter().filter(|one| one.state == types::RUNNING);
+        let running = applications(trace, states.map(|one| one.location));
+        let of_thread = |event_type: &u32| {
+            types::is_counter(*event_type) && {
+                let label = trace.labels.event_type(*event_type).map(|one| one.label.as_str());
+                !catalogue::is_of_node(*event_type, &counter_name(*event_type, label))
+            }
         };
-        note(gaps, GapKind::Estimated, what.to_owned(), 0);
-        Self::Outside(mpi)
+        let own: BTreeSet<u32> =
+            trace.events.distinct_types().into_iter().filter(of_thread).collect();
+        let counts =
+            trace.events.iter().filter(|one| one.types.iter().any(|one| own.contains(one)));
+        let counting = applications(trace, counts.map(|one| one.location));
+        if running.is_empty() {
+            let what = if mpi.applications.is_empty() {
+                "the trace has neither states nor calls of MPI: all time counts as computation"
+            } else {
+                "the trace has no state Running: time outside MPI counts as computation"
+            };
+            note(gaps, GapKind::Estimated, what.to_owned(), 0);
+        }
+        Self { mpi, running, counting }
+    }
+
+    /// Whether an application computes as far as the trace says: it is in the state Running, or its threads count something.
+    pub(super) fn computes(&self, application: u32) -> bool {
+        self.running.contains(&application) || self.counting.contains(&application)
+    }
+
+    /// Says what becomes of applications without MPI beside others.
+    pub(super) fn note_others(
+        &self,
+        trace: &Trace,
+        mpi: &Mpi,
+        nodes: &[NodeCounter],
+        gaps: &mut Gaps,
+    ) {
+        let all = 1..=trace.locations.applications() as u32;
+        for application in all.filter(|&one| !mpi.has_application(one)) {
+            let tasks = trace.locations.tasks(application).len();
+            let beside =
+                format!("application {application} with {tasks} tasks has no event of MPI");
+            let what = match (self.running.contains(&application), self.computes(application)) {
+                (true, _) => format!("{beside}: it has no part in the efficiency of MPI"),
+                (_, true) => format!(
+                    "{beside} and no state: all of its time counts as computation, without a part \
+                     in the efficiency of MPI"
+                ),
+                _ if !nodes.is_empty() => format!("{beside}: it counts for the whole node only"),
+                _ => format!("{beside}, no state and no counter: it is left out"),
+            };
+            note(gaps, GapKind::Unsupported, what, tasks as u64);
+        }
     }
 
     /// When a location computes; `rows` are those of its states and of its events, by time.
     pub(super) fn intervals(
         &self,
         trace: &Trace,
+        application: u32,
         rows: (&[u32], &[u32]),
         span: Span,
     ) -> Vec<Interval> {
-        let mut found: Vec<Interval> = match self {
-            Self::Outside(mpi) => {
-                let all = || span.clip(0, u64::MAX).into_iter().collect();
-                return mpi.outside(trace, rows.1, span).unwrap_or_else(all);
-            }
-            Self::Running => {
-                let states = rows.0.iter().filter_map(|&row| trace.states.get(row as usize));
-                let running = states.filter(|state| state.state == types::RUNNING);
-                let end = |end| if end == UNKNOWN_TIME { span.end.0 } else { end };
-                running.filter_map(|state| span.clip(state.begin, end(state.end))).collect()
-            }
-        };
+        if !self.running.contains(&application) {
+            let all = || span.clip(0, u64::MAX).into_iter().collect();
+            return self.mpi.outside(trace, rows.1, span).unwrap_or_else(all);
+        }
+        let states = rows.0.iter().filter_map(|&row| trace.states.get(row as usize));
+        let running = states.filter(|state| state.state == types::RUNNING);
+        let end = |end| if end == UNKNOWN_TIME { span.end.0 } else { end };
+        let mut found: Vec<Interval> =
+            running.filter_map(|state| span.clip(state.begin, end(state.end))).collect();
         // Traces in which states overlap are damaged; time counts once all the same.
         let mut last = 0;
         found.retain_mut(|(begin, end)| {

@@ -1,8 +1,8 @@
 //! Metrics of performance, architecture and instruction mix from the counters that there are.
 //!
 //! Owns the choice between counters: a metric is an expression over quantities, a quantity an expression over counters, and of several
-//! the first whose counters were all measured. What cannot be computed says which counters would do, and what comes out below zero,
-//! which nothing here can be, has no value. It follows the table of Labarta's
+//! the first whose counters were all measured. What cannot be computed says which counters would do, and what no machine can do
+//! ([`crate::limits`]) has no value. It follows the table of Labarta's
 //! "Obtaining Extremely Detailed Information at Scale", slides 19 and 20. It refuses knowing where numbers come from: a run, a rank and
 //! a cluster of bursts are the same to it.
 
@@ -17,8 +17,10 @@ use std::sync::LazyLock;
 use quantities::{CACHE_LINE, QUANTITIES};
 use rows::ROWS;
 
+use crate::catalogue;
 use crate::expression::{Absent, Expression};
-use crate::{catalogue, synonyms};
+use crate::limits::{LINES_A_PROBE, Limit};
+use crate::synonyms::Known;
 
 /// The three parts of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -60,6 +62,8 @@ pub struct Evaluated {
     pub value: Result<f64, String>,
     /// The expression over counters that gave the value.
     pub from: Option<Expression>,
+    /// Whether its counters are there: without a value, they say what cannot be.
+    pub measured: bool,
 }
 
 struct Quantity {
@@ -94,56 +98,72 @@ static PARSED: LazyLock<(BTreeMap<&'static str, Quantity>, Vec<Metric>)> = LazyL
 /// Names that [`metrics_of`] knows beside counters, for who fills the map.
 ///
 /// `duration_time`: seconds of computation that the counters belong to, summed over locations · `total_time`: seconds of everything,
-/// summed likewise · `bursts`: how many · `preempted_time`: seconds in which something else ran · `#cache_line`: bytes of a line, 64 if
-/// it is not given.
-pub const NAMES: [&str; 5] =
-    ["duration_time", "total_time", "bursts", "preempted_time", "#cache_line"];
+/// summed likewise · `elapsed_time`: seconds that passed · `bursts`: how many · `probes`: how often counters were read meanwhile ·
+/// `preempted_time`: seconds in which something else ran · `#cache_line`: bytes of a line, 64 if it is not given.
+pub const NAMES: [&str; 7] = [
+    "duration_time",
+    "total_time",
+    "elapsed_time",
+    "bursts",
+    "probes",
+    "preempted_time",
+    "#cache_line",
+];
 
 /// The whole table for numbers by name: counters by the names of PAPI, perf or the processor, and [`NAMES`]. Numbers that are not
 /// finite are missing.
 pub fn metrics_of(values: &BTreeMap<String, f64>) -> Vec<Evaluated> {
-    let number = |name: &str| {
-        let found = values.get(name).copied().filter(|value| value.is_finite());
-        found.or_else(|| (name == "#cache_line").then_some(CACHE_LINE))
+    let known = Known::new(values);
+    let number =
+        |name: &str| known.number(name).or_else(|| (name == "#cache_line").then_some(CACHE_LINE));
+    // The names that the numbers stand under, where those are other ones.
+    let own = |expression: &Expression| {
+        let names = expression.counters().iter().map(String::as_str);
+        let others: BTreeMap<&str, Expression> = names
+            .filter_map(|name| match known.names(name)[..] {
+                [other] if other != name => Some((name, Expression::counter(other))),
+                _ => None,
+            })
+            .collect();
+        expression.replace(|name| others.get(name)).unwrap_or_else(|_| expression.clone())
     };
-    let named = |name: &str| match number(name) {
-        Some(_) => None,
-        None => synonyms::other(name, &number).map(Expression::counter),
-    };
-    let number = |name: &str| synonyms::lookup(name, &number);
     let (quantities, metrics) = &*PARSED;
-    let found: BTreeMap<&str, Result<(f64, &Expression), Absent>> = quantities
+    let found: Found<'_> = quantities
         .iter()
-        .map(|(&name, quantity)| (name, first(&quantity.alternatives, &number)))
+        .map(|(&name, quantity)| {
+            let wrong = |value: f64, from: &Expression| match name {
+                "l3_misses" => lines_of_probes(value, &own(from), &number),
+                "memory_bytes" => {
+                    lines_of_probes(value / number("#cache_line")?, &own(from), &number)
+                }
+                _ => None,
+            };
+            let value = first(&quantity.alternatives, &number, &wrong);
+            (name, value.map(|(value, from)| (value, own(from))))
+        })
         .collect();
-    let all = metrics.iter().map(|metric| {
-        let mut evaluated = evaluated(metric, quantities, &found);
-        // The names that the numbers stand under, where those are other ones.
-        evaluated.from = evaluated.from.map(|whole| {
-            let others: BTreeMap<&str, Expression> = whole
-                .counters()
-                .iter()
-                .filter_map(|name| Some((name.as_str(), named(name)?)))
-                .collect();
-            whole.replace(|name| others.get(name)).unwrap_or_else(|_| whole.clone())
-        });
-        evaluated
-    });
-    all.collect()
+    metrics.iter().map(|metric| evaluated(metric, quantities, &found)).collect()
 }
+
+/// Quantities by name, each with the expression over counters that gave it.
+type Found<'a> = BTreeMap<&'a str, Result<(f64, Expression), Absent>>;
 
 /// The value of the first alternative whose counters are there. Without one, what is wrong with one that lacks nothing, or what the one
 /// lacks that lacks the fewest.
 fn first<'a>(
     alternatives: &'a [Expression],
     number: &impl Fn(&str) -> Option<f64>,
+    wrong: &dyn Fn(f64, &Expression) -> Option<String>,
 ) -> Result<(f64, &'a Expression), Absent> {
     let mut reason: Option<Vec<String>> = None;
     for expression in alternatives {
         match expression.value(number) {
             // Counts, times and their quotients: misses of one level taken from those of another may say otherwise.
             Ok(value) if value < 0.0 => return Err(Absent::Negative(expression.to_string())),
-            Ok(value) => return Ok((value, expression)),
+            Ok(value) => match wrong(value, expression) {
+                Some(why) => return Err(Absent::Impossible(why)),
+                None => return Ok((value, expression)),
+            },
             Err(Absent::Missing(names)) => {
                 if reason.as_ref().is_none_or(|fewest: &Vec<String>| names.len() < fewest.len()) {
                     reason = Some(names);
@@ -155,30 +175,77 @@ fn first<'a>(
     Err(reason.map_or(Absent::NotANumber, Absent::Missing))
 }
 
+/// Why misses of the last cache are no figure of the program: probes may have caused all of them.
+fn lines_of_probes(
+    lines: f64,
+    from: &Expression,
+    number: &impl Fn(&str) -> Option<f64>,
+) -> Option<String> {
+    let each = lines / number("probes").filter(|&probes| probes > 0.0)?;
+    let names: Vec<&str> =
+        from.counters().iter().map(String::as_str).filter(|name| !name.starts_with('#')).collect();
+    // Memory controllers are not the core's.
+    let own = !names.iter().any(|name| name.starts_with("imc:"));
+    (own && each < LINES_A_PROBE).then(|| {
+        format!(
+            "{} counts {} misses for each time that counters were read, which may cause \
+             {LINES_A_PROBE} itself",
+            names.join(" + "),
+            short(each)
+        )
+    })
+}
+
 fn evaluated(
     metric: &Metric,
     quantities: &BTreeMap<&str, Quantity>,
-    found: &BTreeMap<&str, Result<(f64, &Expression), Absent>>,
+    found: &Found<'_>,
 ) -> Evaluated {
-    let &(category, key, name, unit, description, _) = metric.row;
+    let &(category, key, name, unit, description, _, limit) = metric.row;
     let number = |name: &str| found.get(name)?.as_ref().ok().map(|(value, _)| *value);
-    let outcome = first(&metric.alternatives, &number);
+    let from = |expression: &Expression| {
+        let of = |name: &str| Some(&found.get(name)?.as_ref().ok()?.1);
+        expression.replace(of).unwrap_or_else(|_| expression.clone())
+    };
+    let beyond = |value: f64, expression: &Expression| impossible(value, &from(expression), limit);
+    let outcome = first(&metric.alternatives, &number, &beyond);
+    let measured = match &outcome {
+        Err(Absent::Missing(names)) => names
+            .iter()
+            .all(|name| matches!(found.get(name.as_str()), Some(Err(why)) if cannot_be(why))),
+        Err(why) => cannot_be(why),
+        Ok(_) => true,
+    };
     let (value, from) = match outcome {
-        Ok((value, expression)) => {
-            let of = |name: &str| Some(found.get(name)?.as_ref().ok()?.1);
-            (Ok(value), expression.replace(of).ok())
-        }
+        Ok((value, expression)) => (Ok(value), Some(from(expression))),
         Err(why) => (Err(reason(&why, quantities, found)), None),
     };
-    Evaluated { category, key, name, unit, description, value, from }
+    Evaluated { category, key, name, unit, description, value, from, measured }
+}
+
+/// Whether counters are there and say what cannot be.
+fn cannot_be(why: &Absent) -> bool {
+    matches!(why, Absent::Impossible(_) | Absent::Negative(_))
+}
+
+/// A value that no machine gives, and what it was computed from.
+fn impossible(value: f64, from: &Expression, limit: Limit) -> Option<String> {
+    let bound = limit.exceeded(value)?;
+    let than = if value < bound { "less" } else { "more" };
+    Some(format!("{from} is {}, {than} than is possible ({})", short(value), short(bound)))
+}
+
+/// A number of any size in few signs.
+fn short(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
+        talea_model::units::three_digits(value)
+    } else {
+        format!("{value:.2e}")
+    }
 }
 
 /// Which quantities are missing and which counters would give them.
-fn reason(
-    why: &Absent,
-    quantities: &BTreeMap<&str, Quantity>,
-    found: &BTreeMap<&str, Result<(f64, &Expression), Absent>>,
-) -> String {
+fn reason(why: &Absent, quantities: &BTreeMap<&str, Quantity>, found: &Found<'_>) -> String {
     let title = |name: &str| quantities.get(name).map_or("", |quantity| quantity.title);
     match why {
         Absent::Missing(names) => {
@@ -186,6 +253,7 @@ fn reason(
                 Some(Err(Absent::Missing(_))) | None => {
                     format!("no {}: {}", title(name), counters(quantities.get(name.as_str())))
                 }
+                Some(Err(Absent::Impossible(why))) => why.clone(),
                 Some(Err(other)) => format!("no {}: {other}", title(name)),
                 Some(Ok(_)) => String::new(),
             });

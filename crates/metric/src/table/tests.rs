@@ -83,6 +83,62 @@ fn the_first_counters_that_exist_win() {
 }
 
 #[test]
+fn what_no_machine_can_do_has_no_value_and_names_its_counters() {
+    let found = metrics_of(&values(&[
+        ("duration_time", 1.0),
+        ("PAPI_TOT_INS", 1e9),
+        ("PAPI_TOT_CYC", 5e8),
+        ("PAPI_L3_TCM", 1.3e20),
+        ("PAPI_BR_INS", 2.8e16),
+        ("PAPI_BR_MSP", 4.5e17),
+    ]));
+    let reason = |key: &str| find(&found, key).value.unwrap_err();
+    assert_eq!(
+        reason("memory_bandwidth"),
+        "PAPI_L3_TCM * #cache_line / duration_time is 8.32e21, more than is possible (1.28e12)"
+    );
+    assert_eq!(
+        reason("mispredicted"),
+        "100 * PAPI_BR_MSP / PAPI_BR_INS is 1607, more than is possible (101)"
+    );
+    assert!(reason("branch_mix").contains("PAPI_BR_INS"));
+    assert_eq!(find(&found, "ipc").value, Ok(2.0));
+}
+
+#[test]
+fn misses_that_probes_cause_themselves_are_no_bandwidth() {
+    let of = |probes: f64| {
+        let found = metrics_of(&values(&[
+            ("duration_time", 88.0),
+            ("probes", probes),
+            ("PAPI_TOT_INS", 1e9),
+            ("LONGEST_LAT_CACHE:MISS", 1e6),
+        ]));
+        (find(&found, "memory_bandwidth").value, find(&found, "l3_mpki").value)
+    };
+    assert_eq!(of(1000.0), (Ok(64e6 / 88.0), Ok(1.0)));
+    let said = "LONGEST_LAT_CACHE:MISS counts 250 misses for each time that counters \
+                were read, which may cause 512 itself";
+    assert_eq!(of(4000.0).0, Err(said.into()));
+    assert_eq!(of(4000.0).1, Err(said.into()));
+}
+
+#[test]
+fn memory_controllers_give_the_bandwidth_of_nodes() {
+    let names = [
+        ("skx_unc_imc0::UNC_M_CAS_COUNT:RD:cpu=0", 3e9),
+        ("skx_unc_imc1::UNC_M_CAS_COUNT:RD:cpu=16", 1e9),
+        ("skx_unc_imc0::UNC_M_CAS_COUNT:WR:cpu=0", 2e9),
+        ("elapsed_time", 2.0),
+    ];
+    let found = metrics_of(&values(&names));
+    assert_eq!(find(&found, "node_bandwidth").value, Ok(6e9 * 64.0 / 2.0));
+    assert_eq!(find(&found, "node_read_bandwidth").value, Ok(4e9 * 64.0 / 2.0));
+    let perf = [("uncore_imc_0/cas_count_read/", 1e9), ("elapsed_time", 2.0)];
+    assert_eq!(find(&metrics_of(&values(&perf)), "node_read_bandwidth").value, Ok(32e9));
+}
+
+#[test]
 fn what_is_missing_says_which_counters_would_do() {
     let found = metrics_of(&values(&[
         ("PAPI_TOT_CYC", 0.0),

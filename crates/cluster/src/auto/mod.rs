@@ -4,15 +4,15 @@
 //! rank does once must be able to be a cluster. Of some radii the smallest is taken whose clusters hold nearly as much time, in nearly as
 //! equal sequences of the ranks, as those of any: larger ones only merge what is apart.
 
-use rayon::prelude::*;
+mod choose;
+
 use talea_model::Rank;
 
-use crate::dbscan::{Dbscan, DbscanError, dbscan};
+pub use choose::{Chosen, Task, Tried, score};
+
 use crate::knee;
-use crate::label::Clustering;
 use crate::points::Points;
 use crate::prepare::{Scale, Spacing};
-use crate::sequence::{Spmdiness, WINDOW, align, sequences, spmdiness};
 
 /// The share of the time that the shortest bursts, which are left out, may hold.
 pub const SHORT: f64 = 0.01;
@@ -25,35 +25,7 @@ const ALIKE: f64 = 0.05;
 /// All values are alike where this part of their extent already is.
 const NARROW: f64 = 0.5;
 /// Of more points than these the knee alone decides: trying would take minutes.
-const MOST_TRIED: usize = 300_000;
-
-/// What one radius made of the points.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tried {
-    /// The radius.
-    pub eps: f64,
-    /// Clusters.
-    pub clusters: usize,
-    /// Points in none.
-    pub noise: usize,
-    /// Share of the weight in clusters, 0 to 1; nothing without weight.
-    pub held: Option<f64>,
-    /// Score of the sequences, 0 to 1; nothing without clusters.
-    pub score: Option<f64>,
-}
-
-/// A clustering, and the radii that were tried for it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chosen {
-    /// With the radius that was chosen.
-    pub clustering: Clustering,
-    /// That radius.
-    pub eps: f64,
-    /// From small to large; empty where the knee decided, one where the points are nearly all alike.
-    pub tried: Vec<Tried>,
-    /// The score of its sequences.
-    pub score: Spmdiness,
-}
+pub const MOST_TRIED: usize = 300_000;
 
 /// The duration below which bursts are left out: those hold at most `share` of the time. 0 without durations.
 pub fn shortest(durations: &[f64], share: f64) -> f64 {
@@ -109,63 +81,15 @@ fn alike(scales: &[Scale]) -> f64 {
     if least.is_finite() && least >= NARROW { least } else { 0.0 }
 }
 
-/// The score of a clustering's sequences.
-pub fn score(clustering: &Clustering, rank_of: &[Rank]) -> Spmdiness {
-    let sequences = sequences(&clustering.labels, rank_of);
-    spmdiness(&align(&sequences, WINDOW), sequences.len(), &clustering.clusters)
-}
-
-/// Clusters with each of `radii`, which rise, and keeps one; see the top of this file. Points of each rank are in the order
-/// of time. Without radii all is noise at radius 0, or one cluster where the points are all in one place.
-pub fn choose(
-    points: &Points,
-    weights: Option<&[f64]>,
-    rank_of: &[Rank],
-    radii: &[f64],
-    min_points: usize,
-) -> Result<Chosen, DbscanError> {
-    let cluster = |eps| dbscan(points, weights, &Dbscan { eps, min_points });
-    if points.len() > MOST_TRIED || radii.is_empty() {
-        let eps = match radii {
-            [] => 0.0,
-            [one] => *one,
-            [first, .., last] => {
-                knee::eps(points, min_points).unwrap_or(*first).clamp(*first, *last)
-            }
-        };
-        let clustering = cluster(eps)?;
-        let score = score(&clustering, rank_of);
-        return Ok(Chosen { clustering, eps, tried: Vec::new(), score });
-    }
-    let all: f64 = weights.map_or(points.len() as f64, |weights| weights.iter().sum());
-    let clusterings: Vec<Clustering> =
-        radii.iter().map(|&eps| cluster(eps)).collect::<Result<_, _>>()?;
-    // Sequences of one radius are laid one after the other; those of different radii need not wait.
-    let scores: Vec<Spmdiness> =
-        clusterings.par_iter().map(|clustering| score(clustering, rank_of)).collect();
-    let one = |((&eps, clustering), score): ((&f64, &Clustering), &Spmdiness)| {
-        let held: f64 = clustering.clusters.iter().map(|one| one.weight).sum();
-        Tried {
-            eps,
-            clusters: clustering.clusters.len(),
-            noise: clustering.noise(),
-            held: (all > 0.0).then(|| held / all),
-            score: score.global,
-        }
-    };
-    let tried: Vec<Tried> = radii.iter().zip(&clusterings).zip(&scores).map(one).collect();
-    let worth = |tried: &Tried| tried.held.unwrap_or(0.0) * tried.score.unwrap_or(0.0);
-    let best = tried.iter().map(worth).fold(0.0, f64::max);
-    let place = tried.iter().position(|one| worth(one) >= best - NEARLY).unwrap_or(0);
-    let found = clusterings.into_iter().zip(scores).nth(place);
-    let (clustering, score) = found.unwrap_or_default();
-    Ok(Chosen { clustering, eps: radii[place], tried, score })
-}
-
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "figures that are exact")]
 mod tests {
     use super::*;
+
+    fn choose(points: &Points, ranks: &[Rank], radii: &[f64], min_points: usize) -> Chosen {
+        let task = Task { points, weights: None, rank_of: ranks, min_points, part: None };
+        task.choose(radii).unwrap()
+    }
 
     #[test]
     fn the_shortest_are_left_out() {
@@ -198,7 +122,7 @@ mod tests {
         let scale = Scale { spacing: Spacing::Logarithmic, low: 0.0, high: 10.0, factor: 1.0 };
         let radii = radii(&points, Some(&[scale]), 8);
         assert_eq!(radii.len(), 10);
-        let chosen = choose(&points, None, &ranks, &radii, 8).unwrap();
+        let chosen = choose(&points, &ranks, &radii, 8);
         assert_eq!((chosen.clustering.clusters.len(), chosen.tried.len()), (3, 10), "{chosen:?}");
         assert!(chosen.eps < 0.05 && chosen.clustering.noise() < 20);
     }
@@ -216,7 +140,7 @@ mod tests {
         };
         let ranks = vec![Rank(0); 24];
         let radii = radii(&points, Some(&[scale]), 3);
-        let chosen = choose(&points, None, &ranks, &radii, 3).unwrap();
+        let chosen = choose(&points, &ranks, &radii, 3);
         assert_eq!(
             (radii.len(), chosen.clustering.clusters.len(), chosen.clustering.noise()),
             (1, 1, 0)
@@ -228,13 +152,11 @@ mod tests {
         // All in one place, and none at all.
         let same = Points::new(1, vec![0.0; 5]).unwrap();
         let flat = Scale { low: 2.0, high: 2.0, ..scale };
-        let found =
-            choose(&same, None, &ranks[..5], &super::radii(&same, Some(&[flat]), 3), 3).unwrap();
+        let found = choose(&same, &ranks[..5], &super::radii(&same, Some(&[flat]), 3), 3);
         assert_eq!(found.clustering.clusters.len(), 1);
         let none = Points::new(1, Vec::new()).unwrap();
         assert!(
-            choose(&none, None, &[], &super::radii(&none, Some(&[flat]), 3), 3)
-                .unwrap()
+            choose(&none, &[], &super::radii(&none, Some(&[flat]), 3), 3)
                 .clustering
                 .clusters
                 .is_empty()
