@@ -8,7 +8,7 @@ use crate::machine::{Fabric, RouterId};
 pub fn levels(fabric: &Fabric) -> Vec<u32> {
     const FAR: u32 = u32::MAX;
     let mut levels = vec![FAR; fabric.routers().len()];
-    fabric.hosts().iter().for_each(|host| levels[host.router.at()] = 0);
+    fabric.ports().iter().for_each(|port| levels[port.router.at()] = 0);
     let near = (0..levels.len() as u32).map(RouterId).filter(|router| levels[router.at()] == 0);
     let mut queue: Vec<RouterId> = near.collect();
     let mut at = 0;

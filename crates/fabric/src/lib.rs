@@ -12,6 +12,7 @@ pub mod gemini;
 mod levels;
 mod machine;
 pub mod place;
+pub mod rails;
 pub mod route;
 pub mod shape;
 pub mod traffic;
@@ -19,4 +20,6 @@ pub mod traffic;
 pub use coordinate::{Coordinate, MOST_AXES};
 pub use error::FabricError;
 pub use levels::levels;
-pub use machine::{Draft, Fabric, Host, HostId, Kind, Lanes, Link, LinkId, Router, RouterId};
+pub use machine::{
+    Draft, Fabric, Host, HostId, Kind, Lanes, Link, LinkId, Port, PortId, Router, RouterId,
+};

@@ -1,6 +1,6 @@
 //! Routers, directed links between them, and hosts.
 //!
-//! Owns ids, how links are found, and that there is one link from a router to another one: what leads to the same router is one, whatever it is labelled, so that an
+//! Owns ids, how links are found, that a host may have several ports (adapters, rails), and that there is one link from a router to another one: what leads to the same router is one, whatever it is labelled, so that an
 //! axis of length two has one link of all lanes (Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, whose tables are by destination). It refuses shapes.
 
 use std::collections::HashMap;
@@ -14,6 +14,8 @@ use crate::error::FabricError;
 const MOST_ROUTERS: usize = 1 << 19;
 /// Most hosts.
 const MOST_HOSTS: usize = 1 << 20;
+/// Most ports of hosts.
+const MOST_PORTS: usize = 1 << 21;
 /// Most lanes of links.
 const MOST_LANES: usize = 1 << 24;
 /// Most links.
@@ -49,6 +51,7 @@ macro_rules! id {
 id!(RouterId, "A router, by its place in [`Fabric::routers`].");
 id!(LinkId, "A directed link, by its place in [`Fabric::links`].");
 id!(HostId, "A host, by its place in [`Fabric::hosts`].");
+id!(PortId, "A port of a host, by its place in [`Fabric::ports`].");
 
 /// What links are made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,8 +98,19 @@ pub struct Link {
 pub struct Host {
     /// Name of the node.
     pub name: String,
-    /// The router that it is at.
+    /// The router of its first port.
     pub router: RouterId,
+}
+
+/// What joins a host to a router. Most hosts have one; those with several adapters have several.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Port {
+    /// Whose it is.
+    pub host: HostId,
+    /// The router that it leads to.
+    pub router: RouterId,
+    /// Bytes a second, one way; absent if it is not known.
+    pub capacity: Option<f64>,
 }
 
 /// A network. It does not change once it is made.
@@ -105,6 +119,10 @@ pub struct Fabric {
     kinds: Vec<Kind>,
     routers: Vec<Router>,
     hosts: Vec<Host>,
+    /// By host.
+    ports: Vec<Port>,
+    /// Where the ports of each host begin, and the end of the last one's.
+    first_ports: Vec<u32>,
     links: Vec<Link>,
     /// Where the links of each router begin, and the end of the last one's.
     first: Vec<u32>,
@@ -116,6 +134,7 @@ pub struct Draft {
     kinds: Vec<Kind>,
     routers: Vec<Router>,
     hosts: Vec<Host>,
+    ports: Vec<Port>,
     lanes: Vec<(RouterId, RouterId, u16)>,
     by_name: HashMap<String, RouterId>,
     hosts_by_name: HashMap<String, HostId>,
@@ -158,13 +177,33 @@ impl Draft {
         self.by_name.get(name).copied()
     }
 
-    /// Adds a host.
+    /// Adds a host with one port, whose speed is not known.
     ///
     /// # Errors
     /// A router that was not added, a name that another host has, or too many of them.
     pub fn host(&mut self, name: String, router: RouterId) -> Result<HostId, FabricError> {
-        self.check(router)?;
+        self.host_with_ports(name, &[(router, None)])
+    }
+
+    /// Adds a host with these ports: the router of each, and its bytes a second, one way.
+    ///
+    /// # Errors
+    /// No port, a router that was not added, a name that another host has, or too many of them.
+    pub fn host_with_ports(
+        &mut self,
+        name: String,
+        ports: &[(RouterId, Option<f64>)],
+    ) -> Result<HostId, FabricError> {
+        let Some(&(router, _)) = ports.first() else {
+            let (what, expected) = ("the number of ports of a host", "1 or more");
+            return Err(FabricError::Size { what, found: 0, expected });
+        };
         let id = HostId(next(self.hosts.len(), "hosts", MOST_HOSTS)?);
+        for &(router, capacity) in ports {
+            self.check(router)?;
+            next(self.ports.len(), "ports of hosts", MOST_PORTS)?;
+            self.ports.push(Port { host: id, router, capacity });
+        }
         if self.hosts_by_name.insert(name.clone(), id).is_some() {
             return Err(FabricError::Twice { what: "host", name });
         }
@@ -213,7 +252,7 @@ impl Draft {
     /// # Errors
     /// A link that has none back, or too many of them.
     pub fn finish(self) -> Result<Fabric, FabricError> {
-        let Self { kinds, routers, hosts, mut lanes, .. } = self;
+        let Self { kinds, routers, hosts, ports, mut lanes, .. } = self;
         lanes.sort_unstable();
         let mut links: Vec<Link> = Vec::new();
         for (from, to, kind) in lanes {
@@ -240,14 +279,9 @@ impl Draft {
             };
             link.capacity = link.lanes.iter().map(of).sum();
         }
-        let mut first = vec![0_u32; routers.len() + 1];
-        for link in &links {
-            first[link.from.at() + 1] += 1;
-        }
-        for at in 1..first.len() {
-            first[at] += first[at - 1];
-        }
-        let fabric = Fabric { kinds, routers, hosts, links, first };
+        let first = begins(routers.len(), links.iter().map(|link| link.from.at()));
+        let first_ports = begins(hosts.len(), ports.iter().map(|port| port.host.at()));
+        let fabric = Fabric { kinds, routers, hosts, ports, first_ports, links, first };
         let one_way = fabric.links.iter().find(|link| fabric.link(link.to, link.from).is_none());
         match one_way {
             Some(link) => {
@@ -257,6 +291,16 @@ impl Draft {
             None => Ok(fabric),
         }
     }
+}
+
+/// Where the members of each owner begin in a list by owner, and the end of the last one's.
+fn begins(owners: usize, members: impl Iterator<Item = usize>) -> Vec<u32> {
+    let mut first = vec![0_u32; owners + 1];
+    members.for_each(|owner| first[owner + 1] += 1);
+    for at in 1..first.len() {
+        first[at] += first[at - 1];
+    }
+    first
 }
 
 fn next(length: usize, what: &'static str, most: usize) -> Result<u32, FabricError> {
@@ -291,6 +335,23 @@ impl Fabric {
     /// Hosts, in the order in which they were described.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// Ports of hosts, by host.
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// Whether the speed of any port of a host is known.
+    pub fn tells_ports(&self) -> bool {
+        self.ports.iter().any(|port| port.capacity.is_some())
+    }
+
+    /// Ports of a host, with the id of the first.
+    pub fn ports_of(&self, host: HostId) -> (PortId, &[Port]) {
+        let [begin, end] =
+            [0, 1].map(|next| self.first_ports.get(host.at() + next).copied().unwrap_or(0));
+        (PortId(begin), self.ports.get(begin as usize..end as usize).unwrap_or(&[]))
     }
 
     /// Directed links by router that they leave, then by router that they reach.
@@ -353,6 +414,28 @@ mod tests {
         assert_eq!(fabric.link(a, c), None);
         assert_eq!(fabric.from(b).1.len(), 2);
         assert_eq!(fabric.from(RouterId(7)).1.len(), 0);
+    }
+
+    #[test]
+    fn ports_are_those_of_their_host() {
+        let mut draft = draft(&["a", "b"]);
+        let [a, b] = [0, 1].map(RouterId);
+        draft.host("one".to_owned(), b).unwrap();
+        draft.host_with_ports("two".to_owned(), &[(a, Some(2.0)), (b, None)]).unwrap();
+        assert!(draft.host_with_ports("none".to_owned(), &[]).is_err());
+        assert!(draft.host_with_ports("far".to_owned(), &[(RouterId(2), None)]).is_err());
+        let mut third = draft.clone();
+        third.host("three".to_owned(), a).unwrap();
+        let fabric = third.finish().unwrap();
+        let ports = |host| {
+            let (first, ports) = fabric.ports_of(HostId(host));
+            (first.0, ports.iter().map(|port| (port.router.0, port.capacity)).collect::<Vec<_>>())
+        };
+        assert_eq!(ports(0), (0, vec![(1, None)]));
+        assert_eq!(ports(1), (1, vec![(0, Some(2.0)), (1, None)]));
+        assert_eq!(fabric.hosts()[1].router, a);
+        assert_eq!(ports(2).1, vec![(0, None)]);
+        assert_eq!(ports(7), (0, vec![]));
     }
 
     #[test]

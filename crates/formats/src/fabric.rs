@@ -4,6 +4,7 @@
 //! ways and loads: that is [`talea_fabric`].
 
 pub mod blue_gene;
+pub mod cables;
 pub mod hostlist;
 pub mod ibnetdiscover;
 pub mod nodemap;
@@ -11,6 +12,7 @@ pub mod perfquery;
 mod ports;
 pub mod rtr;
 pub mod topology_conf;
+mod yaml;
 
 use std::collections::BTreeSet;
 
@@ -41,6 +43,22 @@ pub enum Error {
     /// A whole that cannot be.
     #[error(transparent)]
     Whole(#[from] FabricError),
+    /// Something that is wrong with a file that another one includes.
+    #[error("line {line}: in `{name}`, which it includes: {source}")]
+    Included {
+        /// From 1, of the including file.
+        line: u64,
+        /// The included file, shortened.
+        name: String,
+        /// What is wrong with it.
+        source: Box<Self>,
+    },
+    /// A file that another one includes and that is not there.
+    #[error("{why}")]
+    Unread {
+        /// Why.
+        why: String,
+    },
     /// Nothing of the format.
     #[error("expected {expected}, found none")]
     Nothing {

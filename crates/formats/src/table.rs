@@ -43,7 +43,7 @@ pub enum TableError {
     Unknown {
         /// What was asked for.
         name: String,
-        /// What there is.
+        /// The available ones.
         there: String,
     },
     /// A name that two columns have.

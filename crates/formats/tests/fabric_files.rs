@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use talea_fabric::degraded::{Alike, degraded};
 use talea_fabric::{Coordinate, Fabric};
-use talea_formats::fabric::{blue_gene, ibnetdiscover, nodemap, perfquery, topology_conf};
+use talea_formats::fabric::{blue_gene, cables, ibnetdiscover, nodemap, perfquery, topology_conf};
 use talea_model::{Gap, Gaps};
 
 /// Bytes of the file; absent where the data are not there, which continuous integration does not allow.
@@ -110,7 +110,9 @@ fn lines_of_ports() {
 #[test]
 fn switches_and_nodes_of_a_scheduler() {
     let Some(bytes) = data("infiniband/X5.topology.conf") else { return };
-    let fabric = topology_conf::read(&bytes).unwrap();
+    let found = topology_conf::read(&bytes, &|name| Err(name.to_owned())).unwrap();
+    let fabric = found.fabric;
+    assert!(found.gaps.is_empty());
     assert_eq!((fabric.routers().len(), fabric.hosts().len()), (11, 89));
     assert!(fabric.hosts().iter().any(|host| host.name == "r422node104"));
 }
@@ -126,7 +128,7 @@ fn counters_of_ports() {
     ];
     for (name, count) in names {
         let Some(bytes) = data(&format!("infiniband/perfquery/{name}.out")) else { return };
-        let ports = perfquery::read(&bytes).unwrap();
+        let ports = perfquery::read(&bytes).unwrap().ports;
         assert_eq!(ports.len(), count, "{name}");
         for port in ports {
             let (counter, value) = &port.values[0];
@@ -134,6 +136,32 @@ fn counters_of_ports() {
             assert!(counter.unit.bytes(*value).unwrap() > 1_000_000_000);
         }
     }
+}
+
+#[test]
+fn counters_of_a_whole_network_are_of_its_cables() {
+    let Some(bytes) = data("infiniband/ibnetdiscover/test.out") else { return };
+    let network = ibnetdiscover::read(&bytes).unwrap();
+    let names =
+        ["0x506b4b03005c2740", "0x7cfe9003003b4b96", "0x7cfe9003003b4bde", "0x7cfe9003009ce5b0"];
+    let files = names.map(|name| data(&format!("infiniband/perfquery/{name}.out")).unwrap());
+    let printed = perfquery::read(&files.concat()).unwrap();
+    let (rows, _) = cables::carried(&network, None, &printed.ports).unwrap();
+    let value = |at: usize, lid: u32, number: u32, name: &str| {
+        let ports = perfquery::read(&files[at]).unwrap().ports;
+        let port = ports.iter().find(|port| (port.lid, port.number) == (Some(lid), number));
+        port.unwrap().value(name).unwrap() * 4
+    };
+    let host = |name: &str| {
+        let at = network.fabric.hosts().iter().position(|host| host.name == name).unwrap();
+        ibnetdiscover::End::Host(talea_fabric::HostId(at as u32))
+    };
+    let sent = |name: &str| rows.iter().find(|row| row.from == host(name)).unwrap().bytes;
+    assert_eq!(sent("o0001"), Some(value(2, 134, 1, "PortXmitData")));
+    assert_eq!(sent("o0002"), Some(value(1, 133, 1, "PortXmitData")));
+    // The switch did not tell of its port to this host, the host did.
+    let received = rows.iter().find(|row| row.to == host("o0001")).unwrap().bytes;
+    assert_eq!(received, Some(value(2, 134, 1, "PortRcvData")));
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub struct Sources {
     numbers: Vec<Vec<Vec<f64>>>,
     began: Nanos,
     last: Nanos,
+    measures_here: bool,
 }
 
 impl Sources {
@@ -32,10 +33,15 @@ impl Sources {
 
     /// The kernel's own: texts of `/proc` and `/sys`, then perf events.
     pub fn of_machine() -> Self {
-        let mut sources = Self::new();
+        let mut sources = Self { measures_here: true, ..Self::new() };
         sources.add(Box::new(ProcSource::new(Root::machine())));
         sources.add(Box::new(PerfSource::new(Root::machine())));
         sources
+    }
+
+    /// Whether the kernel's own counters of this machine are among them, rather than simulated ones alone.
+    pub fn measure_here(&self) -> bool {
+        self.measures_here
     }
 
     /// Adds a source; earlier ones are asked first.

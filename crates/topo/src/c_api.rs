@@ -102,10 +102,12 @@ pub unsafe extern "C" fn load_Monitors_from_config(
         let text = config.as_deref().map(read_text).transpose()?;
         let sources = Sources::of_machine();
         let mut wanted =
-            read_monitors(&sources, text.as_deref()).map_err(|mistakes| match &config {
-                Some(path) => mistakes.in_file(&path.display().to_string()).to_string(),
-                None => mistakes.to_string(),
-            })?;
+            read_monitors(&machine.topology, &sources, text.as_deref(), &Target::Machine).map_err(
+                |mistakes| match &config {
+                    Some(path) => mistakes.in_file(&path.display().to_string()).to_string(),
+                    None => mistakes.to_string(),
+                },
+            )?;
         if accumulate != 0 {
             for monitor in &mut wanted {
                 monitor.accumulate = true;

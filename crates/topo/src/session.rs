@@ -10,11 +10,12 @@ use talea_model::{Gaps, Nanos};
 use talea_sampling::family::Family;
 use talea_sampling::sources::now;
 use talea_sampling::{OpenError, Root, Sources, Target, placement};
+use talea_topology::accumulate::objects_of;
 use talea_topology::hints::{PlacementSample, ThreadAt};
 use talea_topology::monitors::{Known, Mistakes, defaults, parse_known};
 use talea_topology::{Frame, Monitor, ObjectId, Plan, Readings, Topology};
 
-use crate::machine::Machine;
+use crate::machine::{Machine, MachineError};
 use crate::recording::{About, RecordError, Recorder};
 
 /// How often it is asked where threads run: it costs two small reads for each.
@@ -41,6 +42,9 @@ pub enum SessionError {
     /// The text of the monitors has mistakes.
     #[error("{}", .0.to_string().trim_start_matches("error: "))]
     Monitors(#[from] Mistakes),
+    /// The objects are another machine's.
+    #[error("{0}")]
+    Machine(#[from] MachineError),
     /// Counters cannot be opened.
     #[error("{0}")]
     Open(#[from] OpenError),
@@ -69,17 +73,20 @@ impl Session {
         monitors: Option<&str>,
         target: &Target,
     ) -> Result<Self, SessionError> {
-        let monitors = read_monitors(&sources, monitors)?;
+        let monitors = read_monitors(&machine.topology, &sources, monitors, target)?;
         Self::with_monitors(machine, sources, monitors, target)
     }
 
-    /// The same with monitors that have been read.
+    /// The same with monitors that have been read. Values that are measured here are refused on another machine's objects.
     pub fn with_monitors(
         machine: Machine,
         mut sources: Sources,
         monitors: Vec<Monitor>,
         target: &Target,
     ) -> Result<Self, SessionError> {
+        if sources.measure_here() {
+            machine.check_here()?;
+        }
         let mut gaps = machine.gaps.clone();
         let wanted = wanted(&sources, &monitors);
         // The first time tells at which places counters are, the second opens those that are used.
@@ -256,15 +263,27 @@ fn start(ago: Nanos) -> String {
     now.checked_sub(ago).unwrap_or(now).to_string()
 }
 
-/// The monitors of a text, or those by default, as far as the sources have their counters.
-pub fn read_monitors(sources: &Sources, text: Option<&str>) -> Result<Vec<Monitor>, Mistakes> {
+/// The monitors of a text, or those by default, as far as the sources have their counters and the topology their objects.
+pub fn read_monitors(
+    topology: &Topology,
+    sources: &Sources,
+    text: Option<&str>,
+    target: &Target,
+) -> Result<Vec<Monitor>, Mistakes> {
+    // Idle time is nobody's: a share of it says nothing of processes, whose own time is known.
+    const OF_NOBODY: [&str; 3] = ["proc:idle", "proc:iowait", "proc:steal"];
+    let is_for = |name: &str| *target == Target::Machine || !OF_NOBODY.contains(&name);
     let has = |name: &str| sources.offer(name).is_ok();
     let gives = |name: &str| {
         let others = catalogue::derived(name);
         has(name) || others.iter().any(|other| other.counters().iter().all(|name| has(name)))
     };
     match text {
-        None => Ok(defaults(&gives)),
+        None => {
+            let mut all = defaults(&|name| is_for(name) && gives(name));
+            all.retain(|monitor| !objects_of(topology, monitor.objects).is_empty());
+            Ok(all)
+        }
         Some(text) => {
             let names: Vec<String> = sources.known().into_iter().map(|(_, name)| name).collect();
             parse_known(text, &Known { has: &has, names: &names })

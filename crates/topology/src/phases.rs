@@ -98,6 +98,8 @@ pub struct Phases {
     pub outside: u64,
     /// Half of the iterations took no longer.
     pub median: Nanos,
+    /// Their mean.
+    pub mean: Nanos,
     /// Most iterations of one phase, where they were merged.
     pub merged: Option<u64>,
 }
@@ -118,6 +120,7 @@ impl Phases {
             iterations,
             outside: iterations - inside,
             median: course.median,
+            mean: mean(&course.iterations),
             merged,
         })
     }
@@ -179,14 +182,19 @@ impl Phases {
 
     /// What is shown, in one line: whose run, which loop, how many iterations, what was merged.
     pub fn summary(&self) -> String {
-        let Self { of, place, iterations, median, .. } = self;
+        let Self { of, place, iterations, median, mean, .. } = self;
         if *iterations == 0 {
             return format!("{of}: no loop");
         }
-        let plural = if *iterations == 1 { "" } else { "s" };
         let merged = self.merged.map_or_else(String::new, |most| {
             format!(", shown in runs of up to {most}, the slowest single")
         });
-        format!("{of}: {place}, {iterations} iteration{plural} of {median} (median){merged}")
+        let each = talea_model::units::typical(*median, *mean, *iterations);
+        format!("{of}: {place}, an iteration takes {each}{merged}")
     }
+}
+
+fn mean(iterations: &[(i64, Nanos)]) -> Nanos {
+    let sum: Nanos = iterations.iter().map(|one| one.1).sum();
+    Nanos(sum.0 / (iterations.len() as u64).max(1))
 }

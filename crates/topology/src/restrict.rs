@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::cpuset::CpuSet;
 use crate::levels;
-use crate::objects::{Object, ObjectId, ObjectKind, Topology};
+use crate::objects::{ObjectId, ObjectKind, Topology};
 
 /// Why nothing would be left.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,8 +54,9 @@ pub fn to_cpuset(topology: &Topology, pus: &CpuSet) -> Result<Topology, Restrict
     for object in &mut part.objects {
         object.nodeset = object.nodeset.without(&gone);
         object.complete_nodeset = object.complete_nodeset.without(&gone);
-        restrict_allowed(object, pus, &gone);
     }
+    part.allowed_cpuset = part.allowed_cpuset.map(|set| set.and(pus));
+    part.allowed_nodeset = part.allowed_nodeset.map(|set| set.without(&gone));
     for attribute in &mut part.memory_attributes {
         attribute.values.retain_mut(|(_, initiator, _)| match initiator {
             None => true,
@@ -142,6 +143,8 @@ fn keep(topology: &Topology, stays: &[bool]) -> Topology {
         });
         part.memory_attributes.push(shorter);
     }
+    part.allowed_cpuset.clone_from(&topology.allowed_cpuset);
+    part.allowed_nodeset.clone_from(&topology.allowed_nodeset);
     part.cpu_kinds.clone_from(&topology.cpu_kinds);
     part.memory_tiers.clone_from(&topology.memory_tiers);
     part.support.clone_from(&topology.support);
@@ -157,16 +160,4 @@ fn gone_nodes(topology: &Topology, part: &Topology) -> CpuSet {
             .collect()
     };
     nodes(topology).without(&nodes(part))
-}
-
-/// hwloc's sets of allowed PUs and nodes, which are kept as text.
-fn restrict_allowed(object: &mut Object, pus: &CpuSet, gone: &CpuSet) {
-    for (name, value) in &mut object.unknown {
-        let Ok(set) = CpuSet::from_mask(value) else { continue };
-        match name.as_str() {
-            "allowed_cpuset" => *value = set.and(pus).to_mask(),
-            "allowed_nodeset" => *value = set.without(gone).to_mask(),
-            _ => {}
-        }
-    }
 }

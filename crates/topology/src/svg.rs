@@ -17,6 +17,7 @@ mod text;
 use std::fmt::Write;
 
 pub use colours::{CHANGES, STEPS};
+pub use names::facts;
 pub use objects::ids;
 pub use shown::{Placed, Range, Shown, ShownHint, ShownMonitor};
 pub use text::amount;

@@ -90,25 +90,23 @@ fn errors_say_line_and_what_was_expected() {
 fn depth_is_bounded() {
     let objects = "<object type=\"Group\">".repeat(100_000);
     let nested = format!("<topology version=\"2.0\">\n<object type=\"Machine\">{objects}");
-    assert_eq!(error(&nested), "line 2: expected elements nested at most 128 deep, found more");
+    assert_eq!(
+        error(&nested),
+        "line 2: expected elements nested at most 128 deep (Talea's limit), found more"
+    );
     let unknown = format!("<topology version=\"2.0\">{}", "<x>".repeat(100_000));
-    assert_eq!(error(&unknown), "line 1: expected elements nested at most 128 deep, found more");
+    assert_eq!(
+        error(&unknown),
+        "line 1: expected elements nested at most 128 deep (Talea's limit), found more"
+    );
 }
 
 #[test]
 fn sets_are_bounded() {
-    // Each group says nothing of its PUs, so that each gets those of the PU far away.
-    let mut inside = String::new();
-    for _ in 0..600 {
-        inside.push_str(&"<object type=\"Group\">".repeat(100));
-        inside.push_str(&"</object>".repeat(100));
-    }
-    let chain = "<object type=\"Group\">".repeat(100);
-    let end = "</object>".repeat(100);
-    for pu in 0..400 {
-        let number = (65_535 - pu).to_string();
-        inside.extend([&chain, "<object type=\"PU\" os_index=\"", &number, "\"/>", &end]);
-    }
+    // The machine's nodes are all objects' nodes, and their numbers lie far from each other.
+    let node = |number: usize| format!("<object type=\"NUMANode\" os_index=\"{}\"/>", 64 * number);
+    let pu = |number: usize| format!("<object type=\"PU\" os_index=\"{number}\"/>");
+    let inside: String = (0..2048).map(node).chain((0..10_000).map(pu)).collect();
     let text =
         format!("<topology version=\"2.0\"><object type=\"Machine\">{inside}</object></topology>");
     assert!(error(&text).contains("bytes of sets"), "{}", error(&text));
@@ -120,6 +118,7 @@ fn sets_are_bounded() {
 
 #[test]
 fn small_faults_are_gaps() {
+    let beside = |text: &str| machine(PUS).replace("</topology>", &format!("{text}</topology>"));
     let cases = [
         machine(&format!("{PUS}<object type=\"Core\" cpuset=\"0x10\"/>")),
         machine(&PUS.replace("cpuset=\"0x2\" complete", "cpuset=\"0x1\" complete")),
@@ -130,9 +129,9 @@ fn small_faults_are_gaps() {
         )),
         machine(&format!("{PUS}<object type=\"Bridge\" bridge_type=\"x\" bridge_pci=\"0:0\"/>")),
         machine(&format!("{PUS}<object type=\"Misc\" gp_index=\"2\"/>")),
+        beside("<pci_locality domain=\"0\" bus_first=\"0\" bus_last=\"3\" cpuset=\"0x1\"/>"),
         machine(&format!("{PUS}<info value=\"x\"/>")),
     ];
-    let beside = |text: &str| machine(PUS).replace("</topology>", &format!("{text}</topology>"));
     let distances = |inside: &str| {
         beside(&format!(
             "<distances2 type=\"NUMANode\" nbobjs=\"2\" kind=\"5\" indexing=\"os\">{inside}</distances2>"
@@ -159,20 +158,23 @@ fn small_faults_are_gaps() {
 }
 
 #[test]
-fn what_is_not_understood_stays() {
+fn what_is_not_understood_is_said_once() {
     let inside = r#"<object type="PU" os_index="0" colour="red" cache_size="3"/><object type="OSDev" name="dax&lt;0&#10;" osdev_type="1"/>"#;
-    let topology = xml::read(machine(inside).as_bytes()).unwrap().topology;
-    let (_, pu) = topology.of_kind(ObjectKind::Pu).next().unwrap();
-    let kept: Vec<_> =
-        pu.unknown.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    assert_eq!(kept, [("colour", "red"), ("cache_size", "3")]);
+    let twice = format!("{inside}<object type=\"PU\" os_index=\"1\" colour=\"blue\"/>");
+    let loaded = xml::read(machine(&twice).as_bytes()).unwrap();
+    let said: Vec<&str> = loaded.gaps.iter().map(|gap| gap.detail.as_str()).collect();
+    assert_eq!(said, ["attribute `cache_size` of objects", "attribute `colour` of objects"]);
+    let topology = loaded.topology;
     let (_, device) = topology.of_kind(ObjectKind::OsDevice).next().unwrap();
     assert_eq!(device.name.as_deref(), Some("dax<0\n"));
     assert_eq!(device.attributes, Attributes::Os { uses: vec!["GPU".to_owned()] });
-    assert_eq!(xml::read(xml::write(&topology).as_bytes()).unwrap().topology, topology);
+    assert_eq!(
+        xml::read(xml::write(&topology, xml::Version::Three).as_bytes()).unwrap().topology,
+        topology
+    );
 }
 
-/// Version 3 has a bit for each use of a device; version 2 a number, and the others survive.
+/// Version 3 has a bit for each use of a device.
 #[test]
 fn uses_of_devices_come_back() {
     let text = machine(&format!("{PUS}<object type=\"OSDev\" name=\"dax0.0\" osdev_type=\"3\"/>"))
@@ -183,7 +185,10 @@ fn uses_of_devices_come_back() {
         device.attributes,
         Attributes::Os { uses: vec!["Block".to_owned(), "Memory".to_owned()] }
     );
-    assert_eq!(xml::read(xml::write(&topology).as_bytes()).unwrap().topology, topology);
+    assert_eq!(
+        xml::read(xml::write(&topology, xml::Version::Three).as_bytes()).unwrap().topology,
+        topology
+    );
 }
 
 /// Walks as users do; a broken link would panic.
@@ -198,7 +203,7 @@ fn walk(topology: &Topology) {
 
 /// What was read is what comes back when it is written; shows the first object that does not.
 fn comes_back(topology: &Topology) {
-    let text = xml::write(topology);
+    let text = xml::write(topology, xml::Version::Three);
     let again =
         xml::read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}")).topology;
     for (ours, theirs) in topology.objects.iter().zip(&again.objects) {

@@ -8,9 +8,9 @@ use talea_model::{Gap, GapKind, Gaps};
 
 use super::{PlaceError, Placement};
 use crate::fair::Flows;
-use crate::machine::{Fabric, LinkId};
+use crate::machine::{Fabric, LinkId, PortId};
 use crate::route::Routing;
-use crate::traffic::{Loads, Messages, Pairs, Protocol, TrafficError};
+use crate::traffic::{Loads, Messages, Pair, Pairs, Protocol, TrafficError};
 
 /// Most links of all ways together that the model of time takes: 400 MiB.
 const MOST_HOPS: usize = 1 << 25;
@@ -24,8 +24,19 @@ pub struct Question<'a> {
     pub routing: &'a dyn Routing,
     /// How messages are sent.
     pub protocol: Protocol,
-    /// Bytes a second between a router and all of its hosts, one way; absent if hosts are not to limit.
+    /// Bytes a second between a router and all of its hosts, one way; absent if they share nothing. Ports of hosts have their own speeds in the fabric.
     pub host_capacity: Option<f64>,
+    /// What is asked for.
+    pub figures: Figures,
+}
+
+/// Which figures messages can give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figures {
+    /// Loads alone: sizes of messages are not known, and a time would be that of their headers.
+    Loads,
+    /// Loads and times of the model.
+    Times,
 }
 
 /// Links of one dimension.
@@ -93,13 +104,14 @@ impl Evaluation {
         question: &Question,
     ) -> Result<(Self, Loads), PlaceError> {
         let Question { fabric, routing, protocol, .. } = question;
-        let pairs = Pairs::new(messages, placement.hosts(), fabric, *routing, protocol)?;
+        let places = (placement.hosts(), placement.slots());
+        let pairs = Pairs::new(messages, places, fabric, *routing, protocol)?;
         let loads = Loads::new(&pairs, fabric, *routing)?;
         let [mut nodes, mut routers] =
             [fabric.hosts().len(), fabric.routers().len()].map(|length| vec![false; length]);
         for host in placement.hosts() {
             nodes[host.at()] = true;
-            routers[fabric.hosts()[host.at()].router.at()] = true;
+            fabric.ports_of(*host).1.iter().for_each(|port| routers[port.router.at()] = true);
         }
         let [nodes, routers] =
             [nodes, routers].map(|used| used.iter().filter(|used| **used).count() as u64);
@@ -142,22 +154,38 @@ impl Evaluation {
         question: &Question,
     ) -> Result<(), TrafficError> {
         let fabric = question.fabric;
+        if question.figures == Figures::Loads {
+            return Ok(());
+        }
         let on_links = pairs.pairs.iter().any(|pair| pair.from != pair.to);
-        if question.host_capacity.is_none() && !pairs.pairs.is_empty() && !on_links {
-            let detail =
-                "no time is predicted: no link is used, and what nodes can send is not known";
+        let limited = question.host_capacity.is_some() || fabric.tells_ports();
+        if !limited && !pairs.pairs.is_empty() && !on_links {
+            let detail = "no time is predicted of placements that use no link: what nodes can send is not known";
             self.gap(GapKind::Missing, detail);
             return Ok(());
         }
         let Some(flows) = flows(pairs, question)? else {
-            self.gap(GapKind::MemoryBound, "no time is predicted: ways are too many for the model");
+            self.gap(
+                GapKind::MemoryBound,
+                "no time is predicted of placements whose ways are too many for the model",
+            );
             return Ok(());
         };
         let hosts = std::iter::repeat_n(question.host_capacity, fabric.routers().len() * 2);
+        let ports = || fabric.ports().iter().map(|port| port.capacity);
         let capacities = fabric.links().iter().map(|link| link.capacity).chain(hosts);
-        let capacities: Vec<Option<f64>> = capacities.collect();
+        let capacities: Vec<Option<f64>> = capacities.chain(ports()).chain(ports()).collect();
+        let unknown = fabric.tells_ports().then(|| ports().filter(Option::is_none).count());
+        if let Some(count) = unknown.filter(|&count| count > 0) {
+            let detail = "ports of nodes whose speed is not told: they do not limit the model";
+            let (kind, count) = (GapKind::Missing, count as u64);
+            self.gaps.note(Gap { kind, rank: None, detail: detail.to_owned(), count });
+        }
         let Some(shares) = flows.shares(&capacities) else {
-            self.gap(GapKind::Missing, "no time is predicted: a link that is used has no capacity");
+            self.gap(
+                GapKind::Missing,
+                "no time is predicted of placements that use a link without a capacity",
+            );
             return Ok(());
         };
         self.model_seconds = Some(shares.seconds);
@@ -197,7 +225,8 @@ fn dimensions(loads: &Loads, routing: &dyn Routing) -> Vec<Dimension> {
     dimensions
 }
 
-/// A flow for each pair, which stands for its pairs of ranks: bytes are those on the wire both ways, each on its own links, and on what joins both routers to their hosts.
+/// A flow for each pair, which stands for its pairs of ranks: bytes are those on the wire both ways, each on its own links, on what joins both routers to their hosts, and on the ports
+/// of both hosts.
 fn flows(pairs: &Pairs, question: &Question) -> Result<Option<Flows>, TrafficError> {
     let (fabric, routing) = (question.fabric, question.routing);
     let (links, routers) = (fabric.links().len(), fabric.routers().len());
@@ -219,11 +248,38 @@ fn flows(pairs: &Pairs, question: &Question) -> Result<Option<Flows>, TrafficErr
         let hosts =
             [(from, on_way), (to + routers, on_way), (to, on_back), (from + routers, on_back)];
         let hosts = hosts.into_iter().filter(|_| limited);
+        let ports = of_ports(pair, fabric, (on_way, on_back));
         let uses = way.iter().map(|link| (link.at(), on_way));
         let uses = uses.chain(back.iter().map(|link| (link.at(), on_back))).chain(hosts);
+        let uses = uses.chain(ports);
         flows.add(all, pair.flows as f64, uses);
     }
     Ok(Some(flows))
+}
+
+/// What a pair uses of the ports whose speed is known: first all that send, behind links and routers, then all that receive.
+fn of_ports(
+    pair: &Pair,
+    fabric: &Fabric,
+    (on_way, on_back): (f32, f32),
+) -> impl Iterator<Item = (usize, f32)> {
+    let first = fabric.links().len() + fabric.routers().len() * 2;
+    let ports = fabric.ports();
+    let uses = move |[from, to]: [PortId; 2]| {
+        let send = move |port: PortId| first + port.at();
+        let receive = move |port: PortId| first + ports.len() + port.at();
+        let known = move |port: PortId| ports[port.at()].capacity.is_some();
+        [
+            (from, send(from), on_way),
+            (to, receive(to), on_way),
+            (to, send(to), on_back),
+            (from, receive(from), on_back),
+        ]
+        .into_iter()
+        .filter(move |(port, ..)| known(*port))
+        .map(|(_, place, share)| (place, share))
+    };
+    pair.ports.into_iter().flat_map(uses)
 }
 
 #[cfg(test)]
@@ -238,6 +294,15 @@ mod tests {
     use crate::traffic::stencil::{Stencil, Weights};
 
     const GRID: [u32; 3] = [64, 64, 32];
+
+    fn question<'a>(
+        fabric: &'a Fabric,
+        routing: &'a dyn Routing,
+        protocol: Protocol,
+        host_capacity: Option<f64>,
+    ) -> Question<'a> {
+        Question { fabric, routing, protocol, host_capacity, figures: Figures::Times }
+    }
 
     fn cielo() -> (Torus, Fabric) {
         let torus = Torus::new(&[16, 12, 24]).unwrap();
@@ -258,8 +323,7 @@ mod tests {
         messages: &Messages,
     ) -> [u64; 2] {
         let routing = Dimensions::new(torus, fabric).unwrap();
-        let question =
-            Question { fabric, routing: &routing, protocol: Protocol::PUT, host_capacity: None };
+        let question = question(fabric, &routing, Protocol::PUT, None);
         let nodes = order::hosts(fabric, routers);
         [([1, 1, 16], 0.681, 128.0), ([2, 2, 4], 0.404, 76.0)].map(|(block, share, per_router)| {
             let placement = blocks(GRID, block, 16, &nodes).unwrap();
@@ -316,7 +380,7 @@ mod tests {
         let fabric = pair(capacity);
         let routing = UpDown::new(&fabric, UpDown::root(&fabric)).unwrap();
         let protocol = Protocol::PUT;
-        let question = Question { fabric: &fabric, routing: &routing, protocol, host_capacity };
+        let question = question(&fabric, &routing, protocol, host_capacity);
         // Ranks 0 and 1 share a host, 2 is at the same router, 3 at the other one.
         let placement = Placement::of([0, 0, 1, 2].map(HostId).to_vec());
         let messages = sent(&[(0, 1, 100), (0, 3, 640), (2, 0, 60)]);
@@ -342,6 +406,64 @@ mod tests {
         assert!(limited.max_link_utilisation.unwrap() < 0.5);
     }
 
+    /// Two switches joined by a cable of so many bytes a second, each with two hosts, whose ports take as much as is told.
+    fn ported(cable: f64, ports: [Option<f64>; 4]) -> Fabric {
+        let mut draft = Draft::default();
+        let kind = draft.kind("cable", Some(cable)).unwrap();
+        for router in 0..2 {
+            draft.router(router.to_string(), None).unwrap();
+        }
+        for (at, port) in (0..).zip(ports) {
+            draft.host_with_ports(format!("n{at}"), &[(RouterId(at / 2), port)]).unwrap();
+        }
+        draft.cable((RouterId(0), RouterId(1)), kind, 1).unwrap();
+        draft.finish().unwrap()
+    }
+
+    fn timed(fabric: &Fabric, messages: &[(u32, u32, u64)]) -> Evaluation {
+        let routing = UpDown::new(fabric, RouterId(0)).unwrap();
+        let question = question(fabric, &routing, Protocol::PUT, None);
+        let placement = Placement::of([0, 1, 2, 3].map(HostId).to_vec());
+        Evaluation::new(&sent(messages), &placement, &question).unwrap().0
+    }
+
+    #[test]
+    fn the_port_of_a_host_limits_as_a_link_does() {
+        // A put of 64 bytes is 96 bytes of requests: ten of them leave one port at 4 bytes a second, whatever the cable could carry and the router's other port does.
+        let near = |found: Option<f64>, seconds: f64| {
+            assert!((found.unwrap() / seconds - 1.0).abs() < 1e-3, "{found:?} {seconds}");
+        };
+        let ports = [Some(4.0), Some(400.0), Some(400.0), Some(400.0)];
+        let far = timed(&ported(9600.0, ports), &[(0, 2, 640), (1, 3, 640)]);
+        near(far.model_seconds, 240.0);
+        near(far.model_least_seconds, 240.0);
+        // What stays at a switch needs its time too, and a port that receives limits as one that sends does.
+        let within = timed(&ported(9600.0, ports), &[(1, 0, 640)]);
+        near(within.model_seconds, 240.0);
+        assert_eq!((within.max_link_load, within.gaps.is_empty()), (0, true));
+        // Two hosts send to one, whose port is shared.
+        let into = timed(&ported(9600.0, [Some(96.0); 4]), &[(0, 2, 640), (1, 2, 640)]);
+        near(into.model_seconds, 20.0);
+        // A slower cable limits still, and a port of an unknown speed does not.
+        let cable = timed(&ported(9.6, [Some(96.0), Some(96.0), None, Some(96.0)]), &[(0, 2, 640)]);
+        near(cable.model_seconds, 100.0);
+        assert_eq!(cable.gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn messages_of_an_unknown_size_have_no_time() {
+        let fabric = ported(9600.0, [Some(4.0); 4]);
+        let routing = UpDown::new(&fabric, RouterId(0)).unwrap();
+        let question = Question {
+            figures: Figures::Loads,
+            ..question(&fabric, &routing, Protocol::PUT, None)
+        };
+        let placement = Placement::of([0, 1, 2, 3].map(HostId).to_vec());
+        let (found, _) = Evaluation::new(&sent(&[(0, 2, 1)]), &placement, &question).unwrap();
+        assert_eq!((found.model_seconds, found.model_least_seconds), (None, None));
+        assert_eq!((found.max_link_load, found.gaps.is_empty()), (1, true));
+    }
+
     #[test]
     fn a_link_without_a_capacity_is_a_gap() {
         let found = evaluated(None, None);
@@ -354,12 +476,7 @@ mod tests {
     fn more_bytes_than_can_be_counted() {
         let fabric = pair(Some(96.0));
         let routing = UpDown::new(&fabric, RouterId(0)).unwrap();
-        let question = Question {
-            fabric: &fabric,
-            routing: &routing,
-            protocol: Protocol::MPI,
-            host_capacity: Some(1.0),
-        };
+        let question = question(&fabric, &routing, Protocol::MPI, Some(1.0));
         let placement = Placement::of([0, 1, 2, 3].map(HostId).to_vec());
         let most = u64::MAX;
         let messages = sent(&[(0, 2, most), (2, 0, most), (1, 3, most), (3, 1, most)]);
@@ -373,8 +490,7 @@ mod tests {
         let fabric = pair(None);
         let routing = UpDown::new(&fabric, RouterId(0)).unwrap();
         let protocol = Protocol::PUT;
-        let question =
-            Question { fabric: &fabric, routing: &routing, protocol, host_capacity: None };
+        let question = question(&fabric, &routing, protocol, None);
         let placement = Placement::of(vec![HostId(0)]);
         let found = Evaluation::new(&sent(&[(0, 1, 5)]), &placement, &question);
         assert!(matches!(

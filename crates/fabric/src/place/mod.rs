@@ -3,6 +3,7 @@
 //! Owns placements as data. Blocks of a grid, orders of nodes, cuts of a matrix and swaps make them; [`Evaluation`] compares them; [`text`] writes them, [`read`] reads them. It refuses to start anything.
 
 mod blocks;
+mod choose;
 mod evaluate;
 pub mod order;
 mod partition;
@@ -13,7 +14,8 @@ pub mod text;
 use serde::{Deserialize, Serialize};
 
 pub use blocks::blocks;
-pub use evaluate::{Dimension, Evaluation, Question};
+pub use choose::{Reason, best, is_better, is_timed};
+pub use evaluate::{Dimension, Evaluation, Figures, Question};
 pub use partition::{Cut, Edge, Graph, partition};
 pub use search::{Search, Swap, improve};
 

@@ -5,6 +5,7 @@
 
 use super::{Graph, PlaceError, Placement};
 use crate::machine::{Fabric, HostId, LinkId};
+use crate::rails::Rails;
 use crate::route::{Random, Routing};
 use crate::traffic::TrafficError;
 
@@ -33,9 +34,10 @@ struct State<'a> {
     graph: &'a Graph,
     fabric: &'a Fabric,
     routing: &'a dyn Routing,
+    rails: Rails<'a>,
     hosts: Vec<HostId>,
     slots: Vec<u16>,
-    /// Bytes over links, then those that hosts send, then those that they receive.
+    /// Bytes over links, then those that ports of hosts send, then those that they receive.
     loads: Vec<u64>,
     /// The sum of squares, as it has changed since the begin.
     change: i128,
@@ -66,9 +68,10 @@ pub fn improve(
         graph,
         fabric,
         routing,
+        rails: Rails::new(fabric, placement.hosts()),
         hosts: placement.hosts().to_vec(),
         slots: placement.slots().to_vec(),
-        loads: vec![0; fabric.links().len() + 2 * hosts],
+        loads: vec![0; fabric.links().len() + 2 * fabric.ports().len()],
         change: 0,
         moving: vec![false; ranks],
         way: Vec::new(),
@@ -179,24 +182,27 @@ impl State<'_> {
     ) -> Result<(), TrafficError> {
         let graph = self.graph;
         for edge in graph.edges(rank).iter().filter(|edge| counts(edge.to)) {
-            let [here, there] = [rank, edge.to].map(|rank| self.hosts[rank as usize]);
-            self.flow((here, there), edge.out, sign)?;
-            self.flow((there, here), edge.back, sign)?;
+            self.flow((rank, edge.to), edge.out, sign)?;
+            self.flow((edge.to, rank), edge.back, sign)?;
         }
         Ok(())
     }
 
-    fn flow(&mut self, ends: (HostId, HostId), bytes: u64, sign: i8) -> Result<(), TrafficError> {
-        if ends.0 == ends.1 || bytes == 0 {
+    fn flow(&mut self, ranks: (u32, u32), bytes: u64, sign: i8) -> Result<(), TrafficError> {
+        let [one, other] = [ranks.0, ranks.1].map(|rank| rank as usize);
+        if self.hosts[one] == self.hosts[other] || bytes == 0 {
             return Ok(());
         }
-        let hosts = self.fabric.hosts();
-        let [from, to] = [ends.0, ends.1].map(|host| hosts[host.at()].router);
+        let [out, into] =
+            [one, other].map(|rank| self.rails.share(self.hosts[rank], self.slots[rank]));
+        let [out, into] = self.rails.between((out, into), ranks);
+        let ports = self.fabric.ports();
+        let [from, to] = [out, into].map(|port| ports[port.at()].router);
         let mut way = std::mem::take(&mut self.way);
         way.clear();
-        let found = self.routing.way(from, to, self.routing.choice(ends.1), &mut way);
+        let found = self.routing.way(from, to, self.routing.choice(into), &mut way);
         let links = self.fabric.links().len();
-        let ends = [links + ends.0.at(), links + hosts.len() + ends.1.at()];
+        let ends = [links + out.at(), links + ports.len() + into.at()];
         for place in way.iter().map(|link| link.at()).chain(ends) {
             let load = &mut self.loads[place];
             let before = *load;
@@ -235,8 +241,8 @@ mod tests {
         let graph = Graph::new(&messages, 192);
         let nodes = order::hosts(&fabric, &order::random(&torus, 1));
         let squares = |placement: &Placement| {
-            let pairs = Pairs::new(&messages, placement.hosts(), &fabric, &routing, &Protocol::PUT)
-                .unwrap();
+            let places = (placement.hosts(), placement.slots());
+            let pairs = Pairs::new(&messages, places, &fabric, &routing, &Protocol::PUT).unwrap();
             let loads = Loads::new(&pairs, &fabric, &routing).unwrap();
             loads.links.iter().map(|load| u128::from(load.bytes).pow(2)).sum::<u128>()
         };

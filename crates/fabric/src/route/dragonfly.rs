@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::FabricError;
-use crate::machine::{Fabric, HostId, LinkId, RouterId};
+use crate::machine::{Fabric, LinkId, PortId, RouterId};
 use crate::route::{NoWay, Routing, mix, no_way};
 
 /// Whether messages go the short way.
@@ -156,7 +156,7 @@ impl Routing for Dragonflies<'_> {
         self.spread
     }
 
-    fn choice(&self, to: HostId) -> u32 {
+    fn choice(&self, to: PortId) -> u32 {
         to.0 % self.spread
     }
 

@@ -16,8 +16,9 @@ pub use tree::DModK;
 pub use up_down::{MOST_ROUTERS, UpDown};
 
 pub(crate) use mix::{Random, mix};
+pub(crate) use roots::parts;
 
-use crate::machine::{HostId, LinkId, RouterId};
+use crate::machine::{LinkId, PortId, RouterId};
 
 /// There is no way that the rule allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,8 +52,8 @@ pub trait Routing: Sync {
         1
     }
 
-    /// Which of them leads to this host; below [`Routing::choices`].
-    fn choice(&self, _to: HostId) -> u32 {
+    /// Which of them leads to this port of a host; below [`Routing::choices`].
+    fn choice(&self, _to: PortId) -> u32 {
         0
     }
 

@@ -24,8 +24,8 @@ impl Roots {
     /// Roots of a network. A part without hosts is judged by its routers.
     pub(super) fn of(fabric: &Fabric) -> Self {
         let mut hosts = vec![0_u32; fabric.routers().len()];
-        for host in fabric.hosts() {
-            hosts[host.router.at()] += 1;
+        for port in fabric.ports() {
+            hosts[port.router.at()] += 1;
         }
         let (parts, count) = parts(fabric);
         let mut of_part = vec![0_u32; count];
@@ -66,7 +66,7 @@ impl Roots {
 }
 
 /// The part of each router, and how many there are.
-fn parts(fabric: &Fabric) -> (Vec<u32>, usize) {
+pub(crate) fn parts(fabric: &Fabric) -> (Vec<u32>, usize) {
     let mut parts = vec![NONE; fabric.routers().len()];
     let mut count = 0;
     let mut todo = Vec::new();

@@ -4,7 +4,7 @@
 //! at level l it is floor(d / (w1 ... wl)) mod w(l+1), so that each host is reached by one switch of the top. It refuses trees with missing links.
 
 use crate::error::FabricError;
-use crate::machine::{Fabric, HostId, LinkId, RouterId};
+use crate::machine::{Fabric, LinkId, PortId, RouterId};
 use crate::route::{NoWay, Routing, no_way};
 use crate::shape::FatTree;
 
@@ -76,7 +76,7 @@ impl Routing for DModK<'_> {
         self.tree.children()[0].into()
     }
 
-    fn choice(&self, to: HostId) -> u32 {
+    fn choice(&self, to: PortId) -> u32 {
         to.0 % self.choices()
     }
 
@@ -112,8 +112,8 @@ mod tests {
         for shift in 1..64_u32 {
             let mut seen = vec![0; fabric.links().len()];
             for from in 0..64 {
-                let to = HostId((from + shift) % 64);
-                let ends = (RouterId(from / 4), fabric.hosts()[to.at()].router);
+                let to = PortId((from + shift) % 64);
+                let ends = (RouterId(from / 4), fabric.ports()[to.at()].router);
                 let mut links = Vec::new();
                 routing.way(ends.0, ends.1, routing.choice(to), &mut links).unwrap();
                 for link in links {

@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 
 use crate::error::FabricError;
-use crate::machine::{Fabric, HostId, LinkId, RouterId};
+use crate::machine::{Fabric, LinkId, PortId, RouterId};
 use crate::route::roots::Roots;
 use crate::route::{NoWay, Routing, no_way};
 
@@ -25,7 +25,7 @@ pub struct UpDown<'a> {
     hops: Vec<u16>,
     /// The same once it has gone down.
     down: Vec<u16>,
-    /// Of each host its number at its router.
+    /// Of each port of a host its number at its router.
     slots: Vec<u32>,
     /// Of each router how many routers with hosts are before it.
     before: Vec<u32>,
@@ -71,11 +71,11 @@ impl<'a> UpDown<'a> {
         rows.enumerate()
             .for_each(|(to, (hops, down))| table(fabric, &rank, &sorted, to, hops, down));
         let mut with_hosts = vec![0_u32; routers];
-        let slot = |host: &crate::machine::Host| {
-            with_hosts[host.router.at()] += 1;
-            with_hosts[host.router.at()] - 1
+        let slot = |port: &crate::machine::Port| {
+            with_hosts[port.router.at()] += 1;
+            with_hosts[port.router.at()] - 1
         };
-        let slots = fabric.hosts().iter().map(slot).collect();
+        let slots = fabric.ports().iter().map(slot).collect();
         let ups = |router: RouterId| {
             let links = fabric.from(router).1.iter();
             links.filter(|link| rank[link.to.at()] < rank[router.at()]).count() as u32
@@ -95,7 +95,7 @@ impl<'a> UpDown<'a> {
     fn all_joined(&self, roots: &Roots) -> bool {
         let routers = self.rank.len();
         let mut with_hosts: Vec<usize> =
-            self.fabric.hosts().iter().map(|host| host.router.at()).collect();
+            self.fabric.ports().iter().map(|port| port.router.at()).collect();
         with_hosts.sort_unstable();
         with_hosts.dedup();
         with_hosts.par_iter().all(|&to| {
@@ -233,7 +233,7 @@ impl Routing for UpDown<'_> {
         self.choices
     }
 
-    fn choice(&self, to: HostId) -> u32 {
+    fn choice(&self, to: PortId) -> u32 {
         self.slots.get(to.at()).map_or(0, |slot| slot % self.choices)
     }
 

@@ -79,8 +79,8 @@ fn ways_of_a_tree_are_those_of_d_mod_k() {
         let (tree, fabric) = tree(children, parents);
         let [ours, known]: [&dyn Routing; 2] =
             [&UpDown::tree(&fabric).unwrap(), &DModK::new(&tree, &fabric).unwrap()];
-        for host in (0..fabric.hosts().len() as u32).map(HostId) {
-            let to = fabric.hosts()[host.at()].router;
+        for host in (0..fabric.ports().len() as u32).map(PortId) {
+            let to = fabric.ports()[host.at()].router;
             for from in (0..tree.switches(0) as u32).map(RouterId) {
                 let ways = [ours, known]
                     .map(|one| oracle::way(&fabric, one, (from, to), one.choice(host)));
@@ -94,7 +94,7 @@ fn ways_of_a_tree_are_those_of_d_mod_k() {
 fn below_one_root_the_other_tops_have_no_way() {
     let (_, fabric) = tree(&[4, 9], &[1, 4]);
     let tops = |routing: &UpDown| {
-        let hosts = fabric.hosts().iter().zip((0..).map(HostId));
+        let hosts = fabric.ports().iter().zip((0..).map(PortId));
         let mut tops: Vec<RouterId> = hosts
             .filter_map(|(host, id)| {
                 let ends = (RouterId(0), host.router);
@@ -137,7 +137,7 @@ fn hosts_of_a_switch_are_reached_by_different_ways() {
     let routing = UpDown::tree(&fabric).unwrap();
     assert_eq!(routing.choices(), 5);
     let mut by = [0; 9];
-    for host in (36..48).map(HostId) {
+    for host in (36..48).map(PortId) {
         let passed =
             oracle::way(&fabric, &routing, (RouterId(0), RouterId(3)), routing.choice(host));
         by[passed[1].at()] += 1;

@@ -161,7 +161,7 @@ mod tests {
         let mut messages = Messages::default();
         messages.add(Message { from: 0, to: 1, bytes: 1 << 20, count: 1 }).unwrap();
         let protocol = Protocol { control: Control::SONAR, ..Protocol::MPI };
-        let pairs = Pairs::new(&messages, &hosts, &fabric, &routing, &protocol).unwrap();
+        let pairs = Pairs::new(&messages, (&hosts, &[]), &fabric, &routing, &protocol).unwrap();
         let loads = Loads::new(&pairs, &fabric, &routing).unwrap();
         let (zero, data, answers) = ([0; 4], [524_592, 42, 16_401, 14], [280, 49_203, 14, 16_401]);
         let expected = |rows: &[(&str, [u64; 4])]| -> Vec<(String, [u64; 4])> {
@@ -210,7 +210,7 @@ mod tests {
         messages.add(Message { from: 0, to: 2, bytes: 1, count: 1 }).unwrap();
         let pairs = |hosts: &[u32]| {
             let hosts: Vec<_> = hosts.iter().copied().map(HostId).collect();
-            Pairs::new(&messages, &hosts, &fabric, &routing, &Protocol::PUT)
+            Pairs::new(&messages, (&hosts, &[]), &fabric, &routing, &Protocol::PUT)
         };
         assert_eq!(pairs(&[0, 1]), Err(TrafficError::Rank { rank: 2, ranks: 2 }));
         assert_eq!(pairs(&[0, 1, 2]), Err(TrafficError::Host { host: 2, hosts: 2 }));
@@ -235,7 +235,7 @@ mod tests {
             for (from, to, bytes, count) in sent {
                 messages.add(Message { from, to, bytes, count }).unwrap();
             }
-            let pairs = Pairs::new(&messages, &hosts, &fabric, &routing, &protocol).unwrap();
+            let pairs = Pairs::new(&messages, (&hosts, &[]), &fabric, &routing, &protocol).unwrap();
             let loads = Loads::new(&pairs, &fabric, &routing).unwrap();
 
             let mut walked: BTreeMap<(Vec<u16>, Vec<u16>), Load> = BTreeMap::new();

@@ -1,12 +1,13 @@
 //! Messages summed by the routers that they go between.
 //!
-//! Owns the sums, in the order of routers, whatever the order of messages and the number of threads. A stencil of 131,072 ranks has 3.4 million messages and some ten thousand pairs of
+//! Owns the sums, in the order of routers, whatever the order of messages and the number of threads; where speeds of hosts' ports are known, sums are by ports. A stencil of 131,072 ranks has 3.4 million messages and some ten thousand pairs of
 //! routers: ways are found once for each pair. It refuses ways.
 
 use rayon::prelude::*;
 
 use super::{Cost, Load, Messages, Protocol, TrafficError};
-use crate::machine::{Fabric, HostId, RouterId};
+use crate::machine::{Fabric, HostId, PortId, RouterId};
+use crate::rails::{Rails, Share};
 use crate::route::Routing;
 
 /// All that goes between two routers on the same ways.
@@ -20,6 +21,8 @@ pub struct Pair {
     pub choice: u32,
     /// Which of the ways leads back to the sender.
     pub back_choice: u32,
+    /// Ports of the sender's and of the receiver's host; absent where no speed of a port is known.
+    pub ports: Option<[PortId; 2]>,
     /// Entries of messages: pairs of ranks, unless some are there twice.
     pub flows: u64,
     /// What they do to both directions.
@@ -37,17 +40,17 @@ pub struct Pairs {
     pub between: u64,
 }
 
-/// What a pair is known by, without its sender: receiver and choices.
-type Key = (RouterId, u32, u32);
+/// What a pair is known by: receiver and choices, sender, ports.
+type Key = (RouterId, u32, u32, RouterId, Option<[PortId; 2]>);
 
 impl Pairs {
-    /// The sums of these messages, when each rank is on its host.
+    /// The sums of these messages, when each rank is on its host, in its slot; ranks without a slot are in slot 0.
     ///
     /// # Errors
     /// A rank without a host, or a host that the fabric has not.
     pub fn new(
         messages: &Messages,
-        hosts: &[HostId],
+        (hosts, slots): (&[HostId], &[u16]),
         fabric: &Fabric,
         routing: &dyn Routing,
         protocol: &Protocol,
@@ -60,16 +63,20 @@ impl Pairs {
             return Err(TrafficError::Host { host: host.0, hosts: fabric.hosts().len() });
         }
         // By rank, as hosts have names and lie far apart in memory.
-        let places: Vec<Place> = hosts
-            .iter()
-            .map(|&host| Place {
-                host,
-                router: fabric.hosts()[host.at()].router,
-                choice: routing.choice(host),
-            })
+        let rails = Rails::new(fabric, hosts);
+        let slots = slots.iter().copied().chain(std::iter::repeat(0));
+        let places: Vec<Place> = (hosts.iter().zip(slots))
+            .map(|(&host, slot)| Place { host, share: rails.share(host, slot) })
             .collect();
+        let limited = fabric.tells_ports();
+        let known: Vec<Known> = (0..)
+            .map(PortId)
+            .zip(fabric.ports())
+            .map(|(id, port)| Known { router: port.router, choice: routing.choice(id) })
+            .collect();
+        let question = Ends { rails: &rails, places: &places, known: &known, limited };
         // Messages by router of the sender, by counting: messages stay in order within each.
-        let first = |from: u32| places[from as usize].router.at();
+        let first = |from: u32| fabric.hosts()[places[from as usize].host.at()].router.at();
         let mut ends = vec![0_u32; fabric.routers().len() + 1];
         for &from in &messages.from {
             ends[first(from) + 1] += 1;
@@ -87,9 +94,9 @@ impl Pairs {
         let sum = |at: usize| {
             let mut sums = Sums::default();
             for some in sorted[ends[at] as usize..ends[at + 1] as usize].chunks(PIECE) {
-                sums.add(some, messages, &places, protocol);
+                sums.add(some, messages, &question, protocol);
             }
-            sums.finish(RouterId(at as u32))
+            sums.finish()
         };
         let all: Vec<Self> = (0..fabric.routers().len()).into_par_iter().map(sum).collect();
         let mut pairs = Self::default();
@@ -109,12 +116,37 @@ impl Pairs {
     }
 }
 
-/// Where a rank is.
+/// Where a rank is, and which ports it uses.
 #[derive(Clone, Copy)]
 struct Place {
     host: HostId,
+    share: Share,
+}
+
+/// What is known of a port.
+#[derive(Clone, Copy)]
+struct Known {
     router: RouterId,
     choice: u32,
+}
+
+/// What tells the ends of a message.
+struct Ends<'a> {
+    rails: &'a Rails<'a>,
+    places: &'a [Place],
+    known: &'a [Known],
+    /// Whether ports are told apart.
+    limited: bool,
+}
+
+impl Ends<'_> {
+    /// The key of a message between two hosts.
+    fn key(&self, ranks: (u32, u32), (from, to): (Place, Place)) -> Key {
+        let ports = self.rails.between((from.share, to.share), ranks);
+        let [out, into] = ports.map(|port| self.known[port.at()]);
+        let ports = self.limited.then_some(ports);
+        (into.router, into.choice, out.choice, out.router, ports)
+    }
 }
 
 /// Messages that are sorted at once: bounds the memory of a router that sends all of them.
@@ -134,18 +166,18 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, some: &[u32], messages: &Messages, places: &[Place], protocol: &Protocol) {
+    fn add(&mut self, some: &[u32], messages: &Messages, all: &Ends<'_>, protocol: &Protocol) {
         self.piece.clear();
         for &at in some {
             let message = at as usize;
-            let ends = [messages.from[message], messages.to[message]];
-            let [from, to] = ends.map(|rank| places[rank as usize]);
+            let ranks = [messages.from[message], messages.to[message]];
+            let [from, to] = ranks.map(|rank| all.places[rank as usize]);
             let bytes = messages.bytes[message];
             if from.host == to.host {
                 self.within = self.within.saturating_add(bytes);
             } else {
                 self.between = self.between.saturating_add(bytes);
-                self.piece.push(((to.router, to.choice, from.choice), at));
+                self.piece.push((all.key(ranks.into(), (from, to)), at));
             }
         }
         self.piece.sort_unstable();
@@ -181,13 +213,14 @@ impl Sums {
         self.settled = self.found.len();
     }
 
-    fn finish(mut self, from: RouterId) -> Pairs {
+    fn finish(mut self) -> Pairs {
         self.settle();
-        let pair = |((to, choice, back_choice), flows, cost)| Pair {
+        let pair = |((to, choice, back_choice, from, ports), flows, cost)| Pair {
             from,
             to,
             choice,
             back_choice,
+            ports,
             flows,
             cost,
         };

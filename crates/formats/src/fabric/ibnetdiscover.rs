@@ -1,11 +1,12 @@
 //! What `ibnetdiscover` finds of an InfiniBand network.
 //!
-//! Owns both forms, blocks of switches and adapters with lines of their ports, and one line a port (`-p`), and names: descriptions where they are unique (without the adapter's name
-//! behind a host's), else the identifiers. Every port may be listed once, and in blocks all that is reached must be described. Cables that one end tells alone (a network that was cut out
-//! of a larger one) are believed, with a gap. Routers of InfiniBand count as switches. It refuses adapters without a switch, and those inside switches (SHARP): they are gaps. Several adapters
-//! of a host are as many hosts, which is a gap too.
+//! Owns both forms, blocks of switches and adapters with lines of their ports, and one line a port (`-p`), and names of switches: descriptions where they are unique, else the identifiers.
+//! Adapters are grouped by host ([`hosts`]), whose ports they are, each with its speed. Every port may be listed once, and in blocks all that is reached must be described. Cables that one
+//! end tells alone (a network that was cut out of a larger one) are believed, with a gap. Routers of InfiniBand count as switches. It refuses adapters without a switch, and those inside
+//! switches (SHARP): they are gaps.
 
 mod blocks;
+mod hosts;
 mod lines;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,6 +17,7 @@ use talea_model::Gaps;
 
 use super::ports::Speed;
 use super::{Error, at_line, missing, wrong};
+use hosts::Group;
 
 /// What a port belongs to, or is connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +41,8 @@ pub struct Port {
     pub number: u32,
     /// What it is connected to.
     pub to: End,
+    /// Local identifier and number of the port at the other end.
+    pub peer: (Option<u32>, u32),
     /// Width and speed, such as `4xEDR`.
     pub kind: String,
     /// Bytes a second of data, one way.
@@ -57,7 +61,7 @@ pub struct InfiniBand {
 }
 
 impl InfiniBand {
-    /// Hosts whose ports are slower than those of most, each with the kind of its port and the usual one; none where no kind is usual.
+    /// Ports of hosts that are slower than most, each with its host, its kind and the usual one; none where no kind is usual.
     pub fn slow_hosts(&self) -> Vec<(HostId, &str, &str)> {
         let of_hosts = || {
             self.ports.iter().filter_map(|port| match port.of {
@@ -125,41 +129,27 @@ fn assemble(found: Found) -> Result<InfiniBand, Error> {
         }
     }
     complete(&mut sides, &mut gaps)?;
-    let names = names(&devices);
+    let names = names_of_switches(&devices);
     let mut draft = Draft::default();
     let mut ends: Vec<Option<End>> = vec![None; devices.len()];
-    for (at, device) in devices.iter().enumerate().filter(|(_, device)| device.switch) {
-        let id = draft.router(names[at].clone(), None).map_err(at_line(device.line))?;
+    for (at, name) in names {
+        let id = draft.router(name, None).map_err(at_line(devices[at].line))?;
         ends[at] = Some(End::Router(id));
     }
+    if ends.iter().all(Option::is_none) {
+        return Err(Error::Nothing { expected: "switches, which join the adapters" });
+    }
     let routers = ends.clone();
-    let mut further = 0;
-    let is_host = |device: &Device| !device.switch && !aggregates(device);
-    for side in sides.iter().filter(|side| is_host(&devices[side.from.0])) {
-        let Some(End::Router(router)) = routers[side.to.0] else { continue };
-        if ends[side.from.0].is_some() {
-            further += 1;
-            continue;
-        }
-        let host = draft.host(names[side.from.0].clone(), router).map_err(at_line(side.line))?;
-        ends[side.from.0] = Some(End::Host(host));
-    }
-    if further > 0 {
-        let detail = "further ports of adapters: their hosts are at the switch of the first";
-        gaps.note(missing(detail.to_owned(), further));
-    }
+    let alike = hosts(&mut draft, &devices, &sides, &mut ends)?;
     let without = |what: &dyn Fn(&Device) -> bool| {
         let without =
             ends.iter().zip(&devices).filter(|(end, device)| end.is_none() && what(device));
         without.count() as u64
     };
     let told = [
-        ("adapters without a cable to a switch", without(&is_host)),
-        ("aggregation nodes inside switches: they are no hosts", without(&aggregates)),
-        (
-            "adapters of hosts that have several: each is taken for a host of its own",
-            several(&devices),
-        ),
+        ("adapters without a cable to a switch", without(&Device::is_host_adapter)),
+        ("aggregation nodes inside switches: they are no hosts", without(&Device::aggregates)),
+        ("adapters whose host's name others have too: each is taken for a host of its own", alike),
     ];
     for (detail, count) in told.into_iter().filter(|(_, count)| *count > 0) {
         gaps.note(missing(detail.to_owned(), count));
@@ -172,14 +162,18 @@ fn assemble(found: Found) -> Result<InfiniBand, Error> {
             draft.lane(from, to, kind).map_err(at_line(side.line))?;
         }
     }
+    let lids: HashMap<(usize, u32), u32> =
+        sides.iter().filter_map(|side| Some((side.from, side.lid?))).collect();
+    let lid = |end: (usize, u32)| lids.get(&end).copied().or(devices[end.0].lid);
     let port = |side: Side| {
         let device = &devices[side.from.0];
         Some(Port {
             of: ends[side.from.0]?,
             guid: device.guid,
-            lid: side.lid.or(device.lid),
+            lid: lid(side.from),
             number: side.from.1,
             to: ends[side.to.0]?,
+            peer: (lid(side.to), side.to.1),
             kind: side.speed.name,
             rate: side.speed.rate,
         })
@@ -224,49 +218,70 @@ fn complete(sides: &mut Vec<Side>, gaps: &mut Gaps) -> Result<(), Error> {
     Ok(())
 }
 
-/// Names of devices, each of its own.
-fn names(devices: &[Device]) -> Vec<String> {
-    let mut counts: BTreeMap<(bool, &str), u32> = BTreeMap::new();
-    for device in devices {
-        let description = device.description.as_str();
-        let host = host(description).filter(|_| !device.switch);
-        for name in [Some(description), host].into_iter().flatten() {
-            *counts.entry((device.switch, name)).or_default() += 1;
+/// Adds hosts with their ports at switches, and tells `ends` of their adapters. Returns how many adapters have a name that groups nothing.
+fn hosts(
+    draft: &mut Draft,
+    devices: &[Device],
+    sides: &[Side],
+    ends: &mut [Option<End>],
+) -> Result<u64, Error> {
+    let mut of_device: Vec<Vec<&Side>> = vec![Vec::new(); devices.len()];
+    for side in sides {
+        of_device[side.from.0].push(side);
+    }
+    for sides in &mut of_device {
+        sides.sort_by_key(|side| side.from.1);
+    }
+    let (groups, alike) = hosts::groups(devices, sides);
+    for Group { name, adapters } in groups {
+        let mut ports = Vec::new();
+        let mut joined = Vec::new();
+        for &adapter in &adapters {
+            let before = ports.len();
+            for side in &of_device[adapter] {
+                if let Some(End::Router(router)) = ends[side.to.0] {
+                    ports.push((router, side.speed.rate));
+                }
+            }
+            if ports.len() > before {
+                joined.push(adapter);
+            }
+        }
+        let Some(&first) = joined.first() else { continue };
+        let line = at_line(devices[first].line);
+        let host = draft.host_with_ports(name, &ports).map_err(line)?;
+        for adapter in joined {
+            ends[adapter] = Some(End::Host(host));
         }
     }
-    let alone = |device: &Device, name: &str| {
-        !name.is_empty() && counts.get(&(device.switch, name)) == Some(&1)
-    };
-    let name = |device: &Device| {
-        let description = device.description.as_str();
-        let host = host(description).filter(|name| !device.switch && alone(device, name));
-        let own = Some(description).filter(|name| alone(device, name));
-        host.or(own).unwrap_or(&device.id).to_owned()
-    };
-    devices.iter().map(name).collect()
+    Ok(alike)
 }
 
-/// Whether an adapter is a switch's own, which sums for collective operations (SHARP).
-fn aggregates(device: &Device) -> bool {
-    !device.switch && device.description.ends_with(" Aggregation Node")
-}
-
-/// How many adapters are at a host beside others.
-fn several(devices: &[Device]) -> u64 {
-    let hosts = devices.iter().filter(|device| !device.switch);
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for name in hosts.filter_map(|device| host(&device.description)) {
-        *counts.entry(name).or_default() += 1;
+/// Places of switches with their names, each of its own.
+fn names_of_switches(devices: &[Device]) -> Vec<(usize, String)> {
+    let switches = || devices.iter().enumerate().filter(|(_, device)| device.switch);
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for (_, device) in switches() {
+        *counts.entry(&device.description).or_default() += 1;
     }
-    counts.into_values().filter(|&count| count > 1).sum()
+    let name = |(at, device): (usize, &Device)| {
+        let description = &device.description;
+        let alone = !description.is_empty() && counts.get(description.as_str()) == Some(&1);
+        (at, if alone { description } else { &device.id }.clone())
+    };
+    switches().map(name).collect()
 }
 
-/// The host of an adapter's description, such as `o0001` of `o0001 HCA-1`.
-fn host(description: &str) -> Option<&str> {
-    let (host, adapter) = description.rsplit_once(' ')?;
-    let adapters = ["HCA-", "mlx4_", "mlx5_", "mthca", "qib", "hfi1_"];
-    let known = adapters.iter().any(|begin| adapter.starts_with(begin));
-    (known && !host.trim().is_empty()).then(|| host.trim())
+impl Device {
+    /// Whether it is an adapter of a host.
+    fn is_host_adapter(&self) -> bool {
+        !self.switch && !self.aggregates()
+    }
+
+    /// Whether it is a switch's own adapter, which sums for collective operations (SHARP).
+    fn aggregates(&self) -> bool {
+        !self.switch && self.description.ends_with(" Aggregation Node")
+    }
 }
 
 #[cfg(test)]

@@ -1,18 +1,20 @@
 //! Counters of InfiniBand ports as `perfquery` prints them.
 //!
 //! Owns heads (`# Port extended counters: Lid 1719 port 2 (CapMask: ...)`), lines (`PortXmitData:....................26006570014026`), and what is known of each name: data count units of four
-//! bytes, extended counters have 64 bits, others stop at the largest value of the widths that the InfiniBand specification (16.1.3.5) gives them. A file without a port is an empty
-//! list: a query that failed prints nothing.
+//! bytes, extended counters have 64 bits, others stop at the largest value of the widths that the InfiniBand specification (16.1.3.5) gives them. The text may be of all ports of a network, one query
+//! after the other: what queries say of their failures among it is counted, and a time that a script writes behind them (`timestamp 1700000000.5`) is passed over. A file without a port is an
+//! empty list: a query that failed prints nothing.
 
 use talea_fabric::counters::{Counter, Unit, Width};
+use talea_model::Gaps;
 
-use super::{Error, wrong};
+use super::{Error, missing, wrong};
 
 /// Counters of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Local identifier of the switch or adapter.
-    pub lid: u32,
+    /// Local identifier of the switch or adapter; absent if the port was queried by a directed route.
+    pub lid: Option<u32>,
     /// Number of the port; 255 stands for all of them together.
     pub number: u32,
     /// In the order of the file.
@@ -26,17 +28,34 @@ impl Port {
     }
 }
 
+/// What queries printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// In the order of the text.
+    pub ports: Vec<Port>,
+    /// What queries said of their failures.
+    pub gaps: Gaps,
+}
+
+/// How lines of failures begin.
+const FAILED: [&str; 5] = ["ibwarn:", "ibpanic:", "iberror:", "perfquery:", "src/"];
+
 /// Most counters of a port.
 const MOST: usize = 256;
 
 /// Reads what one or more queries printed.
-pub fn read(bytes: &[u8]) -> Result<Vec<Port>, Error> {
+pub fn read(bytes: &[u8]) -> Result<Printed, Error> {
     let text = String::from_utf8_lossy(bytes);
     let mut ports: Vec<Port> = Vec::new();
+    let mut failed = 0;
     let mut extended = false;
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
-        if line.is_empty() {
+        if line.is_empty() || line.starts_with("timestamp ") {
+            continue;
+        }
+        if FAILED.iter().any(|begin| line.starts_with(begin)) {
+            failed += 1;
             continue;
         }
         if let Some(head) = line.strip_prefix('#') {
@@ -69,17 +88,26 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Port>, Error> {
         }
         port.values.push((counter(name, extended), value));
     }
-    Ok(ports)
+    let mut gaps = Gaps::default();
+    if failed > 0 {
+        let detail = "lines in which queries say that they failed";
+        gaps.note(missing(detail.to_owned(), failed));
+    }
+    Ok(Printed { ports, gaps })
 }
 
+/// Of `Port counters: Lid 6 port 1 (...)`, `Lid 6 Gid fe80:: port 1` and `DR path slid 0; dlid 0; 0,1 port 1`.
 fn of_head(head: &str) -> Option<Port> {
-    let (_, behind) = head.split_once("Lid ")?;
-    let mut words = behind.split_whitespace();
-    let lid = words.next()?.parse().ok()?;
-    let number = match (words.next()?, words.next()?) {
-        ("port", number) => number.parse().ok()?,
-        _ => return None,
+    let (_, behind) = head.split_once("counters:")?;
+    let behind = behind.trim_start();
+    let lid = match behind.strip_prefix("Lid ") {
+        Some(rest) => Some(rest.split_whitespace().next()?.parse().ok()?),
+        None if behind.starts_with("DR path ") => None,
+        None => return None,
     };
+    let mut words = behind.split_whitespace();
+    words.find(|word| *word == "port")?;
+    let number = words.next()?.parse().ok()?;
     Some(Port { lid, number, values: Vec::new() })
 }
 
@@ -121,15 +149,28 @@ PortXmitData:....................178791657177235
 
     #[test]
     fn counters_and_their_widths() {
-        let ports = read(SAMPLE.as_bytes()).unwrap();
+        let ports = read(SAMPLE.as_bytes()).unwrap().ports;
         let found = ports.iter().map(|port| (port.lid, port.number, port.values.len()));
-        assert_eq!(found.collect::<Vec<_>>(), [(6, 1, 2), (6, 2, 1)]);
+        assert_eq!(found.collect::<Vec<_>>(), [(Some(6), 1, 2), (Some(6), 2, 1)]);
         assert_eq!(ports[0].values[0].0.width, Width::Stops(32));
         assert_eq!(ports[1].values[0].0.width, Width::FULL);
         assert_eq!(ports[1].values[0].0.unit, Unit::FourBytes);
         assert_eq!(ports[1].value("PortXmitData"), Some(178_791_657_177_235));
         assert_eq!(ports[1].value("PortRcvData"), None);
-        assert_eq!(read(b""), Ok(Vec::new()));
+        assert_eq!(read(b""), Ok(Printed::default()));
+    }
+
+    #[test]
+    fn a_text_of_many_queries() {
+        let text = format!(
+            "ibwarn: [21453] mad_rpc: _do_madrpc failed; dport (Lid 9)\n{SAMPLE}timestamp 1264494583.110014\nperfquery: iberror: failed: perfextquery\n\n# Port extended counters: Lid 7 Gid fe80::1 port 12 (CapMask: 0x5300)\nPortXmitData:....5\n# Port counters: DR path slid 0; dlid 0; 0,1,3 port 1 (CapMask: 0x1600)\nPortXmitData:....6\n"
+        );
+        let Printed { ports, gaps } = read(text.as_bytes()).unwrap();
+        let found: Vec<_> = ports.iter().map(|port| (port.lid, port.number)).collect();
+        assert_eq!(found, [(Some(6), 1), (Some(6), 2), (Some(7), 12), (None, 1)]);
+        assert_eq!(ports[1].value("PortXmitData"), Some(178_791_657_177_235));
+        let told: Vec<String> = gaps.iter().map(talea_model::Gap::told).collect();
+        assert_eq!(told, ["lines in which queries say that they failed (2)"]);
     }
 
     #[test]

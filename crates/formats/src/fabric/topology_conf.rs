@@ -1,171 +1,176 @@
-//! Slurm's `topology.conf` of the tree plugin: `SwitchName=s0 Nodes=n[0-3,7]`, `SwitchName=s2 Switches=s[0-1]`.
+//! What Slurm says of its network: `topology.conf`, `topology.yaml`, and what `scontrol show topology` prints.
 //!
-//! Owns its lines (comments behind `#`, lines that go on behind `\`, keys in any case) and the network that they say: switches, one cable between two of them however often it is told, and
-//! nodes. `LinkSpeed` has no unit in Slurm and is not read, so that capacities are absent. It refuses switches that no line defines.
-//! Follows the manual page topology.conf(5).
+//! Owns the network that they say: switches, one cable between two of them however often it is told, and nodes, which have a port at each leaf switch that names them. Blocks
+//! ([`lines`], [`yaml`]: groups of nodes that are near to each other) are switches below one that joins them, as nothing says what does. Speeds have no unit in Slurm and are not read, so
+//! that capacities are absent. It refuses switches that nothing defines. Follows the manual pages topology.conf(5), topology.yaml(5) and scontrol(1).
 
-use std::collections::BTreeSet;
+mod lines;
+mod yaml;
 
-use talea_fabric::{Draft, Fabric, RouterId};
+use std::collections::{BTreeSet, HashMap};
+
+use talea_fabric::{Draft, Fabric, FabricError, RouterId};
+use talea_model::{Gap, GapKind, Gaps};
 
 use super::hostlist::{LONGEST, expand};
-use super::{Error, at_line, wrong};
+use super::{Error, at_line, missing, wrong};
 
-/// Most names of a file, those of switches among them.
+/// Most names of all files, those of switches among them.
 const MOST: usize = 1 << 20;
 
+/// What joins blocks.
+const ABOVE: &str = "(all blocks)";
+
+/// A network of Slurm's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Described {
+    /// Switches, cables between them, and nodes.
+    pub fabric: Fabric,
+    /// What is not told.
+    pub gaps: Gaps,
+}
+
+/// The bytes of a file that another one includes, by its name there; else why there are none.
+pub type Include<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// A switch or a block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Switch {
     line: u64,
     name: String,
+    is_block: bool,
+    /// Whether its nodes are those of the switches below it, told again.
+    repeats: bool,
     switches: Vec<String>,
     nodes: Vec<String>,
 }
 
-/// Reads a file.
-pub fn read(bytes: &[u8]) -> Result<Fabric, Error> {
+/// Reads a file in any of the forms. Included files may include others.
+pub fn read(bytes: &[u8], include: Include<'_>) -> Result<Described, Error> {
     let text = String::from_utf8_lossy(bytes);
-    let mut switches = Vec::new();
-    let mut names = 0;
-    let mut whole = String::new();
-    let mut begin = 0;
-    for (line, number) in text.lines().zip(1_u64..) {
-        let line = line.split('#').next().unwrap_or("").trim();
-        if whole.is_empty() {
-            begin = number;
-        }
-        let (line, goes_on) = line.strip_suffix('\\').map_or((line, false), |line| (line, true));
-        whole.push_str(line);
-        if goes_on {
-            whole.push(' ');
-            continue;
-        }
-        let line = std::mem::take(&mut whole);
-        if !line.trim().is_empty() {
-            let room = MOST.checked_sub(names + 1);
-            let room = room.ok_or_else(|| wrong(begin, format!("at most {MOST} names"), &line))?;
-            let switch = of_line(&line, begin, room)?;
-            names += 1 + switch.nodes.len() + switch.switches.len();
-            switches.push(switch);
-        }
-    }
-    if !whole.trim().is_empty() {
-        return Err(wrong(begin, "a line behind the last `\\`", &whole));
-    }
+    let mut content = text.lines().map(str::trim);
+    let first = content.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut gaps = Gaps::default();
+    let switches = if first.is_some_and(|line| line.starts_with(['-', '%'])) {
+        yaml::read(&text, &mut gaps)?
+    } else {
+        lines::read(&text, include)?
+    };
     if switches.is_empty() {
-        return Err(Error::Nothing { expected: "lines such as SwitchName=s0 Nodes=n[0-3]" });
+        return Err(Error::Nothing {
+            expected: "lines such as SwitchName=s0 Nodes=n[0-3] or BlockName=b0 Nodes=n[0-3]",
+        });
     }
-    assemble(switches)
+    let fabric = assemble(switches, &mut gaps)?;
+    Ok(Described { fabric, gaps })
 }
 
-fn of_line(line: &str, number: u64, room: usize) -> Result<Switch, Error> {
-    let mut switch =
-        Switch { line: number, name: String::new(), switches: Vec::new(), nodes: Vec::new() };
-    for word in line.split_whitespace() {
-        let expected = "SwitchName=, Switches=, Nodes= or LinkSpeed=, each once";
-        let (key, value) = word.split_once('=').ok_or_else(|| wrong(number, expected, word))?;
-        let list = || {
-            let most = room - switch.nodes.len() - switch.switches.len();
-            expand(value, most).map_err(|expected| wrong(number, expected, value))
-        };
-        match key.to_ascii_lowercase().as_str() {
-            "switchname" if switch.name.is_empty() => {
-                if value.len() > LONGEST {
-                    return Err(wrong(number, format!("a name of at most {LONGEST} bytes"), value));
-                }
-                value.clone_into(&mut switch.name);
-            }
-            "switches" if switch.switches.is_empty() => switch.switches = list()?,
-            "nodes" if switch.nodes.is_empty() => switch.nodes = list()?,
-            "linkspeed" => {}
-            _ => return Err(wrong(number, expected, key)),
+/// Room for names that are left of [`MOST`].
+#[derive(Debug)]
+struct Room(usize);
+
+impl Room {
+    /// Names of a list.
+    fn list(&mut self, value: &str, line: u64) -> Result<Vec<String>, Error> {
+        let names = expand(value, self.0).map_err(|expected| wrong(line, expected, value))?;
+        self.0 -= names.len();
+        Ok(names)
+    }
+
+    /// The name of a switch or block.
+    fn name(&mut self, value: &str, line: u64) -> Result<String, Error> {
+        if value.len() > LONGEST {
+            return Err(wrong(line, format!("a name of at most {LONGEST} bytes"), value));
         }
+        self.0 = self
+            .0
+            .checked_sub(1)
+            .ok_or_else(|| wrong(line, format!("at most {MOST} names"), value))?;
+        Ok(value.to_owned())
     }
-    if switch.name.is_empty() {
-        return Err(wrong(number, "SwitchName= with a name", line));
-    }
-    Ok(switch)
 }
 
-fn assemble(switches: Vec<Switch>) -> Result<Fabric, Error> {
+fn assemble(switches: Vec<Switch>, gaps: &mut Gaps) -> Result<Fabric, Error> {
     let mut draft = Draft::default();
     for switch in &switches {
         draft.router(switch.name.clone(), None).map_err(at_line(switch.line))?;
     }
     let kind = draft.kind("cable", None)?;
+    if switches.iter().any(|switch| switch.is_block) {
+        if let Some(other) = switches.iter().find(|switch| !switch.is_block) {
+            return Err(wrong(other.line, "switches or blocks, not both", &other.name));
+        }
+        if switches.len() > 1 {
+            let above = draft.router(ABOVE.to_owned(), None)?;
+            for at in 0..switches.len() as u32 {
+                draft.cable((RouterId(at), above), kind, 1)?;
+            }
+            let detail = "what joins blocks is not told: one switch above all of them is taken";
+            let (kind, detail) = (GapKind::Estimated, detail.to_owned());
+            gaps.note(Gap { kind, rank: None, detail, count: switches.len() as u64 });
+        }
+    }
     let mut told = BTreeSet::new();
-    for (at, switch) in switches.into_iter().enumerate() {
-        let own = RouterId(at as u32);
-        for name in switch.switches {
-            let Some(other) = draft.named(&name).filter(|&other| other != own) else {
+    for (own, switch) in (0..).map(RouterId).zip(&switches) {
+        for name in &switch.switches {
+            let Some(other) = draft.named(name).filter(|&other| other != own) else {
                 let expected = "another switch that a line defines";
-                return Err(wrong(switch.line, expected, &name));
+                return Err(wrong(switch.line, expected, name));
             };
             if told.insert((own.min(other), own.max(other))) {
                 draft.cable((own, other), kind, 1).map_err(at_line(switch.line))?;
             }
         }
-        for node in switch.nodes {
-            draft.host(node, own).map_err(at_line(switch.line))?;
-        }
     }
+    nodes(&mut draft, switches, gaps)?;
     Ok(draft.finish()?)
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
+/// Switches of a node's ports, whose speeds nobody tells.
+type Ports = Vec<(RouterId, Option<f64>)>;
 
-    use super::*;
-    use crate::fabric::damaged::{changed, changes};
-
-    const SAMPLE: &str = "\
-# A tree
-SwitchName=s0 Nodes=n[0-3,7] LinkSpeed=900 # leaf
-switchname=s1 \\
-  nodes=n[4-6]
-SwitchName=s2 Switches=s[0-1]
-";
-
-    #[test]
-    fn switches_and_nodes() {
-        let fabric = read(SAMPLE.as_bytes()).unwrap();
-        let hosts: Vec<String> = fabric
-            .hosts()
-            .iter()
-            .map(|host| format!("{}@{}", host.name, fabric.routers()[host.router.at()].name))
-            .collect();
-        assert_eq!(hosts.join(" "), "n0@s0 n1@s0 n2@s0 n3@s0 n7@s0 n4@s1 n5@s1 n6@s1");
-        assert_eq!(fabric.links().len(), 4);
-        assert_eq!(fabric.links()[0].capacity, None);
-        // A link that both ends tell is there once.
-        let both = SAMPLE.replacen("LinkSpeed=900", "Switches=s2", 1);
-        assert_eq!(read(both.as_bytes()).unwrap(), fabric);
-    }
-
-    #[test]
-    fn what_is_wrong_with_files() {
-        let told = [
-            String::new(),
-            "Nodes=n1".to_owned(),
-            "SwitchName=s0 Node=n1".to_owned(),
-            SAMPLE.replace("s[0-1]", "s[0-2]"),
-            SAMPLE.replace("s[0-1]", "s[0-3]"),
-            SAMPLE.replace("n[4-6]", "n[3-6]"),
-            SAMPLE.replace("n[4-6]", "n[4-"),
-            SAMPLE.replace("n[4-6]", "n[1-9999999]"),
-            SAMPLE.replacen("s1", "s0", 1),
-            SAMPLE.replacen("LinkSpeed=900", "Nodes=n9", 1),
-            SAMPLE.replacen("s0", &"s".repeat(300), 1),
-            "SwitchName=s0 \\".to_owned(),
-        ]
-        .map(|text| read(text.as_bytes()).unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"));
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_do_harm(changes in changes()) {
-            let _ = read(&changed(SAMPLE, &changes));
+/// Adds nodes with a port at each of their switches.
+fn nodes(draft: &mut Draft, switches: Vec<Switch>, gaps: &mut Gaps) -> Result<(), Error> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut ports: Vec<(u64, Ports)> = Vec::new();
+    let mut repeated = Vec::new();
+    for (own, switch) in (0..).map(RouterId).zip(switches) {
+        if switch.repeats {
+            repeated.extend(switch.nodes);
+            continue;
+        }
+        for node in switch.nodes {
+            let next = ports.len();
+            if places.get(&node).is_some_and(|&at| ports[at].1.contains(&(own, None))) {
+                let twice = FabricError::Twice { what: "host", name: node };
+                return Err(at_line(switch.line)(twice));
+            }
+            let at = *places.entry(node).or_insert(next);
+            if at == next {
+                ports.push((switch.line, Vec::new()));
+            }
+            ports[at].1.push((own, None));
         }
     }
+    let lost = repeated.iter().filter(|node| !places.contains_key(*node)).count() as u64;
+    if lost > 0 {
+        let detail = "nodes that no leaf switch has, only one above: they are left out";
+        gaps.note(missing(detail.to_owned(), lost));
+    }
+    let several = ports.iter().filter(|(_, ports)| ports.len() > 1).count() as u64;
+    if several > 0 {
+        let detail = "nodes that several switches have: each node has a port at each of them";
+        let (kind, detail) = (GapKind::Estimated, detail.to_owned());
+        gaps.note(Gap { kind, rank: None, detail, count: several });
+    }
+    let mut names: Vec<(usize, String)> =
+        places.into_iter().map(|(name, place)| (place, name)).collect();
+    names.sort_unstable();
+    for ((_, name), (line, ports)) in names.into_iter().zip(&ports) {
+        draft.host_with_ports(name, ports).map_err(at_line(*line))?;
+    }
+    Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,19 +45,60 @@ fn speedscope_file() {
 
 #[test]
 fn chrome_trace() {
-    let slice = Slice {
-        name: "MPI_Send".into(),
+    let slice = |name: &str, begin: u64, end: u64| Slice {
+        name: name.into(),
         category: "mpi".into(),
-        begin: Nanos(1_234_567),
-        end: Nanos(1_234_600),
+        begin: Nanos(begin),
+        end: Nanos(end),
+        arguments: Vec::new(),
     };
-    let track = Track { process: 3, thread: 1, name: "t\u{1}\\".into(), slices: vec![slice] };
-    insta::assert_snapshot!(chrome(&[track.clone(), track]), @r#"
+    let mut send = slice("MPI_Send", 1_234_567, 1_234_600);
+    send.arguments =
+        vec![("bytes_sent", Argument::Number(64)), ("site", Argument::Text("a \"b\".c:3".into()))];
+    let track = |process, name: &str, slices| Track {
+        process,
+        process_name: format!("rank {process} on host"),
+        thread: 0,
+        name: name.into(),
+        slices,
+        counters: Vec::new(),
+    };
+    let mut sender = track(3, "t\u{1}\\", vec![send]);
+    sender.counters = vec![Series {
+        name: "cycles".into(),
+        unit: "per second",
+        values: vec![(Nanos(5), 2.5e9), (Nanos(6), f64::NAN)],
+    }];
+    // The second overlaps the first, the third lies in the second and goes on the first row.
+    let mixed = vec![slice("a", 0, 100), slice("b", 50, 2_000_000), slice("c", 200, 1_500_000)];
+    let end = |track, slice, at| End { track, slice, at: Nanos(at) };
+    let flows = vec![
+        Flow { from: end(0, 0, 0), to: end(1, 1, 9_000_000) },
+        // Not before it was sent, and not to what does not exist.
+        Flow { from: end(0, 0, 1_234_600), to: end(1, 0, 100) },
+        Flow { from: end(0, 0, 1_234_600), to: end(1, 9, 100) },
+    ];
+    let timeline = Timeline { tracks: vec![sender, track(4, "u", mixed)], flows };
+    let mut bytes = Vec::new();
+    let counts = chrome(&timeline, &mut bytes).unwrap();
+    assert_eq!(counts, ChromeCounts { slices: 5, flows: 1, values: 1 });
+    insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @r#"
     {"displayTimeUnit":"ns","traceEvents":[
-    {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"t\u0001\\"}},
-    {"ph":"X","name":"MPI_Send","cat":"mpi","pid":3,"tid":1,"ts":1234.567,"dur":0.033},
-    {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"t\u0001\\"}},
-    {"ph":"X","name":"MPI_Send","cat":"mpi","pid":3,"tid":1,"ts":1234.567,"dur":0.033}
+    {"ph":"M","pid":3,"tid":0,"name":"process_name","args":{"name":"rank 3 on host"}},
+    {"ph":"M","pid":3,"tid":0,"name":"process_sort_index","args":{"sort_index":3}},
+    {"ph":"M","pid":3,"tid":0,"name":"thread_name","args":{"name":"t\u0001\\"}},
+    {"ph":"M","pid":4,"tid":0,"name":"process_name","args":{"name":"rank 4 on host"}},
+    {"ph":"M","pid":4,"tid":0,"name":"process_sort_index","args":{"sort_index":4}},
+    {"ph":"M","pid":4,"tid":0,"name":"thread_name","args":{"name":"u"}},
+    {"ph":"X","pid":3,"tid":0,"name":"MPI_Send","cat":"mpi","ts":1234.567,"dur":0.033,"args":{"bytes_sent":64,"site":"a \"b\".c:3"}},
+    {"ph":"s","pid":3,"tid":0,"name":"message","cat":"message","id":0,"ts":1234.567},
+    {"ph":"C","pid":3,"tid":0,"name":"cycles","ts":0.005,"args":{"per second":2500000000}},
+    {"ph":"X","pid":4,"tid":0,"name":"a","cat":"mpi","ts":0.000,"dur":0.100},
+    {"ph":"X","pid":4,"tid":0,"name":"c","cat":"mpi","ts":0.200,"dur":1499.800},
+    {"ph":"M","pid":4,"tid":1,"name":"thread_name","args":{"name":"u, beside (1)"}},
+    {"ph":"X","pid":4,"tid":1,"name":"b","cat":"mpi","ts":0.050,"dur":1999.950},
+    {"ph":"X","pid":4,"tid":1,"name":"message arrives","cat":"message","ts":2000.000,"dur":0.000},
+    {"ph":"f","pid":4,"tid":1,"bp":"e","name":"message","cat":"message","id":0,"ts":2000.000}
     ]}
     "#);
 }

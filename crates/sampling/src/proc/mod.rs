@@ -128,9 +128,6 @@ impl ProcSource {
             self.counters.last_mut()?.places = places;
             let detail = "by thread, at the PU where each ran last";
             gaps.note(gap(GapKind::Estimated, format!("`{name}` of processes is known {detail}")));
-        } else {
-            let detail = "it counts the whole machine, not only the processes";
-            gaps.note(gap(GapKind::Estimated, format!("`{name}`: {detail}")));
         }
         figure
     }
@@ -217,7 +214,7 @@ impl CounterSource for ProcSource {
         (self.counters, self.files, self.tasks) = (Vec::new(), Vec::new(), None);
         self.online = OnlineWatch::new(&self.root);
         let mut files = BTreeMap::new();
-        let mut figures = Vec::new();
+        let (mut figures, mut whole) = (Vec::new(), Vec::new());
         let pus: Vec<u32> = cpus::online(&self.root).iter().map(|pu| pu as u32).collect();
         for name in counters {
             if matches!(target, Target::Processes { .. })
@@ -228,7 +225,14 @@ impl CounterSource for ProcSource {
                 let detail = format!("counter `{name}` is not measured: {reason}");
                 gaps.note(gap(GapKind::Unsupported, detail));
                 self.leave_out(name);
+            } else if matches!(target, Target::Processes { .. }) {
+                whole.push(format!("`{name}`"));
             }
+        }
+        if !whole.is_empty() {
+            let (names, s) = (whole.join(", "), if whole.len() == 1 { "s" } else { "" });
+            let detail = format!("{names} count{s} the whole machine, not only the processes");
+            gaps.note(gap(GapKind::Estimated, detail));
         }
         self.files = files.into_values().collect();
         if let Target::Processes { pids, children } = target

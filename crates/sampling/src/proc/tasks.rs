@@ -95,9 +95,6 @@ impl Tasks {
         for &(counter, _) in &self.figures {
             numbers[counter].fill(if now.is_empty() { f64::NAN } else { 0.0 });
         }
-        if now.is_empty() {
-            gaps.note(gap(GapKind::Missing, "the processes that were watched ended".to_owned()));
-        }
         // A thread that is new began at zero, after the reading before.
         let newborn = Stat::default();
         for (thread, stat) in &now {

@@ -213,7 +213,7 @@ fn open_again(name: &str) -> Option<Box<dyn SystemSampler>> {
 
 #[test]
 fn programs_that_live_for_a_moment_are_known() {
-    const SHORT: &str = "volatile unsigned long sum; int main(void) { for (unsigned long i = 0; i < 5000000; i++) sum += i; return 0; }";
+    const SHORT: &str = "volatile unsigned long sum; int main(void) { for (unsigned long i = 0; i < 20000000; i++) sum += i; return 0; }";
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), "shortlived", SHORT, &[]) else { return };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use talea_model::{Gap, GapKind, Nanos};
+use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_run::container::{self, MAGIC};
 use talea_run::journal::{Block, Journal};
 use talea_topology::accumulate::objects_of;
@@ -92,11 +92,17 @@ pub enum ReadError {
     },
 }
 
-/// Reads a recording in either form. A topology given replaces the one in the recording, which text traces do not have.
-pub fn read(path: &Path, topology: Option<Topology>) -> Result<Recording, ReadError> {
+/// Reads a recording in either form. A topology given replaces the one in the recording, which text traces do not have. What is missing
+/// is also added to `gaps`, which has it where nothing could be read.
+pub fn read(
+    path: &Path,
+    topology: Option<Topology>,
+    gaps: &mut Gaps,
+) -> Result<Recording, ReadError> {
     let bytes = whole(path)?;
     let mut recording = if bytes.starts_with(&MAGIC) || !bytes.contains(&b'%') {
-        compact(&bytes, path, topology)?
+        let mut found = Gaps::default();
+        compact(&bytes, path, topology, &mut found).inspect_err(|_| gaps.merge(found))?
     } else {
         let trace = talea_formats::paje::read(&bytes)
             .map_err(|source| ReadError::Paje { source, path: path.to_owned() })?;
@@ -104,6 +110,7 @@ pub fn read(path: &Path, topology: Option<Topology>) -> Result<Recording, ReadEr
         from_paje(&trace, topology)
     };
     path.clone_into(&mut recording.path);
+    gaps.merge(recording.gaps.clone());
     Ok(recording)
 }
 
@@ -122,8 +129,14 @@ fn whole(path: &Path) -> Result<Vec<u8>, ReadError> {
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
 }
 
-fn compact(bytes: &[u8], path: &Path, topology: Option<Topology>) -> Result<Recording, ReadError> {
+fn compact(
+    bytes: &[u8],
+    path: &Path,
+    topology: Option<Topology>,
+    found: &mut Gaps,
+) -> Result<Recording, ReadError> {
     let journal = Journal::read(bytes, KIND, path)?;
+    found.clone_from(&journal.gaps);
     let damaged = |expected| ReadError::Damaged { expected, path: path.to_owned() };
     let first = |tag| journal.blocks.iter().find(|block| block.tag == tag);
     let head = first(HEAD).ok_or_else(|| damaged("a block `HEAD`"))?;
@@ -133,7 +146,6 @@ fn compact(bytes: &[u8], path: &Path, topology: Option<Topology>) -> Result<Reco
         return Err(ReadError::Newer { found: about.format, path: path.to_owned() });
     }
     let monitors = parse(&about.monitors)?;
-    let mut gaps = journal.gaps.clone();
     let topology = if let Some(topology) = topology {
         topology
     } else {
@@ -142,7 +154,7 @@ fn compact(bytes: &[u8], path: &Path, topology: Option<Topology>) -> Result<Reco
             zstd::bulk::decompress(block.bytes, MOST_XML).map_err(|_| damaged("packed objects"))?;
         let loaded = xml::read(&text)
             .map_err(|source| ReadError::Objects { source, path: path.to_owned() })?;
-        gaps.merge(loaded.gaps);
+        found.merge(loaded.gaps);
         loaded.topology
     };
     let mut objects = Vec::new();
@@ -155,6 +167,7 @@ fn compact(bytes: &[u8], path: &Path, topology: Option<Topology>) -> Result<Reco
             return Err(damaged("monitors on at most 16777216 objects in all"));
         }
     }
+    let gaps = std::mem::take(found);
     let mut recording =
         Recording { about, topology, monitors, objects, gaps, ..Recording::default() };
     let mut room = Room { words: MOST_WORDS, allowed: MOST_ALLOWED };

@@ -12,7 +12,7 @@ use super::*;
 /// A recording of these monitors on a small machine, with further blocks.
 fn written(monitors: &str, machine: &str, blocks: &[(Tag, Vec<u8>)]) -> Vec<u8> {
     let about = About { format: FORMAT, monitors: monitors.to_owned(), ..About::default() };
-    let objects = xml::write(&synthetic::parse(machine).unwrap());
+    let objects = xml::write(&synthetic::parse(machine).unwrap(), xml::Version::Three);
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, KIND).unwrap();
     writer.append(HEAD, &serde_json::to_vec(&about).unwrap()).unwrap();
@@ -27,7 +27,7 @@ fn read_bytes(bytes: &[u8]) -> Result<Recording, ReadError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.talea");
     std::fs::write(&path, bytes).unwrap();
-    read(&path, None)
+    read(&path, None, &mut Gaps::default())
 }
 
 fn details(recording: &Recording) -> Vec<&str> {
@@ -69,7 +69,7 @@ fn many_damaged_blocks_are_told_in_few_words() {
 
 #[test]
 fn threads_that_may_run_everywhere_take_bounded_room() {
-    let thread = r#"{"pid":1,"tid":1,"name":"","pu":0,"allowed":"65535","running":true}"#;
+    let thread = r#"{"pid":1,"tid":1,"name":"","pu":0,"allowed":"0-131071","running":true}"#;
     let places = format!(r#"{{"at_ns":1,"threads":[{}]}}"#, vec![thread; 20_000].join(","));
     let blocks = vec![(PLACES, places.into_bytes()); 2];
     let recording = read_bytes(&written("", "pu:1", &blocks)).unwrap();
@@ -83,10 +83,10 @@ fn threads_that_may_run_everywhere_take_bounded_room() {
 
 #[test]
 fn what_never_ends_is_no_recording() {
-    let error = read(Path::new("/dev/zero"), None).unwrap_err();
+    let error = read(Path::new("/dev/zero"), None, &mut Gaps::default()).unwrap_err();
     let expected = "expected a recording of at most 268435456 bytes, found more: `/dev/zero`";
     assert_eq!(error.to_string(), expected);
-    let error = read(Path::new("/dev/null"), None).unwrap_err();
+    let error = read(Path::new("/dev/null"), None, &mut Gaps::default()).unwrap_err();
     assert!(matches!(error, ReadError::Journal(ContainerError::Magic { .. })), "{error}");
 }
 

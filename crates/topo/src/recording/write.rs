@@ -76,7 +76,8 @@ impl Recorder {
             let head = serde_json::to_vec(&head).map_err(|e| failed(e.into()))?;
             journal.append(HEAD, &head).map_err(failed)?;
             let xml =
-                zstd::bulk::compress(xml::write(topology).as_bytes(), LEVEL).map_err(failed)?;
+                zstd::bulk::compress(xml::write(topology, xml::Version::Three).as_bytes(), LEVEL)
+                    .map_err(failed)?;
             journal.append(OBJECTS, &xml).map_err(failed)?;
             Form::Compact { journal, waiting: Vec::new(), widths }
         };

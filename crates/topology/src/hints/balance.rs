@@ -5,12 +5,15 @@
 use super::inputs::Input;
 use super::spans::{Span, longest};
 use super::{Hint, HintKind};
+use crate::monitors::MonitorInfo;
 use crate::objects::{Attributes, ObjectId, ObjectKind};
 
 /// Max/mean: a quarter of the time or of the capacity of all others is then waited for.
 pub(super) const UNEQUAL: f64 = 1.25;
 /// Frames with less than this share of the most that a frame has are quiet: nobody waits for anybody.
 pub(super) const QUIET: f64 = 0.05;
+/// Share of a PU's time that events of the kernel take before their spread is worth a sentence.
+const WORTH: f64 = 0.01;
 /// Objects that a finding names.
 const NAMED: usize = 8;
 
@@ -33,6 +36,7 @@ fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
     {
         return None;
     }
+    let cost = seconds_each(monitor);
     let rates = |frame: usize| -> Vec<(usize, f64)> {
         let all = 0..monitor.objects.len();
         all.filter_map(|at| input.rate(number, frame, at).map(|rate| (at, rate))).collect()
@@ -49,6 +53,10 @@ fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
                 return None;
             }
             let max = rates.iter().map(|one| one.1).fold(0.0, f64::max);
+            let pus = pus_of(input, first);
+            if cost.is_some_and(|seconds| max * seconds < WORTH * pus) {
+                return None;
+            }
             Some(max / (sums[frame] / rates.len() as f64)).filter(|&part| part > UNEQUAL)
         })
         .collect();
@@ -80,6 +88,28 @@ fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
     // It says that something is wrong; the other findings say what.
     hint.weight *= 0.5;
     Some(hint)
+}
+
+/// What an event of the kernel takes, in seconds, where a monitor counts nothing else: a switch with the caches that it empties,
+/// a small fault. As long as they take next to nothing of their PU, nobody waits for who has more of them.
+fn seconds_each(monitor: &MonitorInfo) -> Option<f64> {
+    const EVENTS: [(&str, f64); 8] = [
+        ("context-switches", 5e-6),
+        ("cpu-migrations", 20e-6),
+        ("page-faults", 1e-6),
+        ("minor-faults", 1e-6),
+        ("proc:context-switches", 5e-6),
+        ("proc:minor-faults", 1e-6),
+        ("proc:interrupts", 2e-6),
+        ("proc:softirqs", 2e-6),
+    ];
+    let counter = monitor.counter.trim_matches('"');
+    EVENTS.iter().find(|(name, _)| *name == counter).map(|&(_, seconds)| seconds)
+}
+
+/// PUs of an object; all of a level have about as many.
+fn pus_of(input: &Input<'_>, id: ObjectId) -> f64 {
+    input.topology.get(id).cpuset.len().max(1) as f64
 }
 
 fn sentence(

@@ -98,6 +98,22 @@ fn an_unequal_level() {
     insta::assert_snapshot!(hint.sentence, @"L2 misses is unequal at L2: L2 L#3 has up to 2.40 times the mean for 3.00 s of 10.0 s.");
 }
 
+/// Twenty switches a second, unequally spread, are noise; forty thousand take a fifth of a PU.
+#[test]
+fn events_that_take_no_time_are_no_finding() {
+    let topology = sample::small();
+    let monitors = [info(&topology, "SWITCHES", "\"context-switches\"", "1/s", K::Pu)];
+    let found = |rate: f64| {
+        let data = frames(&monitors, |_, frame, object| {
+            rate * noise(frame, object) * if object == 2 { 1.65 } else { 1.0 }
+        });
+        kinds(&hints(&topology, &monitors, &data, &[]))
+    };
+    assert_eq!(found(20.0), []);
+    assert_eq!(found(1000.0), []);
+    assert_eq!(found(40_000.0), [HintKind::Imbalance]);
+}
+
 #[test]
 fn a_saturated_cache_needs_users_that_slow_down() {
     let topology = sample::small();

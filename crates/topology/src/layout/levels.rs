@@ -27,8 +27,8 @@ pub(super) struct Level {
     pub gap: f64,
 }
 
-/// A cell does not grow beyond this, however much room there is.
-pub(super) const LARGEST_CELL: (f64, f64) = (132.0, 46.0);
+/// A cell does not grow beyond this, however much room there is: two cores fill a page's width.
+pub(super) const LARGEST_CELL: (f64, f64) = (560.0, 46.0);
 
 /// Between PUs of one core.
 pub(super) const CELL_GAP: f64 = 1.0;

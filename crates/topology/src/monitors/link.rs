@@ -124,7 +124,8 @@ fn unknown_counters(
     mistakes: &mut Mistakes,
 ) {
     let mut told = BTreeSet::new();
-    for (name, span) in drafts.iter().flat_map(uses) {
+    let all = drafts.iter().enumerate().flat_map(|(at, draft)| uses(draft).map(move |u| (at, u)));
+    for (owner, (name, span)) in all {
         let is_known = || (known.has)(name) || catalogue::spec(name).is_some();
         let derivable = || !catalogue::derived(name).is_empty();
         // The same counter is looked up once, and told at its first place.
@@ -135,13 +136,35 @@ fn unknown_counters(
         if is_known() || derivable() {
             continue;
         }
-        let all = catalogue::all();
-        let names = known.names.iter().chain(by_name.keys()).map(String::as_str);
-        let near = talea_metric::suggest(name, names.chain(all.iter().map(|spec| &*spec.name)));
-        let help = near.map(|near| format!("did you mean `{near}`?"));
+        let help =
+            suggested(name, owner, by_name, known).map(|near| format!("did you mean `{near}`?"));
         let shown: String = name.chars().take(60).collect();
         mistakes.note_with(span.clone(), format!("unknown counter `{shown}`"), help);
     }
+}
+
+/// The counter or monitor that was probably meant: `proc:busy` for `busy`, else a name that differs in few letters. A monitor
+/// cannot stand in its own expression.
+fn suggested(
+    name: &str,
+    owner: usize,
+    by_name: &BTreeMap<String, usize>,
+    known: &Known<'_>,
+) -> Option<String> {
+    let all = catalogue::all();
+    let counters = || {
+        let known = known.names.iter().map(String::as_str);
+        known.chain(all.iter().map(|spec| &*spec.name))
+    };
+    let within = |full: &&str| {
+        full.rsplit_once(':').is_some_and(|(_, last)| last.eq_ignore_ascii_case(name))
+    };
+    // Of several the shortest, which is the least special.
+    if let Some(full) = counters().filter(within).min_by_key(|full| full.len()) {
+        return Some(full.to_owned());
+    }
+    let others = by_name.iter().filter(|&(_, &place)| place != owner);
+    talea_metric::suggest(name, counters().chain(others.map(|(name, _)| name.as_str())))
 }
 
 /// Replaces monitors in expressions by what they are, those that others need first.

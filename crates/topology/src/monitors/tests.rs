@@ -129,6 +129,23 @@ fn seen(text: &str) -> String {
 }
 
 #[test]
+fn a_monitor_is_not_suggested_for_its_own_counter() {
+    let help = |text: &str| {
+        let names = ["disk:*:busy", "proc:busy", "cycles"].map(str::to_owned);
+        let known = Known { has: &|name| names.iter().any(|one| one == name), names: &names };
+        let mistakes = parse_known(text, &known).unwrap_err();
+        mistakes.iter().find_map(|mistake| mistake.help.clone())
+    };
+    let busy = Some("did you mean `proc:busy`?".to_owned());
+    assert_eq!(help("BUSY{ OBJ = PU; CTR = busy; }"), busy);
+    assert_eq!(help("BUSY{ OBJ = PU; CTR = Busy; }"), busy);
+    // Without a counter that ends like this, its own name is no help either; another monitor's is.
+    assert_eq!(help("QUUX{ OBJ = PU; CTR = quux; }"), None);
+    let other = "QUUX{ OBJ = PU; CTR = cycles; } B{ OBJ = PU; CTR = quuz; }";
+    assert_eq!(help(other).as_deref(), Some("did you mean `QUUX`?"));
+}
+
+#[test]
 fn mistakes_are_shown_all_at_once() {
     let text = "\
 # Many mistakes.

@@ -39,7 +39,7 @@ pub enum NameError {
     /// There is no such object here.
     #[error("expected {expected}, found `{found}`")]
     Absent {
-        /// What there is.
+        /// The available ones.
         expected: String,
         /// What was asked for.
         found: String,

@@ -66,6 +66,16 @@ pub struct Pci {
     pub subsystem: (u16, u16),
     /// Revision.
     pub revision: u8,
+    /// Programming interface; 0 in files before version 3, which lack it.
+    pub interface: u8,
     /// GB/s; 0 where unknown.
     pub link_speed: f64,
+}
+
+impl Pci {
+    /// Its place as `lspci` writes it: `0003:01:00.0`.
+    pub fn bus_id(&self) -> String {
+        let (domain, bus, device, function) = self.place;
+        format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}")
+    }
 }

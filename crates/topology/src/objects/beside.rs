@@ -38,6 +38,25 @@ pub struct CpuKind {
     pub infos: Vec<(String, String)>,
 }
 
+impl CpuKind {
+    /// `P-core`, `E-core`, or what else the system calls it; none where it says nothing.
+    pub fn name(&self) -> Option<&str> {
+        let (_, kind) = self.infos.iter().find(|(name, _)| name == "CoreType")?;
+        Some(match kind.as_str() {
+            "IntelCore" => "P-core",
+            "IntelAtom" => "E-core",
+            other => other,
+        })
+    }
+
+    /// Highest frequency in Hz, of its base where only that is known.
+    pub fn frequency(&self) -> Option<f64> {
+        let find = |wanted: &str| self.infos.iter().find(|(name, _)| name == wanted);
+        let (_, text) = find("FrequencyMaxMHz").or_else(|| find("FrequencyBaseMHz"))?;
+        text.parse::<f64>().ok().filter(|mhz| mhz.is_finite() && *mhz > 0.0).map(|mhz| mhz * 1e6)
+    }
+}
+
 /// NUMA nodes of memory of one sort.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryTier {

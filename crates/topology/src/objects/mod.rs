@@ -5,6 +5,7 @@
 
 mod attributes;
 mod beside;
+mod facts;
 mod kind;
 
 pub use self::attributes::{Attributes, Pci};
@@ -43,8 +44,6 @@ pub struct Object {
     pub attributes: Attributes,
     /// Further facts: name and value.
     pub infos: Vec<(String, String)>,
-    /// Attributes of the XML that mean nothing to Talea, kept for who reads the file after.
-    pub unknown: Vec<(String, String)>,
     /// None for the root.
     pub parent: Option<ObjectId>,
     /// Packages, caches, cores, PUs.
@@ -73,7 +72,6 @@ impl Object {
             complete_nodeset: CpuSet::default(),
             attributes: Attributes::None,
             infos: Vec::new(),
-            unknown: Vec::new(),
             parent: None,
             children: Vec::new(),
             memory_children: Vec::new(),
@@ -122,6 +120,10 @@ pub struct Topology {
     pub distances: Vec<Distances>,
     /// Attributes of memory.
     pub memory_attributes: Vec<MemoryAttribute>,
+    /// PUs that may be used, where the file says so; others are there, but a control group or an administrator keeps them.
+    pub allowed_cpuset: Option<CpuSet>,
+    /// NUMA nodes that may be used.
+    pub allowed_nodeset: Option<CpuSet>,
     /// Kinds of PUs.
     pub cpu_kinds: Vec<CpuKind>,
     /// Sorts of memory, the fastest first.
@@ -187,10 +189,19 @@ impl Topology {
         ObjectKind::ALL.into_iter().map(count).filter(|&(_, count)| count > 0).collect()
     }
 
-    /// How people call an object: `PU P#3`, `L3 L#0`, `OS eth0`.
+    /// How people call an object: `PU P#3`, `L3 L#0`, `OS eth0`, `PCI 0003:01:00.0`.
     pub fn label(&self, id: ObjectId) -> String {
         let object = self.get(id);
         let kind = object.kind.short();
+        match &object.attributes {
+            Attributes::Pci(pci) | Attributes::Bridge { pci: Some(pci), .. } => {
+                return format!("{kind} {}", pci.bus_id());
+            }
+            Attributes::Bridge { buses: Some((domain, first, last)), .. } => {
+                return format!("{kind} {domain:04x}:[{first:02x}-{last:02x}]");
+            }
+            _ => {}
+        }
         match (&object.name, object.os_index) {
             (Some(name), _) if !object.kind.is_normal() && !object.kind.is_memory() => {
                 format!("{kind} {name}")

@@ -54,7 +54,10 @@ fn each_iteration_is_a_phase() {
     assert_eq!((phases.all[11].from, phases.all[11].to), (ms(230), ms(240)));
     assert_eq!(phases.at(ms(115)).map(|one| one.first), Some(0));
     assert_eq!((phases.at(ms(99)), phases.at(ms(241))), (None, None));
-    assert_eq!(phases.summary(), "rank 0 of `R`: a.c:7, 10 iterations of 10.0 ms (median)");
+    assert_eq!(
+        phases.summary(),
+        "rank 0 of `R`: a.c:7, an iteration takes 10.0 ms (median of 10; mean 12.0 ms)"
+    );
 }
 
 #[test]

@@ -130,6 +130,7 @@ pub(super) fn rules(dark: bool, before: &str) -> String {
     rule(".ground", &format!("fill:{paper}"));
     rule(".mark circle", &format!("fill:{paper};stroke:{accent}"));
     rule(".mark text", &format!("fill:{accent}"));
+    rule(".deny", &format!("stroke:{text}"));
     rule(".thread", &format!("fill:{accent};stroke:{paper}"));
     rule(".who", &format!("fill:{accent}"));
     rule(".tick", &format!("stroke:{dim}"));
@@ -153,6 +154,8 @@ pub(super) const SHAPES: &str = "\
 .topo .s{text-anchor:middle}
 .o .f{stroke-width:1}
 .hatch,.tick,.rule{fill:none;stroke-width:1}
+.deny{fill:none;stroke-width:1.4}
+.k0{fill:#0072b2}.k1{fill:#e69f00}.k2{fill:#009e73}.k3{fill:#cc79a7}
 .mark circle{stroke-width:1.6}
 .topo .mark text{font-weight:700;text-anchor:middle}
 .thread{stroke-width:1}

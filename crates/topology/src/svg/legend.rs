@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::LEGEND;
 use super::colours::{CHANGES, STEPS};
+use super::objects::KINDS;
 use super::shown::{Shown, ShownMonitor};
 use super::text::{amount, capacity, lines, lines_between, xml};
 use crate::layout::Area;
@@ -19,6 +20,8 @@ const CODE: usize = 42;
 const GAPS: usize = 4;
 /// Findings below the objects.
 const FINDINGS: usize = 8;
+/// Kinds of CPUs in the legend.
+const KINDS_TOLD: usize = 8;
 /// Names of threads in the legend.
 const THREADS: usize = 10;
 
@@ -250,9 +253,39 @@ fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
     for line in lines_between(&counts, " · ", CODE) {
         all.line("dim", 14.0, &line);
     }
+    natures(all, topology);
     let folded: usize = areas.iter().map(|area| area.devices(topology).saturating_sub(1)).sum();
     if folded > 0 {
         all.line("dim", 13.0, &format!("{folded} devices share a mark with others"));
+    }
+}
+
+/// What stripes and lines across objects say: kinds of CPUs, what may not be used.
+fn natures(all: &mut Lines, topology: &Topology) {
+    if topology.cpu_kinds.len() > 1 {
+        for (number, kind) in topology.cpu_kinds.iter().enumerate().take(KINDS_TOLD) {
+            all.y += 14.0;
+            let text = format!("{}: PUs {}", topology.cpu_kind_name(number), kind.cpuset);
+            let _ = writeln!(
+                all.out,
+                "<rect class=\"k{}\" x=\"0\" y=\"{:.1}\" width=\"4\" height=\"10\"/><text x=\"14\" y=\"{:.1}\">{}</text>",
+                number.min(KINDS - 1),
+                all.y - 9.0,
+                all.y,
+                xml(&text, CODE - 3)
+            );
+        }
+    }
+    let denied = topology.denied_pus();
+    if !denied.is_empty() {
+        all.y += 14.0;
+        let _ = writeln!(
+            all.out,
+            "<path class=\"deny\" d=\"M0 {:.1}l10 10\"/><text x=\"14\" y=\"{:.1}\">{}</text>",
+            all.y - 9.0,
+            all.y,
+            xml(&format!("may not be used: PUs {denied}"), CODE - 3)
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::shown::ShownMonitor;
 use super::text::{amount, capacity, xml};
 use crate::layout::{Area, device_class};
-use crate::objects::{Attributes, ObjectKind, Topology};
+use crate::objects::{Attributes, ObjectId, ObjectKind, Topology};
 
 /// Name, and its capacity or what it is for, in at most so many characters.
 pub(super) fn caption(topology: &Topology, area: &Area, room: usize) -> String {
@@ -23,8 +23,9 @@ pub(super) fn caption(topology: &Topology, area: &Area, room: usize) -> String {
     let name = match (&object.attributes, &object.name) {
         (Attributes::Os { .. }, Some(name)) => name.clone(),
         (Attributes::Pci(pci), _) => {
-            let (_, bus, device, function) = pci.place;
-            format!("{} {bus:02x}:{device:02x}.{function:x}", device_class(pci.class))
+            let id = pci.bus_id();
+            // The first domain goes without saying.
+            format!("{} {}", device_class(pci.class), id.strip_prefix("0000:").unwrap_or(&id))
         }
         _ if object.kind == ObjectKind::Group && object.subtype.is_some() => {
             format!("{} L#{}", object.subtype.as_deref().unwrap_or_default(), object.logical_index)
@@ -34,7 +35,14 @@ pub(super) fn caption(topology: &Topology, area: &Area, room: usize) -> String {
     let more = match &object.attributes {
         Attributes::Cache { size, .. } if *size > 0 => capacity(*size),
         Attributes::Numa { memory, .. } if *memory > 0 => capacity(*memory),
-        Attributes::Os { uses } => uses.first().cloned().unwrap_or_default(),
+        Attributes::Os { uses } => {
+            let memory = object.device_memory().or_else(|| object.capacity()).map(capacity);
+            memory.or_else(|| uses.first().cloned()).unwrap_or_default()
+        }
+        _ if object.kind == ObjectKind::Core => {
+            let kind = topology.cpu_kind(area.object);
+            kind.map(|kind| topology.cpu_kind_name(kind)).unwrap_or_default()
+        }
         _ if object.kind == ObjectKind::Package => {
             model(object.info("CPUModel").unwrap_or_default())
         }
@@ -52,6 +60,30 @@ fn model(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What is known of an object beside its name: kind of CPU, vendor, link, memory.
+pub fn facts(topology: &Topology, id: ObjectId) -> Vec<String> {
+    let object = topology.get(id);
+    let mut facts = Vec::new();
+    if matches!(object.kind, ObjectKind::Core | ObjectKind::Pu) {
+        facts.extend(topology.cpu_kind(id).map(|kind| topology.cpu_kind_name(kind)));
+    }
+    if !topology.is_allowed(id) {
+        facts.push("may not be used".to_owned());
+    }
+    let maker: Vec<&str> = [object.vendor(), object.model()].into_iter().flatten().collect();
+    if !maker.is_empty() && !object.kind.is_normal() {
+        facts.push(maker.join(" "));
+    }
+    if let Attributes::Pci(pci) = &object.attributes {
+        facts.push(format!("PCI {}", pci.bus_id()));
+        if pci.link_speed > 0.0 {
+            facts.push(format!("link of {}", amount(pci.link_speed * 1e9, "B/s")));
+        }
+    }
+    facts.extend(object.device_memory().map(|size| format!("{} of memory", capacity(size))));
+    facts
+}
+
 /// What pointing at it says: all names, exact values, what it is.
 pub(super) fn tip(
     topology: &Topology,
@@ -63,6 +95,9 @@ pub(super) fn tip(
     let mut out = xml(&caption(topology, area, 200), 200);
     if object.kind.is_normal() || object.kind.is_memory() {
         let _ = write!(out, " (L#{})", object.logical_index);
+    }
+    for fact in facts(topology, area.object) {
+        let _ = write!(out, "\n{}", xml(&fact, 120));
     }
     for (monitor, value) in values {
         let _ = write!(out, "\n{}: ", xml(&monitor.info.name, 80));

@@ -107,6 +107,7 @@ pub(super) fn write(
             let _ = write!(out, "<rect class=\"f\" {}/>", rect(area.rect));
         }
         let _ = write!(out, "<rect class=\"b\" {}/>", rect(area.bar));
+        nature(out, topology, area);
         let threads = at.threads.get(&area.object).map_or(&[][..], Vec::as_slice);
         words(out, topology, area, values, live, threads, at.longest);
         let _ = write!(out, "<title>{}</title>", tip(topology, area, values, threads));
@@ -121,6 +122,26 @@ pub(super) fn write(
         if let Some(numbers) = at.hints.get(&area.object) {
             mark(out, area.bar, numbers);
         }
+    }
+}
+
+/// Width of the stripe that says of which kind a core is.
+const STRIPE: f64 = 3.0;
+/// Colours of kinds of CPUs; further ones have the last.
+pub(super) const KINDS: usize = 4;
+
+/// A stripe for the kind of CPU, in machines that have several; a line across what may not be used.
+fn nature(out: &mut String, topology: &Topology, area: &Area) {
+    let Rect { x, y, width, height } = area.bar;
+    let kind = topology.get(area.object).kind;
+    if let (ObjectKind::Core | ObjectKind::Pu, Some(number)) =
+        (kind, topology.cpu_kind(area.object))
+    {
+        let stripe = Rect { width: STRIPE.min(width), ..area.bar };
+        let _ = write!(out, "<rect class=\"k{}\" {}/>", number.min(KINDS - 1), rect(stripe));
+    }
+    if matches!(kind, ObjectKind::Pu | ObjectKind::NumaNode) && !topology.is_allowed(area.object) {
+        let _ = write!(out, "<path class=\"deny\" d=\"M{x:.1} {y:.1}l{width:.1} {height:.1}\"/>");
     }
 }
 

@@ -1,6 +1,7 @@
 use talea_model::Nanos;
 
 use super::*;
+use crate::cpuset::CpuSet;
 use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, ObjectKind as K};
 use crate::sample;
@@ -131,4 +132,33 @@ fn a_shared_mark_has_nobodys_value() {
 fn nothing_at_all() {
     check_xml(&picture(&Topology::default(), &Shown::default(), &Options::default()));
     check_xml(&fragment(&Topology::default(), &[], &Shown::default()));
+}
+
+/// Kinds of CPUs have stripes and names, what may not be used is crossed out, and the legend says both.
+#[test]
+fn kinds_and_denied_pus_are_seen() {
+    use crate::objects::CpuKind;
+    let mut topology = crate::synthetic::parse("core:4 pu:1").unwrap();
+    let kind = |pus: &str, word: &str| CpuKind {
+        cpuset: CpuSet::from_list(pus).unwrap(),
+        efficiency: 0,
+        infos: vec![("CoreType".to_owned(), word.to_owned())],
+    };
+    let plain = picture(&topology, &Shown::default(), &Options::default());
+    let marks = |svg: &str| {
+        let of = |class: &str| svg.matches(&format!("class=\"{class}\"")).count();
+        (of("k0"), of("k1"), of("deny"))
+    };
+    assert_eq!(marks(&plain), (0, 0, 0));
+    topology.cpu_kinds = vec![kind("0-2", "IntelAtom"), kind("3", "IntelCore")];
+    topology.allowed_cpuset = Some(CpuSet::from_list("0,3").unwrap());
+    let svg = picture(&topology, &Shown::default(), &Options::default());
+    check_xml(&svg);
+    // Three cores and their PUs, one core and its PU, and a line each in the legend.
+    assert_eq!(marks(&svg), (7, 3, 3));
+    for text in
+        ["E-core: PUs 0-2", "P-core: PUs 3", "may not be used: PUs 1-2", "\nmay not be used"]
+    {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
 }

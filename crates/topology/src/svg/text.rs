@@ -51,23 +51,41 @@ pub(crate) fn capacity(bytes: u64) -> String {
 
 /// A value in at most this many characters: with its unit, without, or nothing.
 pub(crate) fn fitting(value: f64, unit: &str, characters: usize) -> Option<String> {
-    let texts = [amount(value, unit), si(value, ""), si(value, "").replace(' ', "")];
+    let bare = if is_counted(unit) { amount(value, "") } else { si(value, "") };
+    let texts = [amount(value, unit), bare.clone(), bare.replace(' ', "")];
     texts.into_iter().find(|text| text.chars().count() <= characters)
 }
 
-/// Three significant digits and the unit. Prefixes go with units only: shares and ratios have none.
+/// Three significant digits and the unit. Prefixes go with units only: shares and ratios have none. What is counted - events,
+/// bytes - has no thousandth parts: 20.5 m/s would be read as metres, so that it is 0.0205 /s.
 pub fn amount(value: f64, unit: &str) -> String {
     match unit {
         "" if value != 0.0 && (0.001..1000.0).contains(&value.abs()) => {
             let digits = 2_usize.saturating_sub(value.abs().log10().floor().max(0.0) as usize);
             format!("{value:.digits$}")
         }
-        // A mean may be less than one, of what has no parts.
-        "B" if (0.001..1.0).contains(&value.abs()) => format!("{value:.2} B"),
         "%" if value.abs() >= 99.95 || value == 0.0 => format!("{value:.0} %"),
         "%" => format!("{value:.1} %"),
+        _ if is_counted(unit) && value != 0.0 && value.abs() < 0.9995 => {
+            let unit = unit.strip_prefix('1').unwrap_or(unit);
+            format!("{} {unit}", below_one(value)).trim_end().to_owned()
+        }
         _ => si(value, unit),
     }
+}
+
+/// Whether a unit stands for pieces: plain numbers, bytes, and either of them in a time.
+fn is_counted(unit: &str) -> bool {
+    matches!(unit.split('/').next(), Some("" | "1" | "B"))
+}
+
+/// Three digits of a number below one; one digit and the power of ten where there would be too many zeros.
+fn below_one(value: f64) -> String {
+    if value.abs() < 0.001 {
+        return format!("{value:.0e}");
+    }
+    let digits = (2.0 - value.abs().log10().floor()) as usize;
+    format!("{value:.digits$}")
 }
 
 /// Lines of at most `width` characters, broken between words.
@@ -120,7 +138,13 @@ mod tests {
         assert_eq!(amount(123.4, ""), "123");
         assert_eq!(amount(12_345.0, "/s"), "12.3 k/s");
         assert_eq!(amount(97.25, "%"), "97.2 %");
-        assert_eq!(amount(0.954, "B"), "0.95 B");
+        assert_eq!(amount(0.954, "B"), "0.954 B");
+        assert_eq!(amount(0.0205, "1/s"), "0.0205 /s");
+        assert_eq!(amount(0.443, "/s"), "0.443 /s");
+        assert_eq!(amount(20.5, "1/s"), "20.5 /s");
+        assert_eq!(amount(0.000_295, "B/s"), "3e-4 B/s");
+        assert_eq!(amount(0.0205, "s"), "20.5 ms");
+        assert_eq!(fitting(0.443, "1/s", 6).as_deref(), Some("0.44"));
         assert_eq!(capacity(32 << 20), "32 MiB");
         assert_eq!(capacity(28_835_840), "27.5 MiB");
         assert_eq!(capacity(811_748_818_944), "756 GiB");

@@ -3,6 +3,7 @@
 //! Owns which levels become objects: groups that add nothing fall away as in hwloc, and nodes that no level has room for get a
 //! group each. Objects are made in depth-first order, PU by PU; sets are derived as for files.
 
+use crate::cpuset::MOST_PUS;
 use crate::levels;
 use crate::objects::{Attributes as Facts, Object, ObjectId, ObjectKind, Topology};
 use crate::xml;
@@ -34,13 +35,15 @@ pub(super) fn build(text: &str, levels: &[Level]) -> Result<Topology, SyntheticE
         sum.saturating_add(level.width.saturating_mul(2 * (1 + level.attached.len() as u64)))
     });
     if objects > MOST_OBJECTS as u64 {
-        return Err(too_large(format!("a machine of at most {MOST_OBJECTS} objects")));
+        return Err(too_large(format!(
+            "a machine of at most {MOST_OBJECTS} objects (Talea's limit)"
+        )));
     }
     let pus = levels.last().map_or(1, |level| level.width);
-    // Every set may have a bit for every PU.
-    let set_bytes = objects.saturating_mul(pus / 8 + 8);
-    if pus > crate::cpuset::MOST as u64 || set_bytes > xml::MOST_SET_BYTES as u64 {
-        return Err(too_large("a smaller machine".to_owned()));
+    if pus > MOST_PUS as u64 {
+        let (expected, found) =
+            (format!("at most {MOST_PUS} PUs (Talea's limit)"), pus.to_string());
+        return Err(SyntheticError { at: whole.clone(), expected, found });
     }
     let rows = rows(levels, pus)?;
     let mut objects = make(&rows, pus);

@@ -17,7 +17,7 @@ use crate::objects::Topology;
 /// Most levels of a description.
 pub const MOST_LEVELS: usize = 128;
 /// Most objects that a description may make.
-pub const MOST_OBJECTS: usize = 1 << 20;
+pub const MOST_OBJECTS: usize = 1 << 21;
 
 /// A text that describes no machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

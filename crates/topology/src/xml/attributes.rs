@@ -1,10 +1,11 @@
 //! Attributes of `<object>`: names and texts to an [`Object`].
 //!
 //! Owns the names of all versions. Sets that are no sets are errors, because the tree rests on them; a number that is none is
-//! a gap. Attributes that mean nothing here stay in `unknown`.
+//! a gap, and so is an attribute that no version has.
 
-use std::borrow::Cow;
 use std::str::FromStr;
+
+use talea_model::GapKind;
 
 use crate::cpuset::CpuSet;
 use crate::objects::{Attributes, Object, ObjectKind, Pci};
@@ -20,16 +21,14 @@ pub(super) const HAS_COMPLETE_CPUSET: u8 = 2;
 pub(super) const HAS_NODESET: u8 = 4;
 pub(super) const HAS_COMPLETE_NODESET: u8 = 8;
 
-/// The attribute by which a device's uses survive in version 2, which has one number for them.
-pub(super) const USES: &str = "talea_uses";
-/// The attribute for the programming interface in `pci_type`, which version 2 does not have.
-const INTERFACE: &str = "pci_prog_if";
+/// The fact that a cache holds all that is in those inside it; an attribute since version 3.
+pub(super) const INCLUSIVE: &str = "Inclusive";
 
 /// Devices' uses by version 2's number.
 pub(super) const USES_BY_NUMBER: [&str; 7] =
     ["Block", "GPU", "Network", "OpenFabrics", "DMA", "CoProc", "Memory"];
 /// Devices' uses by version 3's bit.
-const USES_BY_BIT: [&str; 7] =
+pub(super) const USES_BY_BIT: [&str; 7] =
     ["Block", "Memory", "GPU", "CoProc", "Network", "OpenFabrics", "DMA"];
 
 /// An object and what its attributes say beside it.
@@ -39,6 +38,8 @@ pub(super) struct Read {
     pub(super) has: u8,
     /// Memory of the machine where there are no NUMA nodes, in bytes.
     pub(super) machine_memory: Option<u64>,
+    /// PUs and NUMA nodes that may be used; the root says it.
+    pub(super) allowed: [Option<CpuSet>; 2],
 }
 
 /// Reads the attributes of an object.
@@ -59,16 +60,17 @@ pub(super) fn read(
     let mut parts = Parts { kind, group_kind, ..Parts::default() };
     let mut object = Object::new(kind.unwrap_or(ObjectKind::L2Cache));
     let mut has = 0;
+    let mut allowed = [None, None];
     for attribute in element.attributes(scan.text) {
         let (key, value) = attribute?;
-        let mut set = |flag: u8| -> Result<CpuSet, XmlError> {
-            let Some(set) = finite_set(&value).map_err(|_| {
+        let read = || {
+            finite_set(&value).map_err(|_| {
                 let expected = format!("a set such as `0x0000000f` in `{key}`");
                 XmlError::unexpected(line(), &expected, &format!("`{value}`"))
-            })?
-            else {
-                return Ok(CpuSet::default());
-            };
+            })
+        };
+        let mut set = |flag: u8| -> Result<CpuSet, XmlError> {
+            let Some(set) = read()? else { return Ok(CpuSet::default()) };
             has |= flag;
             Ok(set)
         };
@@ -80,21 +82,26 @@ pub(super) fn read(
             "complete_nodeset" => object.complete_nodeset = set(HAS_COMPLETE_NODESET)?,
             // Only the root's say anything: the others repeat them.
             "allowed_cpuset" | "allowed_nodeset" if !is_root => {}
+            "allowed_cpuset" => allowed[0] = read()?,
+            "allowed_nodeset" => allowed[1] = read()?,
             // hwloc 2 no longer tells PUs that are offline from those that are missing.
             "online_cpuset" if version == 1 => {}
+            // Before version 3 it was a fact like others.
+            "cache_inclusive" if parts.is_cache() => {
+                object.infos.push((INCLUSIVE.to_owned(), value.into_owned()));
+            }
             "name" => object.name = Some(value.into_owned()).filter(|name| !name.is_empty()),
             "subtype" => object.subtype = Some(value.into_owned()).filter(|word| !word.is_empty()),
             _ => {
                 if !parts.take(&mut object, key, &value, version, is_root) {
-                    let known = parts.is_known(key);
-                    keep_unknown(&mut object, key, value, known, line, faults);
+                    note_untaken(key, &value, parts.is_known(key), line, faults);
                 }
             }
         }
     }
     let machine_memory = parts.machine_memory;
     parts.finish(&mut object, version, line, faults)?;
-    Ok(Read { object, has, machine_memory })
+    Ok(Read { object, has, machine_memory, allowed })
 }
 
 /// None where the set is infinite, which stands for "all that there are".
@@ -192,6 +199,8 @@ impl Parts {
             }
             "kind" if is(ObjectKind::Group) => put(&mut self.group_kind, value),
             "subkind" if is(ObjectKind::Group) => put(&mut self.subkind, value),
+            // Groups are never merged here.
+            "dont_merge" if is(ObjectKind::Group) => true,
             "bridge_type" if is(ObjectKind::Bridge) => {
                 value.split_once('-').is_some_and(|(up, _)| put(&mut self.upstream, up))
             }
@@ -202,13 +211,7 @@ impl Parts {
             "pci_busid" if self.has_pci() => {
                 bus_id(value).map(|place| self.pci.place = place).is_some()
             }
-            "pci_type" if self.has_pci() => {
-                let (taken, interface) = pci_type(&mut self.pci, value);
-                let is_there = object.unknown.iter().any(|(key, _)| key == INTERFACE);
-                let interface = interface.filter(|_| !is_there);
-                object.unknown.extend(interface.map(|number| (INTERFACE.to_owned(), number)));
-                taken
-            }
+            "pci_type" if self.has_pci() => pci_type(&mut self.pci, value),
             "pci_link_speed" if self.has_pci() => {
                 put(&mut self.pci.link_speed, value) && {
                     let is_speed = self.pci.link_speed.is_finite() && self.pci.link_speed >= 0.0;
@@ -217,11 +220,6 @@ impl Parts {
                 }
             }
             "osdev_type" if is(ObjectKind::OsDevice) => self.take_uses(value, version),
-            USES if is(ObjectKind::OsDevice) => {
-                self.uses =
-                    value.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
-                true
-            }
             _ => false,
         }
     }
@@ -248,10 +246,7 @@ impl Parts {
             return number < 1 << USES_BY_BIT.len();
         }
         let word = usize::try_from(number).ok().and_then(|number| USES_BY_NUMBER.get(number));
-        // The whole list may have come before.
-        if self.uses.is_empty() {
-            self.uses.extend(word.map(|word| (*word).to_owned()));
-        }
+        self.uses = word.into_iter().map(|word| (*word).to_owned()).collect();
         word.is_some()
     }
 
@@ -310,31 +305,20 @@ impl Parts {
     }
 }
 
-/// Keeps what is not understood for the next reader of the file.
-fn keep_unknown(
-    object: &mut Object,
+/// Says that an attribute is lost: its text is none for it, or no version has it.
+fn note_untaken(
     key: &str,
-    value: Cow<'_, str>,
+    value: &str,
     is_known: bool,
     line: impl Fn() -> usize,
     faults: &mut Faults,
 ) {
     if is_known {
-        faults.damaged(line(), &format!("`{key}` cannot be `{}`", cut(&value)));
-    } else if object.unknown.iter().any(|(other, _)| other == key) {
-        // The programming interface of a device may be there from its type.
-    } else if is_name(key) {
-        object.unknown.push((key.to_owned(), value.into_owned()));
+        faults.damaged(line(), &format!("`{key}` cannot be `{}`", cut(value)));
     } else {
-        faults.damaged(line(), &format!("`{}` is no name of an attribute", cut(key)));
+        // Without a line, so that one that all objects have is said once.
+        faults.note(GapKind::Unsupported, format!("attribute `{}` of objects", cut(key)));
     }
-}
-
-/// Whether a word may be an attribute's name in any XML.
-pub(super) fn is_name(word: &str) -> bool {
-    let mut bytes = word.bytes();
-    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
 fn put<T: FromStr>(into: &mut T, text: &str) -> bool {

@@ -27,22 +27,23 @@ pub(super) fn bus_id(text: &str) -> Option<(u32, u8, u8, u8)> {
     Some((hex(domain)?, hex_byte(bus)?, hex_byte(device)?, hex_byte(function)?))
 }
 
-/// `0604 [8086:2f04] [8086:0000] 02`, since version 3 with the programming interface after it.
-pub(super) fn pci_type(pci: &mut Pci, text: &str) -> (bool, Option<String>) {
+/// `0604 [8086:2f04] [8086:0000] 02`, since version 3 with the programming interface after it; says whether it is one.
+pub(super) fn pci_type(pci: &mut Pci, text: &str) -> bool {
     let pair = |text: &str| -> Option<(u16, u16)> {
         let (first, second) = text.strip_prefix('[')?.strip_suffix(']')?.split_once(':')?;
         Some((u16::from_str_radix(first, 16).ok()?, u16::from_str_radix(second, 16).ok()?))
     };
     let mut words = text.split_ascii_whitespace();
-    let mut read = || -> Option<Option<String>> {
+    let mut read = || -> Option<Pci> {
         let class = u16::from_str_radix(words.next()?, 16).ok()?;
         let (ids, subsystem) = (pair(words.next()?)?, pair(words.next()?)?);
         let revision = hex_byte(words.next()?)?;
-        *pci = Pci { class, ids, subsystem, revision, ..*pci };
-        Some(words.next().filter(|word| hex_byte(word).is_some()).map(str::to_owned))
+        let interface = words.next().and_then(hex_byte).unwrap_or(0);
+        Some(Pci { class, ids, subsystem, revision, interface, ..*pci })
     };
-    match read() {
-        Some(interface) => (true, interface),
-        None => (false, None),
+    let read = read();
+    if let Some(read) = read {
+        *pci = read;
     }
+    read.is_some()
 }

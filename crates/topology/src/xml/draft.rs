@@ -30,6 +30,8 @@ pub(super) struct Draft {
     pub(super) depth_distances: Vec<DepthDistances>,
     pub(super) raw_distances: Vec<RawDistances>,
     pub(super) raw_attributes: Vec<RawAttribute>,
+    /// PUs and NUMA nodes that may be used.
+    pub(super) allowed: [Option<crate::CpuSet>; 2],
     pub(super) cpu_kinds: Vec<CpuKind>,
     pub(super) memory_tiers: Vec<MemoryTier>,
     pub(super) support: Vec<(String, u64)>,
@@ -50,6 +52,7 @@ impl Draft {
             depth_distances: Vec::new(),
             raw_distances: Vec::new(),
             raw_attributes: Vec::new(),
+            allowed: [None, None],
             cpu_kinds: Vec::new(),
             memory_tiers: Vec::new(),
             support: Vec::new(),
@@ -217,6 +220,9 @@ fn open(
                 XmlError::unexpected(line, &expected, &format!("a {kind}"))
             }
         });
+    }
+    if above.is_none() {
+        draft.allowed = read.allowed;
     }
     if let Some(memory) = read.machine_memory {
         draft.machine_memory.0 = memory;

@@ -58,6 +58,8 @@ pub(super) fn read_element(
             draft.memory_tiers.push(MemoryTier { kinds, nodeset });
             scan.skip()
         }
+        // Which buses are near which PUs: the bridges of the file hang there already.
+        "pci_locality" => scan.skip(),
         _ => skip_unknown(scan, element, &mut draft.faults),
     }
 }

@@ -1,4 +1,4 @@
-//! hwloc's XML files: versions 1, 2 and 3 in, version 2 out.
+//! hwloc's XML files: versions 1, 2 and 3 in, 2 and 3 out.
 //!
 //! Owns bytes to [`Topology`] and back. All three versions become what hwloc 2 has: NUMA nodes and memory-side caches beside
 //! normal children; version 1's NUMA nodes, which stood between them, move there as hwloc 2 moves them. It refuses what
@@ -25,10 +25,10 @@ use scan::{Lines, Scanner, Token};
 
 pub(crate) use kinds::level_of;
 pub use scan::{MOST_ATTRIBUTES, MOST_DEPTH};
-pub use write::write;
+pub use write::{Version, write};
 
-/// Most objects of a file. The largest machines have some ten thousand.
-pub const MOST_OBJECTS: usize = 1 << 20;
+/// Most objects of a file. A machine of 100,000 PUs has about a million.
+pub const MOST_OBJECTS: usize = 1 << 21;
 /// Most bytes that all sets of a file may take in memory.
 pub const MOST_SET_BYTES: usize = 1 << 28;
 /// Gaps of a file that are told one by one; the rest is only counted.
@@ -48,7 +48,9 @@ pub enum XmlError {
         found: String,
     },
     /// Elements nest too deep.
-    #[error("line {line}: expected elements nested at most {limit} deep, found more")]
+    #[error(
+        "line {line}: expected elements nested at most {limit} deep (Talea's limit), found more"
+    )]
     TooDeep {
         /// Where.
         line: usize,
@@ -56,7 +58,7 @@ pub enum XmlError {
         limit: usize,
     },
     /// There is more than any machine has.
-    #[error("line {line}: expected at most {limit} {what}, found more")]
+    #[error("line {line}: expected at most {limit} {what} (Talea's limit), found more")]
     TooMany {
         /// Where.
         line: usize,
@@ -228,8 +230,11 @@ fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
         *place = place.and_then(|id| sorted[id.0 as usize]);
     }
     crate::levels::number(&mut objects);
+    let [allowed_cpuset, allowed_nodeset] = std::mem::take(&mut draft.allowed);
     let mut topology = Topology {
         objects,
+        allowed_cpuset,
+        allowed_nodeset,
         cpu_kinds: std::mem::take(&mut draft.cpu_kinds),
         memory_tiers: std::mem::take(&mut draft.memory_tiers),
         support: std::mem::take(&mut draft.support),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cpuset::{CpuSet, MOST};
+use crate::cpuset::{CpuSet, MOST, MOST_PUS};
 use crate::objects::{Object, ObjectKind};
 
 use super::attributes::{HAS_COMPLETE_CPUSET, HAS_COMPLETE_NODESET, HAS_CPUSET, HAS_NODESET};
@@ -72,27 +72,33 @@ pub(super) fn derive(
         object.nodeset = nodeset.unwrap_or_else(|| std::mem::take(&mut object.nodeset));
         bound(object, place)?;
     }
-    // Nodes beside an object belong to all that is in it.
+    // Nodes beside an object belong to all that is in it: here each object's, and those from above, for its children.
     let mut inherited: Vec<CpuSet> = vec![CpuSet::default(); objects.len()];
     for place in 0..objects.len() {
-        let Some(parent) = objects[place].parent.map(|id| id.0 as usize) else { continue };
         let kind = objects[place].kind;
         if kind.is_io() || kind == ObjectKind::Misc {
             continue;
         }
-        if kind.is_memory() && lacks(place, HAS_CPUSET) {
-            objects[place].cpuset = objects[parent].cpuset.clone();
-        }
-        if kind.is_normal() {
-            if lacks(place, HAS_NODESET) {
-                let mut from_above = inherited[parent].clone();
-                for node in &objects[parent].memory_children {
-                    from_above = from_above.or(&objects[node.0 as usize].nodeset);
-                }
-                objects[place].nodeset = objects[place].nodeset.or(&from_above);
-                inherited[place] = from_above;
+        let parent = objects[place].parent.map(|id| id.0 as usize);
+        if kind.is_memory() {
+            if let Some(parent) = parent.filter(|_| lacks(place, HAS_CPUSET)) {
+                objects[place].cpuset = objects[parent].cpuset.clone();
             }
+            continue;
+        }
+        let mut nodes = CpuSet::default();
+        if let Some(parent) = parent.filter(|_| lacks(place, HAS_NODESET)) {
+            objects[place].nodeset = objects[place].nodeset.or(&inherited[parent]);
+            nodes.clone_from(&inherited[parent]);
+        }
+        if parent.is_some() {
             bound(&objects[place], place)?;
+        }
+        if !objects[place].children.is_empty() {
+            for node in &objects[place].memory_children {
+                nodes = nodes.or(&objects[node.0 as usize].nodeset);
+            }
+            inherited[place] = nodes;
         }
     }
     drop(inherited);
@@ -136,7 +142,7 @@ fn number_pus(
             _ => return Err(XmlError::unexpected(line(at), "a PU with os_index", "none")),
         };
         if number as usize >= MOST {
-            let expected = format!("os_index of a PU below {MOST}");
+            let expected = format!("os_index of a PU below {MOST} (Talea's limit)");
             return Err(XmlError::unexpected(line(at), &expected, &number.to_string()));
         }
         if let Some(&first) = seen.get(&number) {
@@ -145,6 +151,9 @@ fn number_pus(
                 first: line(first),
                 os_index: number,
             });
+        }
+        if seen.len() == MOST_PUS {
+            return Err(XmlError::TooMany { line: line(at), limit: MOST_PUS, what: "PUs" });
         }
         seen.insert(number, at);
     }

@@ -4,7 +4,7 @@
 //! else on a group of its own that takes its children; groups that then add nothing to the tree fall away, and their nodes
 //! hang on what they held. Unlike hwloc 2 it keeps distances of all kinds of objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::objects::{Attributes, Distances, Object, ObjectId, ObjectKind, Topology};
 
@@ -219,30 +219,94 @@ fn add_missing_node(draft: &mut Draft) {
     }
 }
 
-/// Finds the objects of distances by version 1's depth, in which nodes count as levels.
+/// Finds the objects of distances: those of the level so far below, within the object that has the distances.
 fn find_levels(draft: &mut Draft) {
     if draft.depth_distances.is_empty() {
         return;
     }
-    let mut depth = vec![0_usize; draft.objects.len()];
-    for at in 0..draft.objects.len() {
-        depth[at] = draft.above[at].map_or(0, |above| depth[above] + 1);
+    let levels = levels(draft);
+    let mut level_of = vec![None; draft.objects.len()];
+    for (depth, level) in levels.iter().enumerate() {
+        for &at in level {
+            level_of[at] = Some(depth);
+        }
     }
+    // The file is depth first: what is within an object stands behind it, up to the next one that is not.
+    let mut end: Vec<usize> = (1..=draft.objects.len()).collect();
+    for at in (0..draft.objects.len()).rev() {
+        if let Some(above) = draft.above[at] {
+            end[above] = end[above].max(end[at]);
+        }
+    }
+    for distances in &mut draft.depth_distances {
+        let within = distances.within;
+        let depth = level_of[within].map(|own| own.saturating_add(distances.depth));
+        let level = depth.and_then(|depth| levels.get(depth)).map_or(&[][..], Vec::as_slice);
+        let inside = level.iter().copied().filter(|at| (within..end[within]).contains(at));
+        distances.objects = inside.collect();
+    }
+}
+
+/// The levels that version 1 counted as depths, nodes among them. All objects of a level are alike; an object may hang several
+/// levels above, as nodes without PUs hang on a machine whose other nodes are in groups. So an object waits until no other
+/// has objects like it below itself.
+fn levels(draft: &Draft) -> Vec<Vec<usize>> {
     let is_level = |at: usize| {
         let kind = draft.objects[at].kind;
         kind.is_normal() || kind == ObjectKind::NumaNode
     };
-    for distances in &mut draft.depth_distances {
-        let wanted = distances.depth.saturating_add(depth[distances.within]);
-        let mut at = distances.within + 1;
-        // The file is depth first: what is within stands together.
-        while at < depth.len() && depth[at] > depth[distances.within] {
-            if depth[at] == wanted && is_level(at) {
-                distances.objects.push(at);
-            }
-            at += 1;
+    // A group in a group is another level, as caches of different depths are.
+    let mut groups = vec![0_u32; draft.objects.len()];
+    for at in 0..draft.objects.len() {
+        if let Some(above) = draft.above[at] {
+            let is_group = draft.objects[above].kind == ObjectKind::Group;
+            groups[at] = groups[above] + u32::from(is_group);
         }
     }
+    let sort = |at: usize| {
+        let kind = draft.objects[at].kind;
+        (kind, if kind == ObjectKind::Group { groups[at] } else { 0 })
+    };
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); draft.objects.len()];
+    let mut root = None;
+    for at in (0..draft.objects.len()).filter(|&at| is_level(at)) {
+        match draft.above[at] {
+            Some(above) => children[above].push(at),
+            None => root = Some(at),
+        }
+    }
+    // Kinds of what is below each object.
+    let mut below: Vec<BTreeSet<(ObjectKind, u32)>> = vec![BTreeSet::new(); draft.objects.len()];
+    for at in (0..draft.objects.len()).rev().filter(|&at| is_level(at)) {
+        if let Some(above) = draft.above[at] {
+            let mut inside = below[at].clone();
+            inside.insert(sort(at));
+            below[above].extend(inside);
+        }
+    }
+    let mut open: Vec<usize> = root.into_iter().collect();
+    let mut levels = Vec::new();
+    while let Some(&first) = open.first() {
+        let is_below = |wanted| open.iter().any(|&at| below[at].contains(&wanted));
+        // PUs are the last level, wherever some hang.
+        let mut others =
+            open.iter().map(|&at| sort(at)).filter(|&(kind, _)| kind != ObjectKind::Pu);
+        let next = others.clone().find(|&one| !is_below(one)).or_else(|| others.next());
+        let next = next.unwrap_or_else(|| sort(first));
+        let mut rest = Vec::new();
+        let mut level = Vec::new();
+        for at in open {
+            if sort(at) == next {
+                level.push(at);
+                rest.extend(&children[at]);
+            } else {
+                rest.push(at);
+            }
+        }
+        levels.push(level);
+        open = rest;
+    }
+    levels
 }
 
 /// Puts version 1's distances into the topology; those with wrong counts are left out.

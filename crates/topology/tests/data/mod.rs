@@ -51,6 +51,22 @@ pub fn run_lstopo(input: &str) -> Option<Result<String, String>> {
     run(input, &[])
 }
 
+/// What `lstopo` says of a file that it does not like, in its loud mode.
+pub fn complaints(bytes: &[u8]) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("objects.xml");
+    std::fs::write(&path, bytes).unwrap();
+    let mut command = Command::new("lstopo-no-graphics");
+    command.arg("-i").arg(&path).args(["--of", "console"]).env("HWLOC_XML_VERBOSE", "1");
+    match command.output() {
+        Ok(output) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
+        Err(error) => {
+            skip(&format!("lstopo-no-graphics does not run: {error}"));
+            None
+        }
+    }
+}
+
 fn run(input: &str, options: &[&str]) -> Option<Result<String, String>> {
     let mut command = Command::new("lstopo-no-graphics");
     command.args(["-i", input, "--filter", "all:all", "--of", "xml"]).args(options);

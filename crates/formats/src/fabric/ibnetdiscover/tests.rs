@@ -102,17 +102,75 @@ fn what_is_no_host_or_several() {
     let (hosts, gaps) = told(&inside.replace(&format!("1' - '{plain}"), &format!("1' - '{sums}")));
     assert_eq!(hosts, ["n1", plain]);
     assert_eq!(gaps, ["aggregation nodes inside switches: they are no hosts (1)"]);
-    let (hosts, gaps) = told(
-        &LINES
-            .replacen("n1 HCA-1", "n1 mlx5_0", 2)
-            .replace("000c ( 'leaf one' - 'MT25408'", "000c ( 'leaf one' - 'n1 mlx5_1'")
-            .replace("( 'MT25408' - 'leaf one' )", "( 'n1 mlx5_1' - 'leaf one' )"),
-    );
-    assert_eq!(hosts, ["n1 mlx5_0", "n1 mlx5_1", "MT25408"]);
-    assert_eq!(
-        gaps,
-        ["adapters of hosts that have several: each is taken for a host of its own (2)"]
-    );
+}
+
+/// Lines of `nodes` hosts with `rails` adapters of one port each, adapter by adapter at a switch of its own, all below one switch; both ends of each cable.
+fn rails(nodes: usize, rails: usize, description: impl Fn(usize, usize) -> String) -> String {
+    let mut lines = Vec::new();
+    let mut cable = |ends: [(&str, usize, usize, usize, &str); 2], speed: &str| {
+        for [own, other] in [[ends[0], ends[1]], [ends[1], ends[0]]] {
+            let side = |end: (&str, usize, usize, usize, &str)| {
+                format!("{} {} {} 0x{:016x}", end.0, end.1, end.2, end.3)
+            };
+            let names = format!("( '{}' - '{}' )", own.4, other.4);
+            lines.push(format!("{} 4x {speed} - {} {names}", side(own), side(other)));
+        }
+    };
+    for rail in 0..rails {
+        let switch = format!("rail{rail}");
+        let own = |port| ("SW", 1 + rail, port, 0x100 + rail, switch.as_str());
+        for node in 0..nodes {
+            let (lid, name) = (100 + node * rails + rail, description(node, rail));
+            cable([("CA", lid, 1, 0x1000 + lid, &name), own(1 + node)], "NDR");
+        }
+        cable([own(64), ("SW", 99, 1 + rail, 0x99, "top")], "HDR");
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn adapters_of_a_host_are_its_ports() {
+    let text = rails(3, 12, |node, rail| format!("dgx{node} mlx5_{rail}"));
+    let found = read(text.as_bytes()).unwrap();
+    let fabric = &found.fabric;
+    let names: Vec<_> = fabric.hosts().iter().map(|host| host.name.as_str()).collect();
+    assert_eq!((names, found.gaps.is_empty()), (vec!["dgx0", "dgx1", "dgx2"], true));
+    for host in 0..3 {
+        let (_, ports) = fabric.ports_of(HostId(host));
+        let at: Vec<&str> =
+            ports.iter().map(|port| fabric.routers()[port.router.at()].name.as_str()).collect();
+        let expected: Vec<String> = (0..12).map(|rail| format!("rail{rail}")).collect();
+        assert_eq!(at, expected, "ports are in the order of adapters' numbers");
+        assert!(ports.iter().all(|port| port.capacity == Some(50e9)));
+    }
+    assert_eq!(found.ports.iter().filter(|port| matches!(port.of, End::Host(_))).count(), 36);
+    assert_eq!(found.slow_hosts(), []);
+    // Both ports of one adapter, whose identifiers differ.
+    let two = rails(1, 2, |_, _| "n HCA-1".to_owned()).replace("CA 101 1 0x", "CA 101 2 0x");
+    let found = read(two.as_bytes()).unwrap();
+    assert_eq!((found.fabric.hosts().len(), found.fabric.ports().len()), (1, 2));
+}
+
+#[test]
+fn a_name_of_many_hosts_groups_nothing() {
+    let text = rails(3, 2, |_, rail| format!("localhost mlx5_{rail}"));
+    let found = read(text.as_bytes()).unwrap();
+    assert_eq!((found.fabric.hosts().len(), found.fabric.ports().len()), (6, 6));
+    assert!(found.fabric.hosts().iter().all(|host| host.name.starts_with("H-")));
+    let told: Vec<String> = found.gaps.iter().map(talea_model::Gap::told).collect();
+    insta::assert_snapshot!(told.join("\n"), @"adapters whose host's name others have too: each is taken for a host of its own (6)");
+    // A host's name beside an adapter that is described by that word alone stays the host's.
+    let text = rails(2, 1, |node, _| ["n1 mlx5_0", "n1"][node].to_owned());
+    let found = read(text.as_bytes()).unwrap();
+    let names: Vec<_> = found.fabric.hosts().iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["n1", "H-0000000000001065"]);
+}
+
+#[test]
+fn adapters_alone_are_no_network() {
+    let text = "CA 1 1 0x0a 4x NDR - CA 2 1 0x0b ( 'n1 mlx5_0' - 'n2 mlx5_0' )\n";
+    let error = read(text.as_bytes()).unwrap_err().to_string();
+    assert_eq!(error, "expected switches, which join the adapters, found none");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Objects as XML of version 2, which hwloc 2 and 3 both read.
+//! Objects as XML of version 2, which hwloc 2 and 3 read, or of version 3.
 //!
-//! Owns that `read(write(t))` is `t` when every object of `t` has its unique number (one without gets the next free one), and
-//! that hwloc takes the file. What version 2 has no place for (uses of a device beside the first, tiers of memory, facts of the
-//! whole that it does not know) stands where hwloc passes over it.
+//! Owns that hwloc takes the file without a warning, and that `read(write(t))` of version 3 is `t` when every object of `t` has its
+//! unique number (one without gets the next free one). Version 2 has no place for uses of a device beside the first, its
+//! programming interface, tiers of memory, and facts of the whole that its root does not know: they are left out, or are the root's.
 
 mod beside;
 
@@ -11,18 +11,27 @@ use std::fmt::{self, Write as _};
 use crate::cpuset::CpuSet;
 use crate::objects::{Attributes, Object, ObjectId, ObjectKind, Pci, Topology};
 
-use crate::xml::attributes::{USES, USES_BY_NUMBER, is_name};
-use crate::xml::extras::is_of_all;
+use crate::xml::attributes::{INCLUSIVE, USES_BY_BIT, USES_BY_NUMBER};
 use crate::xml::scan::is_control;
 
 /// Uses that version 2 has numbers for.
 const NUMBERED_USES: usize = 6;
 
-/// Writes a topology as XML of version 2.
-pub fn write(topology: &Topology) -> String {
+/// Versions of the format that are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// hwloc 2 and 3 read it.
+    #[default]
+    Two,
+    /// hwloc 3 reads it; nothing of a topology is lost.
+    Three,
+}
+
+/// Writes a topology as XML.
+pub fn write(topology: &Topology, version: Version) -> String {
     let mut out = String::with_capacity(256 * topology.objects.len() + 1024);
     // Writing into a String cannot fail.
-    let _ = write_all(topology, &mut out);
+    let _ = write_all(topology, version, &mut out);
     out
 }
 
@@ -52,16 +61,14 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-fn write_all(topology: &Topology, out: &mut String) -> fmt::Result {
+fn write_all(topology: &Topology, version: Version, out: &mut String) -> fmt::Result {
+    let number = if version == Version::Two { 2 } else { 3 };
     out.push_str(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n",
     );
-    out.push_str("<topology version=\"2.0\">\n");
+    writeln!(out, "<topology version=\"{number}.0\">")?;
     let numbers = unique_numbers(topology);
-    // Facts that version 2 keeps at the root; from the first other one on all stand at the end, so that their order lasts.
-    let at_root = topology.infos.iter().take_while(|(name, _)| is_of_all(name)).count();
-    let (of_root, of_all) = topology.infos.split_at(at_root);
-    write_objects(topology, &numbers, of_root, out)?;
+    write_objects(topology, version, &numbers, out)?;
     for distances in &topology.distances {
         beside::write_distances(topology, distances, &numbers, out)?;
     }
@@ -82,16 +89,13 @@ fn write_all(topology: &Topology, out: &mut String) -> fmt::Result {
         write_infos(&kind.infos, 2, out)?;
         out.push_str("  </cpukind>\n");
     }
-    // hwloc 2 reads up to the first element that it does not know.
-    for tier in &topology.memory_tiers {
-        writeln!(
-            out,
-            "  <memtier kinds=\"{}\" nodeset=\"{}\"/>",
-            tier.kinds,
-            tier.nodeset.to_mask()
-        )?;
+    if version == Version::Three {
+        write_infos(&topology.infos, 1, out)?;
+        for tier in &topology.memory_tiers {
+            let (kinds, nodes) = (tier.kinds, tier.nodeset.to_mask());
+            writeln!(out, "  <memtier kinds=\"{kinds}\" nodeset=\"{nodes}\"/>")?;
+        }
     }
-    write_infos(of_all, 1, out)?;
     out.push_str("</topology>\n");
     Ok(())
 }
@@ -126,8 +130,8 @@ fn unique_numbers(topology: &Topology) -> Vec<u64> {
 
 fn write_objects(
     topology: &Topology,
+    version: Version,
     numbers: &[u64],
-    of_root: &[(String, String)],
     out: &mut String,
 ) -> fmt::Result {
     enum Step {
@@ -147,13 +151,17 @@ fn write_objects(
         };
         let object = topology.get(id);
         indent(depth, out);
-        write_attributes(object, numbers[id.0 as usize], bridges, out)?;
+        let place = Place { version, bridges, number: numbers[id.0 as usize] };
+        write_attributes(topology, id, &place, out)?;
         let pages: &[(u64, u64)] = match &object.attributes {
             Attributes::Numa { pages, .. } => pages,
             _ => &[],
         };
-        let of_root = if id.0 == 0 { of_root } else { &[] };
-        let is_empty = object.infos.is_empty() && of_root.is_empty() && pages.is_empty();
+        // Before version 3, facts of the whole are the root's.
+        let is_of_all = id.0 == 0 && version == Version::Two;
+        let of_root: &[(String, String)] = if is_of_all { &topology.infos } else { &[] };
+        let infos = &object.infos[usize::from(inclusive(object, version).is_some())..];
+        let is_empty = infos.is_empty() && of_root.is_empty() && pages.is_empty();
         if is_empty && object.all_children().next().is_none() {
             out.push_str("/>\n");
             continue;
@@ -163,7 +171,7 @@ fn write_objects(
             indent(depth + 1, out);
             writeln!(out, "<page_type size=\"{size}\" count=\"{count}\"/>")?;
         }
-        write_infos(&object.infos, depth + 1, out)?;
+        write_infos(infos, depth + 1, out)?;
         write_infos(of_root, depth + 1, out)?;
         steps.push(Step::Close { depth });
         let first = steps.len();
@@ -174,8 +182,24 @@ fn write_objects(
     Ok(())
 }
 
+/// What an object's line says beside the object.
+struct Place {
+    version: Version,
+    /// Bridges above it.
+    bridges: usize,
+    /// Its unique number.
+    number: u64,
+}
+
 /// `<object` and all its attributes.
-fn write_attributes(object: &Object, number: u64, bridges: usize, out: &mut String) -> fmt::Result {
+fn write_attributes(
+    topology: &Topology,
+    id: ObjectId,
+    place: &Place,
+    out: &mut String,
+) -> fmt::Result {
+    let object = topology.get(id);
+    let Place { version, bridges, number } = *place;
     write!(out, "<object type=\"{}\"", object.kind.name())?;
     if let Some(os) = object.os_index {
         write!(out, " os_index=\"{os}\"")?;
@@ -188,6 +212,12 @@ fn write_attributes(object: &Object, number: u64, bridges: usize, out: &mut Stri
         set("complete_cpuset", &object.complete_cpuset, out)?;
         set("nodeset", &object.nodeset, out)?;
         set("complete_nodeset", &object.complete_nodeset, out)?;
+        if id.0 == 0 {
+            let allowed = [&topology.allowed_cpuset, &topology.allowed_nodeset];
+            for (name, allowed) in ["allowed_cpuset", "allowed_nodeset"].iter().zip(allowed) {
+                allowed.iter().try_for_each(|allowed| set(name, allowed, out))?;
+            }
+        }
     }
     write!(out, " gp_index=\"{number}\"")?;
     for (key, text) in [("name", &object.name), ("subtype", &object.subtype)] {
@@ -204,6 +234,9 @@ fn write_attributes(object: &Object, number: u64, bridges: usize, out: &mut Stri
             };
             write!(out, " cache_size=\"{size}\" depth=\"{depth}\" cache_linesize=\"{line}\"")?;
             write!(out, " cache_associativity=\"{associativity}\" cache_type=\"{holds}\"")?;
+            if let Some(inclusive) = inclusive(object, version) {
+                write!(out, " cache_inclusive=\"{}\"", Quoted(inclusive))?;
+            }
         }
         Attributes::None | Attributes::Numa { memory: 0, .. } => {}
         Attributes::Numa { memory, .. } => write!(out, " local_memory=\"{memory}\"")?,
@@ -216,38 +249,52 @@ fn write_attributes(object: &Object, number: u64, bridges: usize, out: &mut Stri
                 write!(out, " bridge_pci=\"{domain:04x}:[{first:02x}-{last:02x}]\"")?;
             }
             if let Some(pci) = pci {
-                write_pci(pci, out)?;
+                write_pci(pci, version, out)?;
             }
         }
-        Attributes::Pci(pci) => write_pci(pci, out)?,
-        Attributes::Os { uses } => {
-            let known = &USES_BY_NUMBER[..NUMBERED_USES];
-            let numbers: Vec<usize> = uses
-                .iter()
-                .filter_map(|word| known.iter().position(|known| known == word))
-                .collect();
-            // Memory was a block device.
-            if !uses.is_empty() {
-                write!(out, " osdev_type=\"{}\"", numbers.first().unwrap_or(&0))?;
-            }
-            if numbers.len() != uses.len() || uses.len() > 1 {
-                write!(out, " {USES}=\"{}\"", Quoted(&uses.join(",")))?;
-            }
+        Attributes::Pci(pci) => write_pci(pci, version, out)?,
+        Attributes::Os { uses } if !uses.is_empty() => {
+            write!(out, " osdev_type=\"{}\"", uses_number(uses, version))?;
         }
-    }
-    for (key, value) in object.unknown.iter().filter(|(key, _)| is_name(key)) {
-        write!(out, " {key}=\"{}\"", Quoted(value))?;
+        Attributes::Os { .. } => {}
     }
     Ok(())
 }
 
-fn write_pci(pci: &Pci, out: &mut String) -> fmt::Result {
+/// What version 3 has as an attribute of a cache: the first of its facts, where that is it.
+fn inclusive(object: &Object, version: Version) -> Option<&str> {
+    let is_cache = matches!(object.attributes, Attributes::Cache { .. });
+    let (name, value) = object.infos.first()?;
+    (version == Version::Three && is_cache && name == INCLUSIVE).then_some(value)
+}
+
+/// Version 2 numbers the first use that it knows, version 3 has a bit for each.
+fn uses_number(uses: &[String], version: Version) -> u64 {
+    let place = |all: &[&str], word: &String| all.iter().position(|known| known == word);
+    match version {
+        // Memory was a block device.
+        Version::Two => {
+            let known = &USES_BY_NUMBER[..NUMBERED_USES];
+            uses.iter().find_map(|word| place(known, word)).unwrap_or(0) as u64
+        }
+        Version::Three => {
+            let bits = uses.iter().filter_map(|word| place(&USES_BY_BIT, word));
+            bits.fold(0, |all, bit| all | 1 << bit)
+        }
+    }
+}
+
+fn write_pci(pci: &Pci, version: Version, out: &mut String) -> fmt::Result {
     let (domain, bus, device, function) = pci.place;
     write!(out, " pci_busid=\"{domain:04x}:{bus:02x}:{device:02x}.{function:01x}\"")?;
     let (vendor, model) = pci.ids;
     let (by, part) = pci.subsystem;
     write!(out, " pci_type=\"{:04x} [{vendor:04x}:{model:04x}] [{by:04x}:{part:04x}]", pci.class)?;
-    write!(out, " {:02x}\"", pci.revision)?;
+    write!(out, " {:02x}", pci.revision)?;
+    if version == Version::Three {
+        write!(out, " {:02x}", pci.interface)?;
+    }
+    out.push('"');
     // hwloc writes six digits; a speed that needs more keeps all.
     let speed = if pci.link_speed.is_finite() { pci.link_speed } else { 0.0 };
     let short = format!("{speed:.6}");
