@@ -84,6 +84,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// Nothing to read.
+    #[error("no store `{path}`; `talea agent --store sqlite:{path}` makes one")]
+    None {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file, or the folder it is in, cannot be opened.
     #[error("cannot open the store, expected a file in a folder that exists: `{path}`: {source}")]
     Open {

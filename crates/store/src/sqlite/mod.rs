@@ -114,6 +114,9 @@ impl Sqlite {
     /// # Errors
     /// As [`Sqlite::open`], and a file that is missing.
     pub fn open_to_read(path: &Path, options: &Options) -> Result<Self, StoreError> {
+        if !path.try_exists().unwrap_or(true) {
+            return Err(StoreError::None { path: path.to_owned() });
+        }
         Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, options)
     }
 

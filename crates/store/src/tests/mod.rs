@@ -347,7 +347,7 @@ fn files_that_are_none_of_ours() {
     assert!(matches!(Sqlite::open(&missing, &options), Err(StoreError::Open { .. })));
     assert!(matches!(
         Sqlite::open_to_read(&path("missing"), &options),
-        Err(StoreError::Open { .. })
+        Err(StoreError::None { .. })
     ));
     insta::assert_snapshot!(
         ["text", "foreign", "newer"].map(|name| refused(&path(name), &options)).join("\n")

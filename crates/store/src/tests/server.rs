@@ -5,7 +5,7 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
@@ -90,10 +90,16 @@ impl Server {
             if ready.is_ok_and(|answer| answer.status().as_u16() == 200) {
                 return;
             }
-            assert!(self.child.try_wait().unwrap().is_none(), "the server ended");
+            assert!(self.child.try_wait().unwrap().is_none(), "the server ended: {}", self.log());
             std::thread::sleep(Duration::from_millis(100));
         }
         panic!("the server does not begin to answer");
+    }
+
+    /// The end of what it wrote.
+    fn log(&self) -> String {
+        let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        log.lines().skip(log.lines().count().saturating_sub(10)).collect::<Vec<_>>().join("\n")
     }
 
     /// Without a chance to put anything on the disk.
@@ -112,6 +118,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{:?}: {}", self.engine, self.log());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -119,15 +128,15 @@ impl Drop for Server {
 
 /// Repeats until it is as it should be: what was written shows after a while.
 pub(crate) fn eventually(mut check: impl FnMut() -> Result<(), String>) {
-    let mut last = String::new();
-    for _ in 0..150 {
+    // Far longer than it takes, also beside other tests on a slow disk.
+    let end = Instant::now() + Duration::from_secs(150);
+    loop {
         match check() {
             Ok(()) => return,
-            Err(why) => last = why,
+            Err(why) => assert!(Instant::now() < end, "{why}"),
         }
         std::thread::sleep(Duration::from_millis(200));
     }
-    panic!("{last}");
 }
 
 /// Nanoseconds since 1970, on the hour.
