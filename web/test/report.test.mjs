@@ -199,6 +199,34 @@ test("tables sort, and every plot has one behind it", async () => {
   await done();
 });
 
+test("call sites are summed by line, by routine and not at all", async () => {
+  const { page, done } = await report("halo");
+  const by = (what) => page.locator("#sites .tools button", { hasText: `by ${what}` });
+  const rows = () => page.locator("#sites tbody tr").count();
+  assert.equal(await by("line").getAttribute("aria-pressed"), "true");
+  const lines = await rows();
+  await by("routine").click();
+  assert.ok((await rows()) < lines, "fewer routines than lines");
+  assert.match(await page.locator("#sites .note").textContent(), /^\d+ routines of \d+ call paths$/);
+  assert.match(await page.locator("#sites .paths").first().textContent(), /^\d+ paths$/);
+  await by("path").click();
+  assert.ok((await rows()) >= lines);
+  assert.equal(await page.locator("#sites .paths").count(), 0);
+  await done();
+});
+
+test("many messages are shades, few are lines", async () => {
+  const { page, done } = await report("halo");
+  const shades = page.locator("#timeline .legend .scale");
+  assert.equal(await shades.isVisible(), false);
+  await page.locator("#timeline .tools button", { hasText: "whole run" }).click();
+  assert.equal(await shades.isVisible(), true);
+  assert.match(await shades.textContent(), /^messages: 1\d[\d,\u2009]* in .*s; zoom in for lines$/);
+  for (let step = 0; step < 12; step++) await page.locator("#timeline .tools button", { hasText: /^\+$/ }).click();
+  assert.equal(await shades.isVisible(), false);
+  await done();
+});
+
 test("hostile text is shown as text", async () => {
   const { page, faults, done } = await report("hostile");
   assert.equal(await page.evaluate(() => window.broken), undefined);
@@ -240,6 +268,18 @@ test("a killed rank is seen at once", async () => {
   assert.match(await page.locator(".findings li").first().textContent(), /signal 9/);
   assert.match(await page.locator(".top .bad").textContent(), /signal 9/);
   assert.match(await note(page, "ranks"), /did not end as they should/);
+  await done();
+});
+
+test("many gaps do not push the findings away, and are there", async () => {
+  const { page, faults, done } = await report("crowded");
+  const seen = () => page.locator(".gaps li").evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
+  assert.equal(await seen(), 3);
+  assert.equal(await page.locator(".gaps summary").textContent(), "and 37 more: ended early");
+  await page.locator(".gaps summary").focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await seen(), 40);
+  assert.deepEqual(faults, []);
   await done();
 });
 

@@ -46,6 +46,30 @@ test("the address says time and monitor", async () => {
   await done();
 });
 
+test("a page begins with the means of everything, and says so until a time is chosen", async () => {
+  const { page, faults, done } = await show("small");
+  assert.match(await page.locator(".facts").textContent(), /mean of \d+ values in 30\.0 s/);
+  assert.match(await page.locator(".clock").textContent(), /^mean of 30\.000 s/);
+  const mean = await cell(page, 0).locator(".v").textContent();
+  assert.match(await page.locator(".monitor.active .figures").textContent(), /mean/);
+  await page.keyboard.press("ArrowRight");
+  assert.match(await page.locator(".facts").textContent(), /value 2 of \d+ values in 30\.0 s/);
+  assert.doesNotMatch(await page.locator(".facts").textContent(), /mean of/);
+  assert.notEqual(await cell(page, 0).locator(".v").textContent(), mean);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("of many gaps a few stand above the picture, and the others open", async () => {
+  const { page, faults, done } = await show("small-run-long", { hash: "#t=15" });
+  assert.equal(await page.locator(".gaps > ul > li").count(), 2);
+  assert.equal(await page.locator(".gaps details li").first().isVisible(), false);
+  await page.locator(".gaps summary", { hasText: "3 more gaps" }).click();
+  assert.equal(await page.locator(".gaps details li:visible").count(), 3);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
 test("keys move time, and the address follows", async () => {
   const { page, faults, done } = await show("small", { hash: "#t=5&monitor=busy" });
   const before = await cell(page, 0).locator(".v").textContent();
@@ -109,7 +133,7 @@ test("a million iterations stay a small page that says so", async () => {
   const [one, many] = ["small", "small-run-long"].map((name) => readFileSync(join(folder, `${name}.html`)).length);
   assert.ok(many - one < 100_000, `${many - one} bytes for the iterations`);
   const { page, faults, done } = await show("small-run-long", { hash: "#t=15" });
-  assert.match(await page.locator(".panel.phases .note").textContent(), /1000000 iterations .*, shown in runs of up to 625, the slowest single/);
+  assert.match(await page.locator(".panel.phases .note").textContent(), /an iteration takes .* \(median of 1,000,000.*\), shown in runs of up to 625, the slowest single/);
   assert.match(await page.locator(".axis .part").textContent(), /^halo\.c:285-299 iterations \d+-\d+$/);
   assert.deepEqual(faults, []);
   await done();

@@ -9,7 +9,7 @@ mod network;
 
 use std::path::PathBuf;
 
-use talea_fabric::{HostId, RouterId};
+use talea_fabric::{PortId, RouterId};
 use talea_report::network::{Network, Picture, Shows, page, svg};
 
 fn main() {
@@ -49,8 +49,8 @@ fn ways(network: &Network<'_>) -> String {
         let Some(routing) = network.routing else { break };
         let (from, to) =
             (at.wrapping_mul(7919) % routers, at.wrapping_mul(104_729).wrapping_add(3) % routers);
-        let host = network.fabric.hosts().iter().position(|host| host.router == RouterId(to));
-        let choice = host.map_or(0, |host| routing.choice(HostId(host as u32)));
+        let host = network.fabric.ports().iter().position(|port| port.router == RouterId(to));
+        let choice = host.map_or(0, |host| routing.choice(PortId(host as u32)));
         let mut links = Vec::new();
         let way = routing.way(RouterId(from), RouterId(to), choice, &mut links).ok();
         let passed =

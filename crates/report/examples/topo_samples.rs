@@ -42,7 +42,8 @@ fn main() {
         };
         let (few, many) = (topology::run(count, 120), topology::run(count, 1_000_000));
         let with = |run| PageRecording { run: Some(run), ..recording.clone() };
-        let (few, many) = (with(&few), with(&many));
+        let (few, mut many) = (with(&few), with(&many));
+        many.gaps = (0..5).map(|at| format!("received at OS eth{at}: no counters")).collect();
         let pages = [
             ("", &recording, None),
             ("-two", &recording, Some(&other)),

@@ -119,6 +119,11 @@ pub(crate) fn percent(share: Option<f64>) -> String {
     }
 }
 
+/// A score of which the distance from 100 % is of interest.
+pub(crate) fn score(score: Option<f64>) -> String {
+    score.map_or_else(|| "-".to_owned(), |score| format!("{:.1} %", 100.0 * score))
+}
+
 /// A number in its unit; ratios, which have none and are small, as they are.
 pub(crate) fn number(value: f64, unit: &str) -> String {
     if !value.is_finite() {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use talea_model::Gaps;
 
-use crate::cluster_marks::{class, mark, number, percent};
+use crate::cluster_marks::{class, mark, number, percent, score};
 use crate::cluster_svg::{self, place};
 use crate::cluster_timeline_svg;
 use crate::data::clusters::{ClusterData, DimensionData, TrackData};
@@ -108,7 +108,7 @@ pub fn cluster_html(data: &ClusterData) -> String {
             cell(&mut body, "", &fixed(row.ipc, 2));
         }
         cell(&mut body, "", &fixed(row.mips, 0));
-        cell(&mut body, "", &fixed(row.spmd_score, 2));
+        cell(&mut body, "", &score(row.spmd_score));
         cell(&mut body, " class=\"text\"", &row.site.as_ref().map(place).unwrap_or_default());
         body.push_str("</tr>\n");
     }
@@ -125,18 +125,19 @@ pub fn cluster_html(data: &ClusterData) -> String {
     counters(data, &mut body);
     left_out(data, &mut body);
     let facts = format!(
-        "{} bursts on {}, {} clustered by {}, {} points to a core, {}",
+        "{} bursts on {}, {} clustered by {}{}, {} points to a core, {}",
         data.bursts,
         ranks(data.ranks),
         data.points,
         compared(&data.dimensions),
+        if data.edges.is_some() { " and the calls at both ends" } else { "" },
         data.min_points,
         data.eps.map_or_else(
             || "eps of each cluster's own".to_owned(),
             |eps| format!("eps {eps:.4} ({})", data.eps_from)
         )
     );
-    page(&format!("clusters of {}", data.input), &facts, &data.findings, &data.gaps, &body)
+    page(&format!("clusters of {}", data.name), &facts, &data.findings, &data.gaps, &body)
 }
 
 fn counters(data: &ClusterData, body: &mut String) {
@@ -182,8 +183,7 @@ fn left_out(data: &ClusterData, body: &mut String) {
         body.push_str("<table>\n<tr><th>eps</th><th>clusters</th><th>noise</th><th>time in clusters</th><th>SPMD</th></tr>\n");
         for one in &data.tried {
             let noise = one.noise.map_or_else(|| "-".to_owned(), |noise| noise.to_string());
-            let score =
-                one.spmd_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"));
+            let score = score(one.spmd_score);
             let _ = writeln!(
                 body,
                 "<tr><td>{:.4}</td><td>{}</td><td>{noise}</td><td>{}</td><td>{score}</td></tr>",
@@ -233,11 +233,7 @@ pub fn track_html(data: &TrackData) -> String {
                 );
             }
             cell(&mut body, "", &optional(one.instructions, ""));
-            cell(
-                &mut body,
-                "",
-                &one.spmd_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}")),
-            );
+            cell(&mut body, "", &score(one.spmd_score));
             cell(
                 &mut body,
                 " class=\"text\"",
@@ -328,6 +324,7 @@ mod tests {
         };
         ClusterData {
             input: EVIL.into(),
+            name: EVIL.into(),
             dimensions: vec![dimension(EVIL, true), dimension("IPC", false)],
             clusters: (1..=clusters).map(row).collect(),
             noise: 1,

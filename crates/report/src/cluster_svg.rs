@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use talea_model::units::si;
 
-use crate::cluster_marks::{HALO, axis, class, mark, percent};
+use crate::cluster_marks::{HALO, axis, class, mark, percent, score};
 use crate::data::clusters::{ClusterData, ClusterRow, ClusterSite, DimensionData};
 use crate::plot::{Area, Plot, Scale, Spacing, document};
 use crate::text::xml;
@@ -102,8 +102,8 @@ fn tip(row: &ClusterRow) -> String {
     if let Some(ipc) = row.ipc {
         let _ = write!(out, ", IPC {ipc:.2}");
     }
-    if let Some(score) = row.spmd_score {
-        let _ = write!(out, ", SPMD {score:.2}");
+    if row.spmd_score.is_some() {
+        let _ = write!(out, ", SPMD {}", score(row.spmd_score));
     }
     if let Some(site) = &row.site {
         let _ = write!(out, ", {}", place(site));

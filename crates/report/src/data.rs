@@ -26,7 +26,7 @@ pub use tree::{TreeKind, TreeNode};
 pub type LoopId = u32;
 /// A call site: the index into [`ReportData::sites`].
 pub type SiteId = u32;
-/// A class of ranks: the index into [`ReportData::classes`].
+/// A class of threads: the index into [`ReportData::classes`].
 pub type ClassId = u32;
 
 /// Everything that one report shows.
@@ -38,13 +38,18 @@ pub struct ReportData {
     pub gaps: Gaps,
     /// What matters, most important first.
     pub findings: Vec<Finding>,
-    /// Classes of ranks that behave alike, largest first; at least one where there is any rank.
+    /// Classes of threads that behave alike, largest first, or, where ranks have several threads, most time in a loop first; at least one
+    /// where there is any rank.
     pub classes: Vec<RankClass>,
     /// Call sites, `sites[i].id == i`.
     pub sites: Vec<SiteRow>,
+    /// The same summed by line and procedure, most time first.
+    pub lines: Vec<SiteGroup>,
+    /// The same summed by the function that calls, most time first.
+    pub routines: Vec<SiteGroup>,
     /// One row a rank, in the order of ranks.
     pub ranks: Vec<RankRow>,
-    /// Representative iterations: at most one for each loop (and one without a loop for the whole run).
+    /// The run in detail: of each loop first a typical iteration, then slow ones; without a loop the whole run.
     pub timelines: Vec<Timeline>,
     /// Durations of iterations over the run: at most one for each loop and class.
     pub iterations: Vec<IterationSeries>,
@@ -175,7 +180,7 @@ pub enum Target {
     Network,
 }
 
-/// Ranks that execute the same structure.
+/// Threads that execute the same structure: ranks, where each has one recorded thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankClass {
     /// Index in the report's list.
@@ -184,10 +189,14 @@ pub struct RankClass {
     pub name: String,
     /// Its ranks as text, `0-3,8`.
     pub ranks: String,
-    /// How many ranks it has.
+    /// Its threads as text: as `ranks` where a rank has one recorded thread, otherwise with the threads of each, `0-3.1-2,8.1`.
+    pub locations: String,
+    /// How many threads it has: ranks, where each has one.
     pub count: u32,
     /// The rank whose events tree and graph show.
     pub representative: Rank,
+    /// Of its threads the one whose events these are.
+    pub thread: u32,
     /// Structure of the representative; the root has kind [`TreeKind::Root`].
     pub tree: TreeNode,
     /// Flow graph of the representative, chains already merged.
@@ -229,13 +238,15 @@ pub struct SiteRow {
     pub line: u32,
     /// What is always known, `module+0xoffset`.
     pub address: String,
+    /// Where the call is, in short: `file:line`, `function+0xoffset` or `module+0xoffset`.
+    pub place: String,
     /// Call path from the direct caller outwards, each frame as one line of text.
     pub path: Vec<String>,
     /// Calls on all ranks.
     pub count: u64,
     /// Time on all ranks.
     pub time: Nanos,
-    /// `time` as a part of the time of all ranks, 0 to 1.
+    /// `time` as a part of the time of all ranks from the end of `MPI_Init` to the begin of `MPI_Finalize`, 0 to 1; 0 for these two.
     pub share: f64,
     /// Bytes sent by these calls; absent where the procedure moves none.
     pub bytes: Option<Bytes>,
@@ -257,6 +268,47 @@ pub struct SiteRow {
     pub rank_counts: Vec<u64>,
 }
 
+/// Call sites that are summed: those of one procedure at one line, or all of one function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SiteGroup {
+    /// Procedures, most time first; one for a line.
+    pub procedures: Vec<String>,
+    /// The largest part of its time.
+    pub category: Category,
+    /// Function that calls; empty where unknown.
+    pub function: String,
+    /// File, as the line table names it; empty where unknown.
+    pub file: String,
+    /// Line in `file`, from 1; 0 where unknown, and for a function.
+    pub line: u32,
+    /// `MPI_Waitall halo.c:120`, or the function.
+    pub label: String,
+    /// Its call sites, most time first.
+    pub sites: Vec<SiteId>,
+    /// How many there are: call paths that end here.
+    pub paths: u64,
+    /// Calls on all ranks.
+    pub count: u64,
+    /// Time on all ranks.
+    pub time: Nanos,
+    /// `time` as a part of the time of all ranks, 0 to 1.
+    pub share: f64,
+    /// Bytes sent by these calls; absent where the procedures move none.
+    pub bytes: Option<Bytes>,
+    /// Shortest call.
+    pub min: Nanos,
+    /// Median call (of the bounded times where they are bounded).
+    pub median: Nanos,
+    /// Longest call.
+    pub max: Nanos,
+    /// Largest rank's time divided by the mean of the ranks that call; 1 is even.
+    pub imbalance: f64,
+    /// Rank with the least time here, among those that call.
+    pub rank_min: Rank,
+    /// Rank with the most time here.
+    pub rank_max: Rank,
+}
+
 /// One rank: a row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankRow {
@@ -264,13 +316,13 @@ pub struct RankRow {
     pub rank: Rank,
     /// Node that it ran on.
     pub host: String,
-    /// Class that it belongs to.
+    /// Class that its first thread belongs to.
     pub class: ClassId,
     /// From its first to its last recorded moment.
     pub wall: Nanos,
-    /// Time in MPI.
+    /// Time in MPI, all threads together.
     pub mpi: Nanos,
-    /// Time between MPI calls.
+    /// Time between MPI calls, all threads together.
     pub compute: Nanos,
     /// Bytes it sent.
     pub bytes: Bytes,
@@ -280,6 +332,28 @@ pub struct RankRow {
     pub end: String,
     /// True when it ended as it should.
     pub ok: bool,
+    /// Its threads, where it has several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadRow>,
+}
+
+/// One thread of a rank that has several.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThreadRow {
+    /// Its number in the rank; 0 is the one that began MPI.
+    pub thread: u32,
+    /// Class that it belongs to.
+    pub class: ClassId,
+    /// Begin of its first call, since the start of the run.
+    pub begin: Nanos,
+    /// End of its last call.
+    pub end: Nanos,
+    /// Time in MPI.
+    pub mpi: Nanos,
+    /// Time between MPI calls, from its first to its last.
+    pub compute: Nanos,
+    /// Recorded calls.
+    pub events: u64,
 }
 
 /// Who sends how much to whom.

@@ -35,7 +35,7 @@ code{font-family:ui-monospace,monospace}.scroll{overflow-x:auto}footer{color:var
 /// The page as HTML.
 pub fn fold_html(data: &FoldedData) -> String {
     let title = xml(&format!("{} folded", data.region.name), 120);
-    let inputs = xml(&data.inputs.join(", "), 300);
+    let inputs = xml(&data.names.join(", "), 300);
     let mut body = format!(
         "<header><b>{}</b><span>folded by talea · {inputs}</span></header>\n<ul class=\"findings\">\n",
         xml(&data.region.name, LONGEST)

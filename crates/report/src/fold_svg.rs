@@ -92,8 +92,11 @@ fn title(data: &FoldedData) -> String {
     );
     let group = &data.all;
     let whole = format!(
-        "{} · {} of {} instances · {} each",
-        data.region.name, group.folded, group.found, group.mean_ns
+        "{} · {} of {} instances · {}",
+        data.region.name,
+        group.folded,
+        group.found,
+        talea_model::units::mean_and_median(group.mean_ns, group.median_ns)
     );
     let _ = writeln!(
         out,

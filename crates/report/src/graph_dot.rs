@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use talea_model::both_ends;
+
 use crate::data::GraphData;
 use crate::graph_svg::colour;
 use crate::text::plain;
@@ -65,7 +67,8 @@ fn write_node(out: &mut String, graph: &GraphData, id: u32, depth: usize) {
     let Some(node) = graph.nodes.get(id as usize) else {
         return;
     };
-    let label = format!("{}\n{}× {}", plain(&node.label, 60), node.visits, node.time);
+    let label =
+        format!("{}\n{}× {}", plain(&both_ends(&node.label, 60), 60), node.visits, node.time);
     let _ = writeln!(
         out,
         "{}n{id} [label={}, color=\"{}\"];",

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use talea_model::Nanos;
+use talea_model::{Nanos, both_ends};
 
 use crate::data::{Category, GraphData, GraphEdge, GraphNode};
 use crate::graph_fold::fold;
@@ -71,7 +71,7 @@ pub fn graph_svg(graph: &GraphData) -> String {
             "<g class=\"loop\"><text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
             area.x + 10.0,
             area.y + 15.0,
-            xml(&one.label, LABEL_CHARACTERS)
+            xml(&both_ends(&one.label, LABEL_CHARACTERS), LABEL_CHARACTERS)
         );
     }
     for (node, area) in graph.nodes.iter().zip(&layout.nodes) {
@@ -129,7 +129,7 @@ fn draw_node(out: &mut String, node: &GraphNode, area: Area) {
         rect(side, 2.0),
         y - 3.0,
         if node.calls.is_empty() { "" } else { "▸ " },
-        xml(&node.label, LABEL_CHARACTERS),
+        xml(&both_ends(&node.label, LABEL_CHARACTERS), LABEL_CHARACTERS),
         y + 11.0,
         node.visits,
         Nanos(node.time.0),

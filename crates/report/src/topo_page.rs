@@ -58,6 +58,9 @@ struct ObjectData {
     kind: &'static str,
     /// The operating system's number, by which threads find their PU.
     os: Option<u32>,
+    /// What else is known: kind of CPU, vendor, link, memory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    facts: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -132,6 +135,7 @@ pub fn page(
         label: topology.label(id),
         kind: one.kind.short(),
         os: one.os_index,
+        facts: svg::facts(topology, id),
     };
     let payload = Payload {
         version: 1,

@@ -2,10 +2,11 @@
 
 import type { Model } from "./model";
 import type { Selection, State } from "./state";
-import type { RankClass } from "./types";
+import type { RankRow } from "./types";
 import { ink, sequential } from "./colours";
 import { h, hideTip, name, plain, showTip } from "./dom";
 import { standOut } from "./lanes";
+import { hasThreads, isIn, mpiShare, representative } from "./location";
 import { count, percent } from "./units";
 
 /** Classes of ranks, and one cell for each rank, filled by its share of time in MPI. */
@@ -16,18 +17,19 @@ export class Ranks {
 
   update(selection: Selection): void {
     const { classes, ranks } = this.model.report;
+    const what = hasThreads(this.model.report) ? "thread" : "rank";
     const list = classes.map((one) => {
       const chosen = selection.cls === one.id;
       return h(
         "button",
-        { type: "button", class: `class ${chosen ? "chosen" : ""}`, "aria-pressed": chosen, title: `ranks ${plain(one.ranks, 600)}; tree and graph show rank ${one.representative}`,
-          onclick: () => this.state.choose({ cls: one.id, node: this.node(one) }, true) },
+        { type: "button", class: `class ${chosen ? "chosen" : ""}`, "aria-pressed": chosen, title: `${what}s ${plain(one.locations, 600)}; tree and graph show ${representative(this.model.report, one)}`,
+          onclick: () => this.state.choose({ cls: one.id }, true) },
         h("span", { class: "label" }, "class ", name(one.name, 20)),
-        h("small", {}, name(one.ranks, 26)),
-        h("span", { class: "figure" }, `${count(one.count)} rank${one.count === 1 ? "" : "s"}`),
+        h("small", {}, name(one.locations, 26)),
+        h("span", { class: "figure" }, `${count(one.count)} ${what}${one.count === 1 ? "" : "s"}`),
       );
     });
-    const shares = ranks.map((row) => (row.wall > 0 ? row.mpi / row.wall : 0));
+    const shares = ranks.map(mpiShare);
     const low = Math.min(...shares, 1);
     const high = Math.max(...shares, 0);
     const colours = ink();
@@ -41,7 +43,7 @@ export class Ranks {
       const cell = h("button", {
         type: "button",
         tabindex: selection.rank === null ? (at === 0 ? 0 : -1) : chosen ? 0 : -1,
-        class: `cell ${chosen ? "chosen" : ""} ${!row.ok && apart.has(row.rank) ? "lost" : ""} ${selection.cls !== null && row.class !== selection.cls ? "faded" : ""}`,
+        class: `cell ${chosen ? "chosen" : ""} ${!row.ok && apart.has(row.rank) ? "lost" : ""} ${selection.cls !== null && !isIn(row, selection.cls) ? "faded" : ""}`,
         "aria-pressed": chosen,
         "aria-label": `rank ${row.rank}, ${percent(share)} in MPI, ${plain(row.end, 80)}`,
       }, ranks.length <= 64 ? String(row.rank) : "");
@@ -58,7 +60,7 @@ export class Ranks {
     });
     grid.addEventListener("mousemove", (event) => {
       const row = ranks[at(event)];
-      if (row) showTip(event.clientX, event.clientY, [`rank ${row.rank} \u00b7 class ${plain(classes[row.class]?.name ?? "?", 20)}`, `${percent(shares[at(event)] ?? 0)} in MPI`, plain(row.end, 100)]);
+      if (row) showTip(event.clientX, event.clientY, [`rank ${row.rank} \u00b7 ${this.classNames(row)}`, `${percent(shares[at(event)] ?? 0)} in MPI`, plain(row.end, 100)]);
     });
     grid.addEventListener("mouseleave", hideTip);
     grid.addEventListener("keydown", (event) => {
@@ -76,12 +78,11 @@ export class Ranks {
     if (held) this.element.querySelector<HTMLElement>('.cell[tabindex="0"]')?.focus();
   }
 
-  /** The node of that class that does the same as what is selected now. */
-  private node(cls: RankClass): number | null {
-    const { node } = this.state.selection;
-    const key = node === null ? undefined : this.model.places.get(node)?.key;
-    if (key === undefined) return null;
-    for (const [id, place] of this.model.places) if (place.cls === cls && place.key === key) return id;
-    return null;
+  /** `class A`, or those of its threads. */
+  private classNames(row: RankRow): string {
+    const all = [...new Set(row.threads?.map((one) => one.class) ?? [row.class])].sort((a, b) => a - b);
+    const names = all.slice(0, 8).map((one) => plain(this.model.report.classes[one]?.name ?? "?", 20)).join(", ");
+    const threads = row.threads ? `${row.threads.length} threads, ` : "";
+    return `${threads}class${all.length > 1 ? "es" : ""} ${names}${all.length > 8 ? " \u2026" : ""}`;
   }
 }

@@ -5,7 +5,8 @@ import type { Category } from "./types";
 export const CATEGORIES: Category[] = ["computation", "waiting", "transfer", "collective", "io", "setup"];
 export const CATEGORY_NAMES: Record<Category, string> = {
   computation: "computation",
-  waiting: "waiting",
+  // Calls that may wait; how long they do is another figure.
+  waiting: "receive & wait",
   transfer: "transfer",
   collective: "collective",
   io: "I/O",

@@ -6,6 +6,8 @@ import type { Selection, State } from "./state";
 import type { Graph, GraphEdge, GraphNode, Layout, RankClass } from "./types";
 import { CATEGORY_NAMES } from "./colours";
 import { button, h, hideTip, plain, s, showTip, swatch } from "./dom";
+import { representative } from "./location";
+import { placed } from "./model";
 import { Panel, watchWidth } from "./panel";
 import { count, percent, time } from "./units";
 
@@ -54,6 +56,7 @@ export class GraphView {
 
   update(selection: Selection): void {
     this.scope = this.model.scope(selection);
+    if (this.cls !== this.scope.cls) this.focus = 0;
     this.cls = this.scope.cls;
     const nodes = this.cls?.graph.nodes.length ?? 0;
     this.panel.tools.hidden = nodes === 0;
@@ -64,7 +67,7 @@ export class GraphView {
     }
     const folded = this.model.graph(this.cls) === this.cls.graph ? "" : " \u00b7 short calls folded";
     const more = this.model.report.classes.length > 1 ? `class ${plain(this.cls.name, 20)}, ` : "";
-    this.panel.note.textContent = `${more}${count(nodes)} nodes, ${count(this.cls.graph.edges.length)} edges \u00b7 rank ${this.cls.representative}${folded}`;
+    this.panel.note.textContent = `${more}${count(nodes)} nodes, ${count(this.cls.graph.edges.length)} edges \u00b7 ${representative(this.model.report, this.cls)}${folded}`;
     this.panel.refresh();
     this.draw();
   }
@@ -93,7 +96,7 @@ export class GraphView {
     const total = graph.nodes.reduce((sum, node) => sum + node.time, 0) + graph.edges.reduce((sum, edge) => sum + edge.gap, 0) || 1;
     const inside = this.inside(graph);
     const height = down(layout.height) + 8;
-    const picture = s("svg", { viewBox: `-8 -4 ${Math.max(120, layout.width + 70)} ${height + 8}`, role: "group", "aria-label": `flow graph of rank ${cls.representative}` });
+    const picture = s("svg", { viewBox: `-8 -4 ${Math.max(120, layout.width + 70)} ${height + 8}`, role: "group", "aria-label": `flow graph of ${representative(this.model.report, cls)}` });
     for (const [at, area] of layout.loops.entries()) picture.append(this.loop(graph, at, area, down));
     const most = graph.edges.reduce((most, edge) => Math.max(most, edge.transitions), 1);
     for (const [at, edge] of graph.edges.entries()) {
@@ -226,7 +229,7 @@ export class GraphView {
     group.addEventListener("keydown", (event) => this.key(event, node, act));
     group.addEventListener("mousemove", (event) => showTip(event.clientX, event.clientY, [
       plain(node.label, 100),
-      site ? plain(`${site.function || "?"} \u00b7 ${site.file ? `${site.file.split("/").pop()}:${site.line}` : site.address}`, 120) : `${node.calls.length} calls, one after the other; click to ${open ? "close" : "open"}`,
+      site ? plain(placed(site), 120) : `${node.calls.length} calls, one after the other; click to ${open ? "close" : "open"}`,
       h("span", {}, swatch(node.category), CATEGORY_NAMES[node.category]),
       `${count(node.visits)} visits, ${time(node.time)} in all (${percent(node.time / total)}), ${time(node.time / Math.max(1, node.visits))} each`,
     ]));

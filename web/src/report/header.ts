@@ -1,17 +1,20 @@
 // The top of the page: what was run, what is missing, what matters, and where the time goes.
 
-import type { Model } from "./model";
-import type { State, Selection } from "./state";
-import type { Category, Finding } from "./types";
+import { type Model, sitesUnder } from "./model";
+import { NOTHING, type Selection, type State } from "./state";
+import type { Category, Finding, Gap } from "./types";
 import { CATEGORIES, CATEGORY_NAMES } from "./colours";
 import { save } from "./csv";
-import { button, h, name, plain, swatch } from "./dom";
+import { button, h, name, plain, short, swatch } from "./dom";
+import { hasThreads, isIn, representative } from "./location";
 import { count, exact, percent, time } from "./units";
 
 export function title(model: Model, theme: () => void): HTMLElement {
   const { run } = model.report;
   const hosts = run.hosts.length === 1 ? name(run.hosts[0]!, 60) : `${run.hosts.length} nodes`;
-  const where = h("span", {}, `${count(run.ranks)} rank${run.ranks === 1 ? "" : "s"}`, run.hosts.length ? " on " : "", run.hosts.length ? hosts : "");
+  const threads = model.report.ranks.reduce((sum, row) => sum + (row.threads?.length ?? 1), 0);
+  const several = hasThreads(model.report) ? ` with ${count(threads)} threads` : "";
+  const where = h("span", {}, `${count(run.ranks)} rank${run.ranks === 1 ? "" : "s"}${several}`, run.hosts.length ? " on " : "", run.hosts.length ? hosts : "");
   where.title = plain(run.hosts.join(", "), 400);
   const started = new Date(run.started);
   const date = Number.isNaN(started.getTime()) ? plain(run.started, 40)
@@ -21,8 +24,8 @@ export function title(model: Model, theme: () => void): HTMLElement {
   const parts = [
     where, wall, h("span", { title: plain(run.started, 60) }, date),
     h("span", { class: run.ok ? "" : "bad" }, plain(run.exit, 80)),
-    h("span", { class: "dim" }, name(run.mpi, 60)),
-    h("span", { class: "dim" }, times),
+    run.mpi && h("span", { class: "dim" }, name(run.mpi, 60)),
+    run.ranks > 0 && h("span", { class: "dim" }, times),
     h("span", { class: "dim" }, `talea ${plain(run.talea, 20)}`),
   ];
   return h(
@@ -40,28 +43,33 @@ export function title(model: Model, theme: () => void): HTMLElement {
   );
 }
 
+/** Gaps that are seen at once. */
+const GAPS = 3;
+
 export function gaps(model: Model): HTMLElement {
   const all = model.report.gaps;
   if (!all.length) return h("div", { class: "gaps none" }, "gaps: none");
-  return h(
-    "ul",
-    { class: "gaps", "aria-label": "what is missing" },
-    ...all.map((gap) =>
-      h("li", {}, h("span", { class: "kind" }, plain(gap.kind, 30).replace(/-/g, " ")), " ", ...sentence(gap.detail, false))),
-  );
+  const line = (gap: Gap): HTMLElement =>
+    h("li", {}, h("span", { class: "kind" }, plain(gap.kind, 30).replace(/-/g, " ")), " ", ...sentence(gap.detail, false));
+  // A gap for each of many ranks would push away what the page is about.
+  const rest = all.length > GAPS + 1 ? all.slice(GAPS) : [];
+  const kinds = [...new Set(rest.map((gap) => plain(gap.kind, 30).replace(/-/g, " ")))].join(", ");
+  return h("div", { class: "gaps" },
+    h("ul", { "aria-label": "what is missing" }, ...all.slice(0, all.length - rest.length).map(line)),
+    rest.length > 0 && h("details", {}, h("summary", {}, `and ${count(rest.length)} more: ${kinds}`), h("ul", {}, ...rest.map(line))));
 }
 
 export class Findings {
   readonly element = h("section", { class: "panel findings", "aria-label": "findings" });
   private readonly mix = h("div", { class: "mix" });
+  private readonly buttons: HTMLElement[];
 
-  constructor(private readonly model: Model, show: (finding: Finding) => void) {
+  constructor(private readonly model: Model, private readonly evidence: (finding: Finding) => Selection, show: (finding: Finding) => void) {
     const { findings } = model.report;
-    const list = findings.map((finding) =>
-      h("li", {}, h("button", { type: "button", title: "show the evidence", onclick: () => show(finding) }, ...sentence(finding.text))),
-    );
+    this.buttons = findings.map((finding) =>
+      h("button", { type: "button", title: "show the evidence", onclick: () => show(finding) }, ...sentence(finding.text)));
     this.element.append(
-      findings.length ? h("ol", {}, ...list) : h("p", { class: "empty" }, "No MPI calls were recorded, so there is nothing to say about them."),
+      findings.length ? h("ol", {}, ...this.buttons.map((one) => h("li", {}, one))) : h("p", { class: "empty" }, "No MPI calls were recorded, so there is nothing to say about them."),
       this.mix,
     );
   }
@@ -69,14 +77,31 @@ export class Findings {
   /** Where the time of the selection goes, over all its ranks. */
   update(selection: Selection): void {
     const { report } = this.model;
+    for (const [at, finding] of report.findings.entries()) {
+      const shown = this.evidence(finding);
+      const filters = Object.values(shown).some((value) => value !== null);
+      this.buttons[at]?.setAttribute("aria-pressed", String(filters && JSON.stringify(shown) === JSON.stringify({ ...NOTHING, ...selection })));
+    }
     const scope = this.model.scope(selection);
     const inside = report.ranks.map((row) => (selection.rank === null || row.rank === selection.rank) &&
-      (selection.cls === null || row.class === selection.cls));
+      (selection.cls === null || isIn(row, selection.cls)));
     const sums = new Map<Category, number>();
-    let whole = 0;
-    for (const [at, row] of report.ranks.entries()) if (inside[at]) whole += row.wall;
-    let mpi = 0;
+    let [work, inMpi, mpi] = [0, 0, 0];
+    // Times of sites are those of a rank's threads together: of one class of threads only their sum is known.
+    const threads = hasThreads(report);
+    const own = threads && selection.cls !== null && scope.cls ? new Set(sitesUnder(scope.cls.tree)) : undefined;
+    for (const [at, row] of report.ranks.entries()) {
+      if (!inside[at]) continue;
+      for (const one of row.threads ?? [row]) {
+        if (own && one.class !== selection.cls) continue;
+        work += one.compute;
+        inMpi += one.mpi;
+      }
+    }
     for (const site of report.sites) {
+      // MPI_Init and MPI_Finalize are no part of the time.
+      if (site.share === 0) continue;
+      if (own && !own.has(site.id)) continue;
       const all = selection.rank === null && selection.cls === null;
       let sum = 0;
       if (all) sum = site.time;
@@ -85,6 +110,10 @@ export class Findings {
       if (scope.sites && !scope.sites.has(site.id)) continue;
       sums.set(site.category, (sums.get(site.category) ?? 0) + sum);
     }
+    if (own && mpi > 0) {
+      for (const [one, sum] of sums) sums.set(one, sum * inMpi / mpi);
+    }
+    let whole = work + inMpi;
     const part = scope.place?.parent ? scope.place.node : undefined;
     if (part) {
       // The tree knows the representative's computation inside the part; the rest scales with it.
@@ -93,7 +122,7 @@ export class Findings {
       sums.set("computation", work);
       whole = calls + work;
     } else {
-      sums.set("computation", Math.max(0, whole - mpi));
+      sums.set("computation", work);
     }
     if (!(whole > 0)) {
       this.mix.replaceChildren();
@@ -101,7 +130,7 @@ export class Findings {
     }
     const shown = CATEGORIES.filter((one) => (sums.get(one) ?? 0) > 0);
     this.mix.replaceChildren(
-      h("div", { class: "caption" }, part ? "time inside the selection" : selection.rank !== null ? `time of rank ${selection.rank}` : selection.cls !== null ? `time of class ${plain(report.classes[selection.cls]?.name ?? "", 20)}` : "time of all ranks", part ? " (estimated from the representative)" : ""),
+      h("div", { class: "caption", title: "from the end of MPI_Init to the begin of MPI_Finalize" }, part ? "time inside the selection" : selection.rank !== null ? `time of rank ${selection.rank}` : selection.cls !== null ? `time of class ${plain(report.classes[selection.cls]?.name ?? "", 20)}` : hasThreads(report) ? "time of all threads" : "time of all ranks", part ? " (estimated from the representative)" : ""),
       h("div", { class: "stack", role: "img", "aria-label": shown.map((one) => `${CATEGORY_NAMES[one]} ${percent((sums.get(one) ?? 0) / whole)}`).join(", ") },
         ...shown.map((one) => {
           const bar = h("i", { class: one });
@@ -119,7 +148,7 @@ export function sentence(text: string, figures = true): Node[] {
   const out: Node[] = [];
   for (const [at, part] of plain(text, 600).split("`").entries()) {
     if (at % 2) {
-      out.push(h("code", {}, h("bdi", {}, part)));
+      out.push(h("code", { title: part }, h("bdi", {}, short(part))));
       continue;
     }
     let rest = 0;
@@ -141,7 +170,7 @@ export function crumbs(model: Model, state: State): HTMLElement {
   const piece = (text: string, title: string, action: () => void, active = false): void => {
     pieces.push(h("button", { type: "button", title, class: active ? "active" : "", onclick: action }, h("bdi", {}, plain(text, 60))));
   };
-  piece("whole run", "show everything", () => state.choose({ node: null, cls: null, rank: null, iteration: null }));
+  piece("whole run", "show everything", () => state.choose(NOTHING));
   const path = [];
   for (let at = scope.place; at?.parent; at = at.parent) path.unshift(at);
   for (const place of path) {
@@ -158,7 +187,7 @@ export function crumbs(model: Model, state: State): HTMLElement {
   if (selection.iteration !== null) chip(`iteration ${selection.iteration}`, { iteration: null });
   const filtered = selection.node !== null || selection.cls !== null || selection.rank !== null || selection.iteration !== null;
   const facts = scope.place
-    ? h("span", { class: "dim" }, `${time(scope.place.node.time)} on rank ${scope.cls?.representative ?? 0}, ${percent(scope.place.node.share)}, ${count(scope.place.node.events)} calls`)
+    ? h("span", { class: "dim" }, `${time(scope.place.node.time)} on ${scope.cls ? representative(model.report, scope.cls) : "rank 0"}, ${percent(scope.place.node.share)}, ${count(scope.place.node.events)} calls`)
     : h("span", { class: "dim" }, filtered ? "" : "choose a loop, a call, a class or a rank to filter every view");
   return h("nav", { class: `crumbs ${filtered ? "filtered" : ""}`, "aria-label": "selection" }, ...pieces, facts);
 }

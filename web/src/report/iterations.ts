@@ -4,7 +4,8 @@
 import type { Model } from "./model";
 import type { Selection, State } from "./state";
 import type { Series } from "./types";
-import { button, h, hideTip, plain, s, showTip } from "./dom";
+import { button, h, hideTip, plain, s, short, showTip } from "./dom";
+import { hasThreads, location } from "./location";
 import { Panel, watchWidth } from "./panel";
 import { count, tickTime, ticks, time } from "./units";
 
@@ -13,10 +14,12 @@ const RIGHT = 70;
 const TOP = 16;
 const BOTTOM = 34;
 const HEIGHT = 250;
+/** Pixels from which a mark is met. */
+const NEAR = 8;
 
 export class Iterations {
   readonly panel = new Panel("iterations", "iteration durations");
-  private readonly holder = h("div", { class: "plot" });
+  private readonly holder = h("div", { class: "chart" });
   private readonly zero = button("from 0", "start the axis at zero", () => {
     this.fromZero = !this.fromZero;
     this.draw();
@@ -42,6 +45,7 @@ export class Iterations {
         { head: "min (ns)", value: (at) => this.data?.min[at] ?? null },
         { head: "median (ns)", value: (at) => this.data?.median[at] ?? null },
         { head: "max (ns)", value: (at) => this.data?.max[at] ?? null },
+        { head: "mean (ns)", value: (at) => this.data?.mean[at] ?? null },
       ],
       rows: () => [...(this.data?.median.keys() ?? [])],
     });
@@ -54,6 +58,7 @@ export class Iterations {
   update(selection: Selection): void {
     this.data = this.model.series(this.model.scope(selection), selection);
     this.panel.tools.hidden = !this.data?.median.length;
+    if (this.data && selection.iteration !== null) this.focus = Math.floor(selection.iteration / this.data.stride);
     if (!this.data?.median.length) {
       this.holder.replaceChildren(h("p", { class: "empty" }, "no loop, so no iterations"));
       this.panel.note.textContent = "";
@@ -62,7 +67,7 @@ export class Iterations {
     const { loop } = this.model.scope(selection);
     const other = loop !== undefined && !this.model.same(loop, this.data.loop_id) ? " (not kept for the selection alone)" : "";
     const cls = this.data.class === null ? undefined : this.model.report.classes[this.data.class];
-    this.panel.note.textContent = `${plain(this.model.loopName(this.data.loop_id), 50)} \u00b7 ${count(this.data.median.length * this.data.stride)} iterations${other}${cls && this.model.report.classes.length > 1 ? ` \u00b7 class ${plain(cls.name, 20)}` : ""}${this.data.stride > 1 ? ` \u00b7 ${this.data.stride} in one point` : ""}`;
+    this.panel.note.textContent = `${short(this.model.loopName(this.data.loop_id))} \u00b7 ${count(this.data.median.length * this.data.stride)} iterations${other}${cls && this.model.report.classes.length > 1 ? ` \u00b7 class ${plain(cls.name, 20)}` : ""}${this.data.stride > 1 ? ` \u00b7 ${this.data.stride} in one point` : ""}`;
     this.panel.refresh();
     this.draw();
   }
@@ -113,11 +118,16 @@ export class Iterations {
       s("path", { class: "median", d: path(fold(data.median, middle)) }),
     ];
     if (own) marksOn.push(s("path", { class: "own", d: path(fold(own.durations, middle)) }));
-    for (const [at, place] of above.slice(0, 200).entries()) {
-      marksOn.push(s("path", { class: "above", d: `M${x(place)} ${TOP - 10}l-5 8h10z` }));
-      const left = x(place) > LEFT + inner * 0.5;
-      if (at === 0) marksOn.push(s("text", { class: "outlier", x: x(place) + (left ? -9 : 9), y: TOP - 2, "text-anchor": left ? "end" : "start" },
-        `${place * data.stride}: ${time(data.max[place] ?? 0)}${above.length > 1 ? ` and ${above.length - 1} more` : ""} above the axis`));
+    for (const place of above.slice(0, 200)) marksOn.push(s("path", { class: "above", d: `M${x(place)} ${TOP - 10}l-5 8h10z` }));
+    const longest = above.slice().sort((a, b) => data.max[b]! - data.max[a]!)[0];
+    if (longest !== undefined) {
+      const left = x(longest) > LEFT + inner * 0.5;
+      // Beside the marks that stand close.
+      const step = left ? -1 : 1;
+      const beside = above.map(x).sort((a, b) => (a - b) * step).filter((one) => (one - x(longest)) * step >= 0)
+        .reduce((end, one) => ((one - end) * step < 14 ? one : end), x(longest));
+      marksOn.push(s("text", { class: "outlier", x: beside + 9 * step, y: TOP - 2, "text-anchor": left ? "end" : "start" },
+        `${longest * data.stride}: ${time(data.max[longest] ?? 0)}${above.length > 1 ? ` and ${above.length - 1} more` : ""} above the axis`));
     }
     // Labels that would lie on one another are left out, the longest iterations have theirs first.
     const taken: [number, number][] = [];
@@ -128,55 +138,84 @@ export class Iterations {
       if (at < 3 && !taken.some(([a, b]) => Math.abs(a - across) < 150 && Math.abs(b - up) < 13)) {
         taken.push([across, up]);
         const left = x(place) > LEFT + inner * 0.55;
-        marksOn.push(s("text", { class: "outlier", x: x(place) + (left ? -8 : 8), y: y(Math.min(top, one.duration)) + 4, "text-anchor": left ? "end" : "start" }, `${one.iteration}: rank ${one.rank}, ${time(one.duration)}`));
+        marksOn.push(s("text", { class: "outlier", x: x(place) + (left ? -8 : 8), y: y(Math.min(top, one.duration)) + 4, "text-anchor": left ? "end" : "start" }, `${one.iteration}: ${location(one.rank, one.thread)}, ${time(one.duration)}`));
       }
     }
-    const pictured = this.model.timeline(this.model.scope(this.state.selection), false);
-    if (pictured && pictured.loop_id !== null && this.model.same(pictured.loop_id, data.loop_id) && pictured.iteration / data.stride < points) {
-      const place = x(Math.floor(pictured.iteration / data.stride));
-      marksOn.push(s("path", { class: "shown", d: `M${place} ${HEIGHT - BOTTOM}l-4 7h8z` }, s("title", {}, `iteration ${pictured.iteration} is the one above`)));
-    }
     const chosen = this.state.selection.iteration;
+    const pictured = this.pictured(data);
+    if (pictured !== undefined && pictured / data.stride < points) {
+      const place = x(Math.floor(pictured / data.stride));
+      marksOn.push(s("path", { class: "shown", d: `M${place} ${HEIGHT - BOTTOM}l-4 7h8z` }, s("title", {}, `iteration ${pictured} is the one in the timeline`)));
+    }
     if (chosen !== null && chosen / data.stride < points) {
       const place = x(Math.floor(chosen / data.stride));
       marksOn.unshift(s("line", { class: "chosen", x1: place, x2: place, y1: TOP, y2: HEIGHT - BOTTOM }));
     }
     const cursor = s("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden" });
-    const picture = s("svg", { width, height: HEIGHT, tabindex: 0, role: "application", "aria-label": `durations of ${points} iterations, median ${time(quantile(data.median, 0.5))}; left and right move, enter chooses` },
+    const picture = s("svg", { width, height: HEIGHT, tabindex: 0, role: "application", "aria-label": `durations of ${points} iterations, median ${time(quantile(data.median, 0.5))}; left and right move, up and down go to those that stand out, enter chooses` },
       ...axes, ...marksOn, ...this.histogram(data, low, top, y), cursor);
     const tell = (at: number, left: number, up: number): void => {
       this.focus = Math.max(0, Math.min(points - 1, at));
       cursor.setAttribute("x1", String(x(this.focus)));
       cursor.setAttribute("x2", String(x(this.focus)));
       cursor.setAttribute("visibility", "visible");
-      const rows = data.ranks.length > 1 && data.ranks.length <= 8 ? data.ranks.map((one) => `rank ${one.rank}: ${time(one.durations[this.focus] ?? 0)}`) : [];
+      const rows = data.ranks.length > 1 && data.ranks.length <= 8 ? data.ranks.map((one) => `${location(one.rank, one.thread)}: ${time(one.durations[this.focus] ?? 0)}`) : [];
       showTip(left, up, [
         `iteration ${this.focus * data.stride}${data.stride > 1 ? ` to ${(this.focus + 1) * data.stride - 1}` : ""}, begins at ${time(data.begin[this.focus] ?? 0)}`,
-        `median ${time(data.median[this.focus] ?? 0)}, ${time(data.min[this.focus] ?? 0)} to ${time(data.max[this.focus] ?? 0)}`, ...rows,
+        `median ${time(data.median[this.focus] ?? 0)}, mean ${time(data.mean[this.focus] ?? 0)}, ${time(data.min[this.focus] ?? 0)} to ${time(data.max[this.focus] ?? 0)}`, ...rows,
       ]);
     };
-    picture.addEventListener("mousemove", (event) => tell(Math.floor(((event.offsetX - LEFT) / inner) * points), event.clientX, event.clientY));
+    // What stands out is met from nearby: a point may be narrower than a pixel.
+    const slow = data.outliers.map((one) => ({ at: Math.floor(one.iteration / data.stride), up: one.duration > top ? TOP - 6 : y(one.duration) }));
+    const met = (event: MouseEvent): number => {
+      const far = (one: { at: number; up: number }): number => Math.hypot(x(one.at) - event.offsetX, one.up - event.offsetY);
+      const near = slow.filter((one) => far(one) < NEAR).sort((a, b) => far(a) - far(b))[0];
+      return near?.at ?? Math.floor(((event.offsetX - LEFT) / inner) * points);
+    };
+    const choose = (): void => this.state.choose({ iteration: this.slowest(data, this.focus) }, true);
+    picture.addEventListener("mousemove", (event) => tell(met(event), event.clientX, event.clientY));
     const leave = (): void => {
       hideTip();
       cursor.setAttribute("visibility", "hidden");
     };
     picture.addEventListener("mouseleave", leave);
     picture.addEventListener("blur", leave);
-    picture.addEventListener("click", () => this.state.choose({ iteration: this.focus * data.stride }, true));
+    picture.addEventListener("click", (event) => {
+      this.focus = Math.max(0, Math.min(points - 1, met(event)));
+      choose();
+    });
     picture.addEventListener("keydown", (event) => {
       const box = picture.getBoundingClientRect();
       const step = { ArrowLeft: -1, ArrowRight: 1, Home: -points, End: points }[event.key];
-      if (step !== undefined) tell(this.focus + step, box.left + x(this.focus), box.top + 40);
-      else if (event.key === "Enter") this.state.choose({ iteration: this.focus * data.stride }, true);
-      else return;
+      const order = slow.map((one) => one.at).sort((a, b) => a - b);
+      const next = { ArrowDown: order.find((at) => at > this.focus), ArrowUp: order.filter((at) => at < this.focus).pop() }[event.key];
+      const to = step === undefined ? next : this.focus + step;
+      if (to !== undefined) tell(to, box.left + x(Math.max(0, Math.min(points - 1, to))), box.top + 40);
+      else if (event.key === "Enter") choose();
+      else if (!event.key.startsWith("Arrow")) return;
       event.preventDefault();
     });
+    const who = hasThreads(this.model.report) ? "thread" : "rank";
     const held = this.holder.contains(document.activeElement);
     this.holder.replaceChildren(picture, h("ul", { class: "legend" },
-      h("li", {}, h("i", { class: "swatch median" }), "median of ranks"), h("li", {}, h("i", { class: "swatch band" }), "fastest to slowest rank"),
-      own && h("li", {}, h("i", { class: "swatch own" }), `rank ${own.rank}`), data.outliers.length > 0 && h("li", {}, h("i", { class: "swatch outlier" }), "stands out"),
-      pictured?.loop_id !== undefined && h("li", {}, "\u25b4 the one above")));
+      h("li", {}, h("i", { class: "swatch median" }), `median of ${who}s`), h("li", {}, h("i", { class: "swatch band" }), `fastest to slowest ${who}`),
+      own && h("li", {}, h("i", { class: "swatch own" }), location(own.rank, own.thread)), data.outliers.length > 0 && h("li", {}, h("i", { class: "swatch outlier" }), "stands out"),
+      pictured !== undefined && h("li", {}, "\u25b4 in the timeline")),
+      h("div", { class: "caption" }, `an iteration takes ${plain(data.takes, 120)}`));
     if (held) picture.focus();
+  }
+
+  /** Of the iterations in a point the one that stands out most, else the first. */
+  private slowest(data: Series, at: number): number {
+    return data.outliers.find((one) => Math.floor(one.iteration / data.stride) === at)?.iteration ?? at * data.stride;
+  }
+
+  /** The iteration that the timeline shows, where it is one of these. */
+  private pictured(data: Series): number | undefined {
+    const picture = this.model.picture(this.state.selection, false);
+    if (picture?.window) return this.state.selection.iteration ?? undefined;
+    const loop = picture?.timeline.loop_id ?? null;
+    return picture && loop !== null && this.model.same(loop, data.loop_id) ? picture.timeline.iteration : undefined;
   }
 
   private histogram(data: Series, low: number, top: number, y: (value: number) => number): Element[] {
@@ -187,7 +226,7 @@ export class Iterations {
     }
     const most = Math.max(...bins, 1);
     const left = this.width - RIGHT + 8;
-    const out: Element[] = [s("text", { class: "dim", x: left, y: HEIGHT - BOTTOM + 16 }, "how often")];
+    const out: Element[] = [s("text", { class: "dim", x: left, y: HEIGHT - 3 }, "how often")];
     for (const [at, value] of bins.entries()) {
       if (!value) continue;
       const upper = y(low + ((at + 1) / bins.length) * (top - low));

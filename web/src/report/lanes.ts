@@ -4,6 +4,7 @@ import type { Model } from "./model";
 import type { Selection } from "./state";
 import type { Category, Timeline } from "./types";
 import { CATEGORIES } from "./colours";
+import { hasThreads, location } from "./location";
 
 export type Bar = Timeline["bars"][number];
 
@@ -12,6 +13,8 @@ export interface Lane {
   /** Rows of the timeline; more than one are drawn as a band of shares. */
   rows: number[];
   rank: number | undefined;
+  /** Its only row in words. */
+  name: string;
   height: number;
   y: number;
 }
@@ -22,12 +25,13 @@ export const FOLD_ABOVE = 32;
 export function lanes(model: Model, timeline: Timeline, selection: Selection, unfolded: boolean): Lane[] {
   const inside = timeline.rows.map((row, at) => ({ row, at })).filter(({ row }) => selection.cls === null || row.class === selection.cls);
   const out: Lane[] = [];
-  const threads = new Set(timeline.rows.map((row) => row.thread)).size > 1;
+  const threads = hasThreads(model.report);
   const single = (at: number, height: number): void => {
     const row = timeline.rows[at];
     if (!row) return;
     const label = `rank ${row.rank}${threads ? `.${row.thread}` : ""}`;
-    out.push({ label, rows: [at], rank: row.rank, height, y: 0 });
+    const of = model.report.ranks.find((one) => one.rank === row.rank);
+    out.push({ label, rows: [at], rank: row.rank, name: location(row.rank, of?.threads ? row.thread : undefined), height, y: 0 });
   };
   if (unfolded || inside.length <= FOLD_ABOVE) {
     const count = inside.length;
@@ -42,7 +46,7 @@ export function lanes(model: Model, timeline: Timeline, selection: Selection, un
         for (const at of rows) single(at, 20);
         continue;
       }
-      out.push({ label: `class ${cls.name} \u00b7 ${rows.length}`, rows, rank: undefined, height: 62, y: 0 });
+      out.push({ label: `class ${cls.name} \u00b7 ${rows.length}`, rows, rank: undefined, name: `class ${cls.name}`, height: 62, y: 0 });
     }
     for (const { row, at } of inside) if (apart.has(row.rank)) single(at, 20);
   }

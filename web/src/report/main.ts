@@ -1,8 +1,8 @@
 // Puts the page together: one selection, kept in the address, that every view follows.
 
 import type { Finding } from "./types";
-import type { Selection } from "./state";
-import { h } from "./dom";
+import { NOTHING, type Selection } from "./state";
+import { h, hideTip } from "./dom";
 import { Findings, crumbs, gaps, title } from "./header";
 import { Iterations } from "./iterations";
 import { GraphView } from "./graph";
@@ -20,18 +20,7 @@ import { themes } from "./theme";
 import { Tree } from "./tree";
 
 function start(model: Model, app: HTMLElement): void {
-  const state = new State((selection: Selection): Selection => {
-    const { classes, ranks } = model.report;
-    const place = selection.node === null ? undefined : model.places.get(selection.node);
-    const cls = selection.cls !== null && classes[selection.cls] ? selection.cls : null;
-    // A node of another class than the chosen one moves the choice of class with it.
-    return {
-      node: place?.parent ? place.node.id : null,
-      cls: place?.parent && cls !== null ? place.cls.id : cls,
-      rank: ranks.some((row) => row.rank === selection.rank) ? selection.rank : null,
-      iteration: selection.iteration,
-    };
-  });
+  const state = new State((next, change, before) => model.settle(next, change, before));
   const theme = themes();
   const tree = new Tree(model, state);
   const ranks = new Ranks(model, state);
@@ -42,29 +31,31 @@ function start(model: Model, app: HTMLElement): void {
   const matrix = new MatrixView(model, state);
   const table = new RankTable(model, state);
   const hosts = new Hosts(model, state);
-  const studies = new Studies(model);
+  const studies = new Studies(model, state);
   const network = new Network(model.report.network);
   const where = h("div", { class: "where" });
 
-  const show = (finding: Finding): void => {
-    const { target } = finding;
-    const panel = {
-      run: timeline, loop: timeline, iteration: iterations, site: sites, rank: timeline, class: timeline, matrix, hosts, network,
-    }[target.kind].panel;
-    const loop = target.kind === "loop" || target.kind === "iteration" ? model.loops.get(target.id) : undefined;
+  // The evidence of a finding is all that is selected: nothing stays of what was looked at before.
+  const evidence = ({ target }: Finding): Selection => {
     switch (target.kind) {
-      case "run": state.choose({ node: null, cls: null, rank: null, iteration: null }); break;
-      case "loop": if (loop) state.choose({ node: loop.node.id, iteration: null }); break;
-      case "iteration": state.choose({ ...(loop && { node: loop.node.id }), iteration: target.iteration }); break;
-      case "site": { const leaf = model.leaf(target.id, state.selection.cls ?? undefined); if (leaf) state.choose({ node: leaf.node.id }); break; }
-      case "rank": state.choose({ rank: target.rank }); break;
-      case "class": state.choose({ cls: target.id, node: null }); break;
-      case "matrix": case "hosts": case "network": break;
+      case "loop": return { ...NOTHING, node: model.loops.get(target.id)?.node.id ?? null };
+      case "iteration": return { ...NOTHING, node: model.loops.get(target.id)?.node.id ?? null, iteration: target.iteration };
+      case "site": return { ...NOTHING, node: model.leaf(target.id, undefined)?.node.id ?? null };
+      case "rank": return { ...NOTHING, rank: target.rank };
+      case "class": return { ...NOTHING, cls: target.id };
+      case "run": case "matrix": case "hosts": case "network": return NOTHING;
     }
+  };
+  const show = (finding: Finding): void => {
+    const { panel } = {
+      run: timeline, loop: timeline, iteration: timeline, site: sites, rank: timeline, class: timeline, matrix, hosts, network,
+    }[finding.target.kind];
+    state.choose(evidence(finding));
+    timeline.reset();
     panel.element.scrollIntoView({ block: "nearest" });
     panel.element.focus({ preventScroll: true });
   };
-  const findings = new Findings(model, show);
+  const findings = new Findings(model, evidence, show);
   // With no calls at all the findings say so once; empty frames would only repeat it.
   if (!model.report.sites.length) {
     for (const view of [timeline, iterations, graph, matrix, sites]) view.panel.element.hidden = true;
@@ -72,6 +63,7 @@ function start(model: Model, app: HTMLElement): void {
   }
   const views = [tree, ranks, findings, timeline, iterations, graph, sites, matrix, table, hosts, studies];
   const update = (): void => {
+    hideTip();
     where.replaceChildren(crumbs(model, state));
     for (const view of views) view.update(state.selection);
   };
@@ -83,9 +75,9 @@ function start(model: Model, app: HTMLElement): void {
     h("div", { class: "page" },
       h("aside", { "aria-label": "structure and ranks" }, h("div", { class: "asidehead" }, h("h2", {}, "structure"), tree.find), tree.element, ranks.element),
       h("main", { id: "main", tabindex: -1 },
-        findings.element, where, timeline.panel.element, ...studies.elements,
-        h("div", { class: "columns" },
-          iterations.panel.element, graph.panel.element, matrix.panel.element, sites.panel.element, table.panel.element, hosts.panel.element),
+        findings.element, where, timeline.panel.element,
+        h("div", { class: `columns ${studies.elements.length ? "studied" : ""}` },
+          iterations.panel.element, graph.panel.element, h("div", { class: "studies" }, ...studies.elements), matrix.panel.element, sites.panel.element, table.panel.element, hosts.panel.element),
         network.panel.element)),
   );
   state.listen(update);
@@ -100,7 +92,10 @@ function start(model: Model, app: HTMLElement): void {
       event.preventDefault();
       tree.find.focus();
     }
-    if (event.key === "Escape" && !typing) state.choose({ node: null, cls: null, rank: null, iteration: null });
+    if (event.key === "Escape" && !typing) {
+      state.choose(NOTHING);
+      timeline.reset();
+    }
   });
 }
 

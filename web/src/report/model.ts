@@ -2,6 +2,7 @@
 
 import type { Graph, Payload, RankClass, Report, Series, Site, Timeline, TreeNode, Layout, Matrix } from "./types";
 import type { Selection } from "./state";
+import { isIn } from "./location";
 
 export interface Place {
   node: TreeNode;
@@ -24,6 +25,15 @@ export interface Scope {
   loops: number[];
   /** The loop that is selected, or the innermost around what is selected. */
   loop: number | undefined;
+}
+
+/** What the timeline shows of a selection. */
+export interface Picture {
+  timeline: Timeline;
+  /** Where the chosen iteration lies in it. */
+  window: [number, number] | undefined;
+  /** An iteration is chosen that was not kept in detail. */
+  missing: boolean;
 }
 
 export class Model {
@@ -61,7 +71,42 @@ export class Model {
 
   cls(selection: Selection): RankClass | undefined {
     const place = selection.node === null ? undefined : this.places.get(selection.node);
-    return this.report.classes[selection.cls ?? place?.cls.id ?? 0];
+    const row = selection.rank === null ? undefined : this.report.ranks.find((one) => one.rank === selection.rank);
+    return this.report.classes[selection.cls ?? place?.cls.id ?? (row?.threads ? 0 : row?.class ?? 0)];
+  }
+
+  /** The node of another class that does the same. */
+  twin(node: number | null, cls: number): number | null {
+    const place = node === null ? undefined : this.places.get(node);
+    const found = place && (this.keys.get(place.key) ?? []).find((one) => one.cls.id === cls);
+    return found?.node.id ?? null;
+  }
+
+  /** A selection whose parts name something and fit together; of two that do not, the one that was chosen now stays. */
+  settle(next: Selection, change: Partial<Selection>, before: Selection): Selection {
+    const out = { ...next };
+    if (out.node !== null && !this.places.get(out.node)?.parent) out.node = null;
+    if (out.cls !== null && !this.report.classes[out.cls]) out.cls = null;
+    const row = this.report.ranks.find((one) => one.rank === out.rank);
+    if (!row) out.rank = null;
+    if (out.cls !== null && out.node !== null && this.places.get(out.node)?.cls.id !== out.cls) {
+      if (change.node === undefined) out.node = this.twin(out.node, out.cls);
+      else out.cls = this.places.get(out.node)!.cls.id;
+    }
+    if (out.cls !== null && row && !isIn(row, out.cls)) {
+      if (change.rank === undefined || change.rank === null) out.rank = null;
+      else out.cls = null;
+    }
+    if (out.iteration !== null) {
+      const { loops } = this.scope(out);
+      const series = this.series(this.scope(out), out);
+      const old = change.iteration === undefined ? this.series(this.scope(before), before) : series;
+      // It is one of a loop that is selected, or in which the selection lies.
+      const inside = series && (out.node === null || loops.some((loop) => this.same(loop, series.loop_id)));
+      const fits = inside && old && this.same(series.loop_id, old.loop_id) && out.iteration < series.begin.length * series.stride;
+      if (!fits) out.iteration = null;
+    }
+    return out;
   }
 
   /** The tree node of a site, in the class that is shown where that class has it. */
@@ -134,6 +179,22 @@ export class Model {
     return run ?? all[0];
   }
 
+  /** The chosen iteration where it was kept or the whole run is there, else what stands for all of the selection. */
+  picture(selection: Selection, whole: boolean): Picture | undefined {
+    const scope = this.scope(selection);
+    const { iteration } = selection;
+    const series = iteration === null ? undefined : this.series(scope, selection);
+    const all = this.report.timelines;
+    if (series && iteration !== null) {
+      const own = all.find((one) => one.iteration === iteration && one.loop_id !== null && this.same(one.loop_id, series.loop_id));
+      const run = all.find((one) => one.loop_id === null);
+      const timeline = whole ? run ?? own : own ?? run;
+      if (timeline) return { timeline, window: own ? [own.begin, own.end] : extent(series, iteration), missing: false };
+    }
+    const timeline = this.timeline(scope, whole);
+    return timeline && { timeline, window: undefined, missing: series !== undefined };
+  }
+
   series(scope: Scope, selection: Selection): Series | undefined {
     const all = this.report.iterations;
     for (const loop of this.candidates(scope)) {
@@ -165,7 +226,15 @@ export class Model {
   }
 }
 
-function sitesUnder(root: TreeNode): number[] {
+/** From the first rank's begin of an iteration to the last one's end; of several in a point, all of them. */
+function extent(series: Series, iteration: number): [number, number] {
+  const at = Math.floor(iteration / series.stride);
+  const begin = series.begin[at] ?? 0;
+  const end = begin + (series.max[at] ?? 0);
+  return [begin, series.stride > 1 ? Math.max(end, series.begin[at + 1] ?? end) : end];
+}
+
+export function sitesUnder(root: TreeNode): number[] {
   const out: number[] = [];
   const stack = [root];
   for (let node = stack.pop(); node; node = stack.pop()) {
@@ -189,4 +258,9 @@ export async function load(): Promise<Payload> {
   const packed = Uint8Array.from(atob(body), (one) => one.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
+}
+
+/** The function, and the line in it; without a line the place names the function itself. */
+export function placed(site: Site): string {
+  return site.line ? [site.function, site.place].filter(Boolean).join(" \u00b7 ") : site.place;
 }

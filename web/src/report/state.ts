@@ -16,7 +16,8 @@ export class State {
   selection: Selection = { ...NOTHING };
   private readonly listeners: ((selection: Selection) => void)[] = [];
 
-  constructor(private readonly valid: (selection: Selection) => Selection) {
+  /** `settle` drops what names nothing or contradicts what was chosen last. */
+  constructor(private readonly settle: (next: Selection, change: Partial<Selection>, before: Selection) => Selection) {
     this.selection = this.read();
     addEventListener("hashchange", () => {
       this.selection = this.read();
@@ -36,7 +37,7 @@ export class State {
         if (this.selection[key] === change[key]) next[key] = null;
       }
     }
-    this.selection = this.valid(next);
+    this.selection = this.settle(next, change, this.selection);
     const text = KEYS.filter(([key]) => this.selection[key] !== null)
       .map(([key, word]) => `${word}=${this.selection[key]}`)
       .join("&");
@@ -56,6 +57,6 @@ export class State {
       const text = words.get(word);
       if (text !== null && /^\d{1,15}$/.test(text)) out[key] = Number(text);
     }
-    return this.valid(out);
+    return this.settle(out, out, out);
   }
 }

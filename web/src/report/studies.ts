@@ -1,9 +1,9 @@
 // What happens between calls: the inside of an iteration, kinds of computation, how these change. One panel for each kind of study.
 
 import type { Model } from "./model";
-import type { Selection } from "./state";
+import type { Selection, State } from "./state";
 import type { Study } from "./types";
-import { button, h, name, plain } from "./dom";
+import { button, h, name, plain, short } from "./dom";
 import { sentence } from "./header";
 import { Panel, saver } from "./panel";
 import { Table } from "./table";
@@ -18,26 +18,38 @@ const TITLES: Record<Study["kind"], string> = {
 class StudyView {
   readonly panel: Panel;
   private shown: Study | undefined;
+  /** One without a loop that was chosen since the selection changed: others are chosen by their loops. */
   private chosen: Study | undefined;
+  private node: number | null = null;
   private table: Table<Line> | undefined;
 
-  constructor(private readonly model: Model, private readonly kind: Study["kind"], private readonly all: Study[]) {
+  constructor(private readonly model: Model, private readonly state: State, private readonly kind: Study["kind"], private readonly all: Study[]) {
     this.panel = new Panel(kind, TITLES[kind]);
     this.panel.tools.append(saver(TITLES[kind], () => this.table?.csv() ?? ""));
   }
 
   update(selection: Selection): void {
     const { loops } = this.model.scope(selection);
-    // The loop that is selected, or the innermost around what is selected, of which there is a study.
-    const near = loops.map((loop) => this.all.find((one) => one.loop_id === loop)).find((one) => one !== undefined);
-    const study = near ?? this.chosen ?? this.all[0];
+    if (selection.node !== this.node) this.chosen = undefined;
+    this.node = selection.node;
+    // The loop that is selected, or the innermost around what is selected, of which there is a study; else the main loop, which comes first.
+    const of = (loop: number): Study | undefined => this.all.find((one) => one.loop_id !== undefined && this.model.same(one.loop_id, loop));
+    const near = loops.map(of).find((one) => one !== undefined);
+    const study = this.chosen ?? near ?? this.all[0];
     if (!study || study === this.shown) return;
     this.shown = study;
     this.draw(study);
   }
 
+  private choose(study: Study): void {
+    const loop = study.loop_id === undefined ? undefined : this.model.loops.get(study.loop_id);
+    if (loop?.parent) return this.state.choose({ node: loop.node.id });
+    this.chosen = study;
+    this.update(this.state.selection);
+  }
+
   private draw(study: Study): void {
-    this.panel.note.textContent = plain(`${study.title} \u00b7 ${study.note}`, 120);
+    this.panel.note.textContent = `${short(study.title)} \u00b7 ${plain(study.note, 120)}`;
     const table = new Table<Line>({
       label: TITLES[this.kind], sort: -1, first: 12,
       columns: study.columns.map((column, at) => ({
@@ -47,11 +59,7 @@ class StudyView {
     });
     this.table = table;
     const choices = this.all.length < 2 ? undefined : h("p", { class: "choices" }, ...this.all.map((one) => {
-      const choice = button(plain(one.title, 60), `show ${plain(one.title, 60)}`, () => {
-        this.chosen = one;
-        this.shown = one;
-        this.draw(one);
-      });
+      const choice = button(short(one.title), `show ${plain(one.title, 300)}`, () => this.choose(one));
       choice.setAttribute("aria-pressed", String(one === study));
       return choice;
     }));
@@ -81,11 +89,11 @@ export class Studies {
   readonly views: StudyView[];
   readonly elements: HTMLElement[];
 
-  constructor(model: Model) {
+  constructor(model: Model, state: State) {
     const kinds: Study["kind"][] = ["inside", "kinds", "drift"];
     this.views = kinds.flatMap((kind) => {
       const all = model.report.studies.filter((study) => study.kind === kind);
-      return all.length ? [new StudyView(model, kind, all)] : [];
+      return all.length ? [new StudyView(model, state, kind, all)] : [];
     });
     this.elements = this.views.map((view) => view.panel.element);
   }

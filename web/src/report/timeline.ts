@@ -5,13 +5,17 @@ import type { Model, Scope } from "./model";
 import type { Selection, State } from "./state";
 import type { Category, Timeline } from "./types";
 import { CATEGORIES, CATEGORY_NAMES, ink } from "./colours";
-import { button, h, hideTip, plain, showTip, swatch } from "./dom";
+import { button, h, hideTip, plain, short, showTip, swatch } from "./dom";
 import { type Bar, type Lane, FOLD_ABOVE, lanes } from "./lanes";
 import { Panel, watchWidth } from "./panel";
-import { GUTTER, type View, paintBand, paintMessages, paintRow, x } from "./timeline-paint";
-import { count, percent, tickTime, ticks, time } from "./units";
+import { COLUMN, type Density, LINES, type Message, density, visible } from "./density";
+import { describe } from "./timeline-tell";
+import { GUTTER, type View, paintBand, paintDensity, paintMessages, paintRow, paintWindow, strip, x } from "./timeline-paint";
+import { bytes, count, tickTime, ticks, time } from "./units";
 
 const AXIS = 24;
+/** Part of an iteration that is shown before and after it. */
+const AROUND = 0.05;
 
 export class TimelineView {
   readonly panel = new Panel("timeline", "one iteration");
@@ -20,21 +24,29 @@ export class TimelineView {
   private readonly scroll = h("div", { class: "rows" }, this.canvas);
   private readonly fold = button("unfold", "show every rank as a row", () => this.unfold());
   private readonly lines = button("messages", "draw messages between rows", () => this.toggleMessages());
-  private readonly scale = button("whole run", "the whole run instead of one iteration", () => {
+  private readonly scale = button("whole run", "the whole run instead of one iteration, or back", () => {
     this.wholeRun = !this.wholeRun;
     this.update(this.state.selection);
+    if (this.wholeRun) this.whole();
+    else this.frame();
   });
   private wholeRun = false;
   private data: Timeline | undefined;
   private byRow: Bar[][] = [];
   private lanes: Lane[] = [];
   private scope: Scope | undefined;
+  private iteration: number | null = null;
+  /** Where the chosen iteration lies. */
+  private window: [number, number] | undefined;
   private unfolded = false;
   private messages = true;
   private from = 0;
   private to = 1;
   private width = 0;
-  private cursor: { lane: number; bar: number } | undefined;
+  private density: Density | undefined;
+  private readonly shades = h("li", { class: "scale", hidden: true });
+  /** A row of the timeline and one of its bars. */
+  private cursor: { row: number; bar: number } | undefined;
   private drag: { start: number; now: number; pan: boolean; from: number; to: number } | undefined;
 
   constructor(private readonly model: Model, private readonly state: State) {
@@ -42,7 +54,7 @@ export class TimelineView {
       this.scale, this.fold, this.lines,
       button("\u2212", "zoom out", () => this.zoom(2)),
       button("+", "zoom in", () => this.zoom(0.5)),
-      button("all", "show the whole iteration", () => this.whole()),
+      button("all", "show all of it", () => this.whole()),
     );
     this.panel.body.append(this.axis, this.scroll, this.legend());
     this.panel.behind({
@@ -67,7 +79,8 @@ export class TimelineView {
 
   update(selection: Selection): void {
     this.scope = this.model.scope(selection);
-    const data = this.model.timeline(this.scope, this.wholeRun);
+    const picture = this.model.picture(selection, this.wholeRun);
+    const data = picture?.timeline;
     this.scale.hidden = !this.model.report.timelines.some((one) => one.loop_id === null) || this.model.report.timelines.length < 2;
     this.scale.setAttribute("aria-pressed", String(this.wholeRun));
     if (!data) {
@@ -75,30 +88,44 @@ export class TimelineView {
       this.panel.tools.hidden = true;
       return;
     }
+    const changed = data !== this.data || selection.iteration !== this.iteration;
+    this.iteration = selection.iteration;
+    this.window = picture?.window;
     if (data !== this.data) {
       this.data = data;
       this.byRow = data.rows.map(() => []);
       for (const bar of data.bars) this.byRow[bar[0]]?.push(bar);
       for (const bars of this.byRow) bars.sort((a, b) => a[1] - b[1]);
-      this.from = data.begin;
-      this.to = data.end;
       this.cursor = undefined;
     }
+    if (changed) this.frame();
     this.lanes = lanes(this.model, data, selection, this.unfolded);
     const folded = this.lanes.some((lane) => lane.rows.length > 1);
     this.fold.hidden = !folded && !this.unfolded || data.rows.length <= FOLD_ABOVE;
     this.fold.textContent = this.unfolded ? "fold" : "unfold";
     this.lines.hidden = !data.messages.length || folded;
     this.lines.setAttribute("aria-pressed", String(this.messages));
-    const loop = this.model.loopName(data.loop_id);
-    this.panel.title(data.loop_id === null ? "the whole run" : "one iteration");
-    this.panel.note.replaceChildren(
-      data.loop_id === null ? `${count(data.bars.length)} calls` : `iteration ${data.iteration} of ${plain(loop, 60)}`,
-      data.why ? ` \u00b7 ${plain(data.why, 80)}` : "", ` \u00b7 starts at ${time(data.begin)}`,
-    );
-    this.canvas.setAttribute("aria-label", `timeline of ${data.rows.length} rows; arrows move between calls, plus and minus zoom, 0 shows all, enter chooses the call`);
+    this.name(data, picture?.missing ?? false);
     this.panel.refresh();
     this.draw();
+  }
+
+  /** Title and note: which iteration this is, and why. */
+  private name(data: Timeline, missing: boolean): void {
+    const { iteration } = this;
+    const series = this.scope && this.model.series(this.scope, this.state.selection);
+    const loop = short(this.model.loopName(data.loop_id ?? (this.window ? series?.loop_id : null)));
+    const shown = this.window ? iteration : data.loop_id === null ? null : data.iteration;
+    this.panel.title(shown === null ? "the whole run" : `iteration ${shown}`);
+    const parts = shown === null ? [`${count(data.bars.length)} calls`] : [`of ${loop}`, data.loop_id === null ? "zoomed in the whole run" : plain(data.why, 80)];
+    if (missing) parts.unshift(`iteration ${iteration} was not kept in detail`);
+    parts.push(`starts at ${time(this.origin())}`);
+    this.panel.note.textContent = parts.filter(Boolean).join(" \u00b7 ");
+  }
+
+  /** What the axis counts from. */
+  private origin(): number {
+    return this.window?.[0] ?? this.data?.begin ?? 0;
   }
 
   private site(bar: Bar) {
@@ -108,7 +135,8 @@ export class TimelineView {
   private legend(): HTMLElement {
     return h("ul", { class: "legend" }, ...CATEGORIES.map((one) => h("li", {}, swatch(one), CATEGORY_NAMES[one])),
       h("li", {}, h("i", { class: "swatch lost", "aria-hidden": "true" }), "lost"),
-      h("li", { class: "dim keys" }, "drag to zoom \u00b7 shift-drag to move \u00b7 double click for all"));
+      this.shades,
+      h("li", { class: "dim keys" }, "drag to zoom \u00b7 shift-drag to move"));
   }
 
   private unfold(): void {
@@ -119,6 +147,21 @@ export class TimelineView {
   private toggleMessages(): void {
     this.messages = !this.messages;
     this.update(this.state.selection);
+  }
+
+  /** Back to what is shown at first, whatever was looked at before. */
+  reset(): void {
+    this.wholeRun = false;
+    this.update(this.state.selection);
+    this.frame();
+  }
+
+  /** The chosen iteration with a little of what is around it, or all. */
+  private frame(): void {
+    if (!this.data) return;
+    const [begin, end] = this.window ?? [this.data.begin, this.data.end];
+    const around = this.window ? (end - begin) * AROUND : 0;
+    this.show(begin - around, end + around);
   }
 
   private whole(): void {
@@ -132,6 +175,7 @@ export class TimelineView {
   private show(from: number, to: number): void {
     if (!this.data) return;
     const { begin, end } = this.data;
+    [from, to] = [Math.max(begin, from), Math.min(end, to)];
     const span = Math.min(end - begin, Math.max(20, to - from));
     this.from = Math.max(begin, Math.min(end - span, from));
     this.to = this.from + span;
@@ -160,6 +204,7 @@ export class TimelineView {
   draw(): void {
     const { data } = this;
     if (!data || this.width < 200) return;
+    this.canvas.setAttribute("aria-label", `timeline of ${data.rows.length} rows from ${time(this.from)} to ${time(this.to)}; arrows move between calls, plus and minus zoom, 0 shows all, enter chooses the call`);
     const colours = ink();
     const last = this.lanes[this.lanes.length - 1];
     const height = last ? last.y + last.height + 2 : 20;
@@ -168,23 +213,26 @@ export class TimelineView {
     if (!pen || !ruler) return;
     const font = getComputedStyle(document.documentElement).getPropertyValue("--mono");
     pen.font = ruler.font = `11px ${font}`;
-    const marks = ticks(this.from - data.begin, this.to - data.begin, (this.width - GUTTER) / 110);
+    const origin = this.origin();
+    const marks = ticks(this.from - origin, this.to - origin, (this.width - GUTTER) / 110);
     const label = tickTime(marks);
     pen.fillStyle = colours.faint;
     ruler.fillStyle = colours.dim;
     ruler.textAlign = "center";
     for (const mark of marks) {
-      const x = this.x(mark + data.begin);
+      const x = this.x(mark + origin);
       ruler.textAlign = x > this.width - 30 ? "right" : x < GUTTER + 20 ? "left" : "center";
       ruler.fillText(label(mark), x, 14);
       pen.fillRect(Math.round(x), 0, 1, height);
     }
     const { byRow, from, to, width, category } = this;
     const procedure = (site: number): string => this.model.site(site)?.procedure ?? "";
-    const view: View = { pen, colours, data, byRow, from, to, width, inner: this.scope?.inner, category, procedure };
+    const messages = this.messages && !this.lines.hidden ? visible(data, this.lanes, from, to) : [];
+    const dense = messages.length > LINES;
+    const view: View = { pen, colours, data, byRow, from, to, width, dense, inner: this.scope?.inner, category, procedure };
     for (const [at, lane] of this.lanes.entries()) {
       if (lane.rows.length > 1) paintBand(view, lane);
-      else paintRow(view, lane, this.cursor?.lane === at ? this.cursor.bar : undefined);
+      else paintRow(view, lane, this.cursor?.row === lane.rows[0] ? this.cursor?.bar : undefined);
       pen.fillStyle = lane.rank !== undefined && lane.rank === this.state.selection.rank ? colours.text : colours.dim;
       if (lane.height >= 10 || at % 5 === 0) {
         pen.textAlign = "left";
@@ -197,13 +245,27 @@ export class TimelineView {
     pen.globalAlpha = Math.min(1, Math.max(0.12, apart / 80));
     for (const bound of data.bounds) if (bound >= this.from && bound <= this.to) pen.fillRect(Math.round(this.x(bound)), 0, 1, height);
     pen.globalAlpha = 1;
-    if (this.messages && !this.lines.hidden) paintMessages(view, this.lanes);
+    this.drawMessages(view, messages);
+    if (this.window) paintWindow(view, ruler, this.window, AXIS, height);
     if (this.drag && !this.drag.pan) {
       pen.fillStyle = colours.accent;
       pen.globalAlpha = 0.2;
       pen.fillRect(Math.min(this.drag.start, this.drag.now), 0, Math.abs(this.drag.now - this.drag.start), height);
       pen.globalAlpha = 1;
     }
+  }
+
+  /** Lines where they can be told apart, otherwise how many there are. */
+  private drawMessages(view: View, messages: Message[]): void {
+    const { lanes, from, to } = this;
+    this.density = undefined;
+    this.shades.hidden = !view.dense;
+    if (!view.dense) return paintMessages(view, lanes, messages);
+    const columns = Math.max(1, Math.floor((this.width - GUTTER) / COLUMN));
+    this.density = density(messages, lanes, from, to, columns);
+    paintDensity(view, lanes, this.density);
+    const { most, step } = this.density;
+    this.shades.replaceChildren(h("span", {}, "messages: 1"), h("i", { class: "ramp" }), h("span", {}, `${count(most)} in ${time(step)}; zoom in for lines`));
   }
 
   private readonly category = (site: number): Category => this.model.site(site)?.category ?? "setup";
@@ -220,36 +282,17 @@ export class TimelineView {
     return best;
   }
 
+  /** What the strip below a row says at a place. */
+  private describeMessages(lane: Lane, x: number): string[] | undefined {
+    const at = this.lanes.indexOf(lane);
+    const column = Math.floor((x - GUTTER) / COLUMN);
+    const found = this.density?.counts[at]?.[column];
+    if (found === undefined || !this.density) return undefined;
+    return [`${lane.name}: ${count(found)} messages sent or received in ${time(this.density.step)}`, bytes(this.density.bytes[at]?.[column] ?? 0)];
+  }
+
   private describe(lane: Lane, at: number, bar: Bar | undefined): (string | Node)[] {
-    const begin = this.data?.begin ?? 0;
-    if (lane.rows.length > 1) {
-      const now = new Map<Category, number>();
-      for (const row of lane.rows) {
-        const found = (this.byRow[row] ?? []).find((one) => at >= one[1] && at < one[1] + one[2]);
-        const kind = found ? this.category(found[3]) : "computation";
-        now.set(kind, (now.get(kind) ?? 0) + 1);
-      }
-      const lines = [...now].sort((a, b) => b[1] - a[1]).map(([one, ranks]) =>
-        h("span", {}, swatch(one), `${ranks} rank${ranks === 1 ? "" : "s"} in ${CATEGORY_NAMES[one]} (${percent(ranks / lane.rows.length)})`));
-      return [`${lane.label} ranks at +${time(at - begin)}`, ...lines];
-    }
-    const site = bar && this.site(bar);
-    if (!bar || !site) {
-      const bars = this.byRow[lane.rows[0] ?? -1] ?? [];
-      const next = bars.find((one) => one[1] > at);
-      const before = bars.filter((one) => one[1] + one[2] <= at).pop();
-      const row = this.data?.rows[lane.rows[0] ?? -1];
-      if (row && at > row.end) return [`${lane.label}: no record`, `ends at ${time(row.end)}`];
-      const span = next && before ? time(next[1] - before[1] - before[2]) : "";
-      return [`${lane.label}: computation ${span}`];
-    }
-    const place = site.file ? `${site.file.split("/").pop()}:${site.line}` : site.address;
-    return [
-      h("span", {}, swatch(site.category), h("b", {}, plain(site.procedure, 60))),
-      plain(`${site.function || "?"} \u00b7 ${place}`, 120),
-      `${lane.label} \u00b7 +${time(bar[1] - begin)} \u00b7 takes ${time(bar[2])}`,
-      plain(this.data?.args[bar[4]] ?? "", 200),
-    ].filter(Boolean);
+    return this.data ? describe({ model: this.model, data: this.data, byRow: this.byRow, origin: this.origin() }, lane, at, bar) : [];
   }
 
   private listen(): void {
@@ -270,6 +313,8 @@ export class TimelineView {
       }
       const lane = this.lanes[this.laneAt(event.offsetY)];
       if (!lane || event.offsetX < GUTTER) return hideTip();
+      const strips = this.density && event.offsetY >= lane.y + lane.height - strip(lane) ? this.describeMessages(lane, event.offsetX) : undefined;
+      if (strips) return showTip(event.clientX, event.clientY, strips);
       const at = this.when(event.offsetX);
       const bar = lane.rows.length === 1 ? this.byRow[lane.rows[0]!]?.[this.barAt(lane, at)] : undefined;
       showTip(event.clientX, event.clientY, this.describe(lane, at, bar));
@@ -304,6 +349,12 @@ export class TimelineView {
     });
   }
 
+  /** The first call of a row that is in sight. */
+  private firstShown(row: number): number {
+    const at = (this.byRow[row] ?? []).findIndex((bar) => bar[1] + bar[2] > this.from);
+    return Math.max(0, at);
+  }
+
   private choose(bar: Bar): void {
     const place = this.model.leaf(bar[3], this.data?.rows[bar[0]]?.class);
     if (place) this.state.choose({ node: place.node.id }, true);
@@ -312,8 +363,10 @@ export class TimelineView {
   private key(event: KeyboardEvent): void {
     const span = this.to - this.from;
     const single = this.lanes.map((lane, at) => ({ lane, at })).filter(({ lane }) => lane.rows.length === 1);
-    const cursor = this.cursor ?? (single[0] ? { lane: single[0].at, bar: -1 } : undefined);
-    const bars = (lane: number): Bar[] => this.byRow[this.lanes[lane]?.rows[0] ?? -1] ?? [];
+    const shown = single.find(({ lane }) => lane.rows[0] === this.cursor?.row);
+    const [first] = single;
+    const cursor = this.cursor && shown ? this.cursor : first ? { row: first.lane.rows[0]!, bar: this.firstShown(first.lane.rows[0]!) - 1 } : undefined;
+    const bars = (row: number): Bar[] => this.byRow[row] ?? [];
     switch (event.key) {
       case "+": case "=": this.zoom(0.5); break;
       case "-": this.zoom(2); break;
@@ -321,28 +374,28 @@ export class TimelineView {
       case "ArrowLeft": case "ArrowRight": {
         const step = event.key === "ArrowRight" ? 1 : -1;
         if (event.shiftKey || !cursor) this.show(this.from + step * span * 0.2, this.to + step * span * 0.2);
-        else this.cursor = { lane: cursor.lane, bar: Math.max(0, Math.min(bars(cursor.lane).length - 1, cursor.bar + step)) };
+        else this.cursor = { row: cursor.row, bar: Math.max(0, Math.min(bars(cursor.row).length - 1, cursor.bar + step)) };
         break;
       }
       case "ArrowUp": case "ArrowDown": {
         if (!cursor) return;
-        const now = bars(cursor.lane)[cursor.bar]?.[1] ?? this.from;
-        const at = single.findIndex((one) => one.at === cursor.lane) + (event.key === "ArrowDown" ? 1 : -1);
-        const lane = single[at]?.at;
-        if (lane === undefined) return;
-        this.cursor = { lane, bar: Math.max(0, bars(lane).findIndex((bar) => bar[1] + bar[2] > now)) };
+        const now = bars(cursor.row)[cursor.bar]?.[1] ?? this.from;
+        const at = single.findIndex(({ lane }) => lane.rows[0] === cursor.row) + (event.key === "ArrowDown" ? 1 : -1);
+        const row = single[at]?.lane.rows[0];
+        if (row === undefined) return;
+        this.cursor = { row, bar: Math.max(0, bars(row).findIndex((bar) => bar[1] + bar[2] > now)) };
         break;
       }
       case "Enter": {
-        const bar = cursor && bars(cursor.lane)[cursor.bar];
+        const bar = cursor && bars(cursor.row)[cursor.bar];
         if (bar) this.choose(bar);
         break;
       }
       default: return;
     }
     event.preventDefault();
-    const lane = this.cursor && this.lanes[this.cursor.lane];
-    const bar = this.cursor && bars(this.cursor.lane)[this.cursor.bar];
+    const lane = this.lanes.find((one) => one.rows.length === 1 && one.rows[0] === this.cursor?.row);
+    const bar = this.cursor && bars(this.cursor.row)[this.cursor.bar];
     if (lane && bar) {
       if (bar[1] < this.from || bar[1] > this.to) this.show(bar[1] - span / 2, bar[1] + span / 2);
       const box = this.canvas.getBoundingClientRect();

@@ -52,6 +52,8 @@ export class Tree {
       this.seen.add(this.cls.id);
       this.foldShort(this.cls.tree);
     }
+    // What was chosen elsewhere is not hidden by what was looked for before.
+    if (selection.node !== null && selection.node !== this.shown && !this.matches()?.all.has(selection.node)) this.find.value = "";
     this.draw(selection);
     if (selection.node !== this.shown) this.element.querySelector(".chosen")?.scrollIntoView({ block: "nearest" });
     this.shown = selection.node;
@@ -148,7 +150,7 @@ export class Tree {
       work.style.width = `${node.share * (1 - node.mpi_share) * 100}%`;
     }
     const iterations = node.kind === "loop" ? `\u00d7${node.count === null ? plain(node.range, 20) : count(node.count)}` : "";
-    const place = site ? (site.file ? `${site.file.split("/").pop()}:${site.line}` : site.address) : "";
+    const place = site?.place ?? "";
     const row = h(
       "div",
       {
@@ -171,7 +173,7 @@ export class Tree {
       h("span", { class: "label" }, node.kind === "loop" ? h("em", {}, "loop\u00a0") : null,
         node.label ? h("span", { class: "what" }, name(short(node.label), 120)) : node.guard ? null : h("em", {}, "sequence"),
         iterations && h("b", {}, `\u00a0${iterations}`), node.guard && h("small", { class: "guard" }, `${node.label ? "\u00a0" : ""}[${plain(node.guard, 40)}]`),
-        site && node.label === site.procedure && h("small", {}, " ", name(site.function || place, 60))),
+        site && node.label === site.procedure && h("small", {}, "\u00a0", name(site.function || place, 60))),
       h("span", { class: "figure", title: exact(node.time, "ns") }, time(node.time)),
       bar,
     );

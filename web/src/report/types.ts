@@ -19,6 +19,8 @@ export interface Report {
   findings: Finding[];
   classes: RankClass[];
   sites: Site[];
+  lines: SiteGroup[];
+  routines: SiteGroup[];
   ranks: RankRow[];
   timelines: Timeline[];
   iterations: Series[];
@@ -101,8 +103,11 @@ export interface RankClass {
   id: number;
   name: string;
   ranks: string;
+  /** As `ranks`, with threads where a rank has several: 0-3.1-2. */
+  locations: string;
   count: number;
   representative: number;
+  thread: number;
   tree: TreeNode;
   graph: Graph;
 }
@@ -114,6 +119,7 @@ export interface TreeNode {
   label: string;
   count: number | null;
   range: string;
+  iterations: number | null;
   guard: string;
   time: number;
   share: number;
@@ -131,6 +137,7 @@ export interface Site {
   file: string;
   line: number;
   address: string;
+  place: string;
   path: string[];
   count: number;
   time: number;
@@ -146,6 +153,29 @@ export interface Site {
   rank_counts: number[];
 }
 
+/** Call sites of one line, or of one routine. */
+export interface SiteGroup {
+  procedures: string[];
+  category: Category;
+  function: string;
+  file: string;
+  line: number;
+  label: string;
+  /** Their numbers, most time first. */
+  sites: number[];
+  paths: number;
+  count: number;
+  time: number;
+  share: number;
+  bytes: number | null;
+  min: number;
+  median: number;
+  max: number;
+  imbalance: number;
+  rank_min: number;
+  rank_max: number;
+}
+
 export interface RankRow {
   rank: number;
   host: string;
@@ -157,6 +187,18 @@ export interface RankRow {
   events: number;
   end: string;
   ok: boolean;
+  /** Where there are several. */
+  threads?: ThreadRow[];
+}
+
+export interface ThreadRow {
+  thread: number;
+  class: number;
+  begin: number;
+  end: number;
+  mpi: number;
+  compute: number;
+  events: number;
 }
 
 export interface Timeline {
@@ -182,8 +224,12 @@ export interface Series {
   min: number[];
   median: number[];
   max: number[];
-  ranks: { rank: number; durations: number[] }[];
-  outliers: { iteration: number; rank: number; duration: number }[];
+  /** What an iteration takes, one line. */
+  takes: string;
+  /** Mean of each point's durations. */
+  mean: number[];
+  ranks: { rank: number; thread?: number; durations: number[] }[];
+  outliers: { iteration: number; rank: number; thread?: number; duration: number }[];
 }
 
 export interface Matrix {

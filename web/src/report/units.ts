@@ -7,6 +7,9 @@ const DOWN = ["", "m", "\u00b5", "n", "p"];
 export const threeDigits = (value: number): string =>
   value === 0 ? "0" : value.toFixed(2 - Math.min(2, Math.max(-3, Math.floor(Math.log10(Math.abs(value))))));
 
+const countless = (value: number): string =>
+  Number.isInteger(value) ? String(value) : Math.abs(value) < 0.0005 ? value.toExponential(2) : threeDigits(value);
+
 /** As `talea_model::units::si`: nanoseconds become seconds, `1/s` loses its 1, and units that are words stand apart. */
 export function si(value: number, unit: string): string {
   if (unit === "ns" || unit.startsWith("ns/")) return si(value / 1e9, unit.slice(1));
@@ -17,6 +20,8 @@ export function si(value: number, unit: string): string {
     return `${plain ? threeDigits(value) : si(value, "")} ${unit}`;
   }
   if (value === 0 || !Number.isFinite(value)) return `${value} ${unit}`.trim();
+  // Counts, their rates and ratios are in no unit that could be divided.
+  if ((unit === "" || unit.startsWith("/")) && Math.abs(value) < 999.5) return `${countless(value)} ${unit}`.trim();
   let scaled = Math.abs(value);
   let step = 0;
   while (scaled >= 999.5 && step < 6) {

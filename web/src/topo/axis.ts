@@ -6,9 +6,11 @@ import { button, h, hideTip, plain, showTip } from "../report/dom";
 import { ink } from "./ink";
 import { BAND, during, paintRun, phaseAt, phaseLines } from "./run";
 import { tickTime, ticks } from "../report/units";
-import { amount } from "./scale";
+import { fitting } from "./scale";
 
 const LEFT = 74;
+/** Characters that have room there. */
+const LABEL = 10;
 const RIGHT = 12;
 const VALUES = { top: 8, height: 74 };
 const BALANCE = { top: 96, height: 34 };
@@ -180,8 +182,8 @@ export class Axis {
     if (info) {
       const spread = this.model.spread(recording, view.monitor);
       const low = Math.min(0, ...[spread.min.reduce((a, b) => (b < a ? b : a), 0)]);
-      this.label(pen, VALUES.top + 8, amount(spread.highest, info.unit));
-      this.label(pen, VALUES.top + VALUES.height, amount(low, info.unit));
+      this.label(pen, VALUES.top + 8, fitting(spread.highest, info.unit, LABEL));
+      this.label(pen, VALUES.top + VALUES.height, fitting(low, info.unit, LABEL));
       this.label(pen, BALANCE.top + 8, spread.worst.toFixed(2));
       this.label(pen, BALANCE.top + BALANCE.height, "1");
       this.rule(pen, VALUES.top + VALUES.height, right);

@@ -1,6 +1,6 @@
 // What the page was given: a JSON part, and behind it the values as three planes of bytes (see topo_page.rs).
 
-export interface ObjectData { label: string; kind: string; os: number | null }
+export interface ObjectData { label: string; kind: string; os: number | null; facts?: string[] }
 export interface MonitorData {
   name: string; counter: string; unit: string; level: string; aggregate: string;
   log: boolean; min: number | null; max: number | null; objects: number[];

@@ -15,6 +15,9 @@ import { State } from "./state";
 import { themes } from "../report/theme";
 import { time } from "../report/units";
 
+/** Gaps that stand above the picture; more of them open on a click. */
+const FEW_GAPS = 3;
+
 interface Row { object: number; place: number }
 
 /** Monitors to begin with: the first of each level, so that all of them can be seen. */
@@ -43,6 +46,7 @@ function start(data: Data, app: HTMLElement): void {
   const facts = h("div", { class: "facts dim" });
   const gaps = h("section", { class: "gaps", "aria-label": "gaps" });
   const title = h("h1");
+  const when = h("span");
 
   let shownOf = "";
   const words = (view: View): void => {
@@ -52,10 +56,13 @@ function start(data: Data, app: HTMLElement): void {
     shownOf = now;
     const second = model.second && view.show === "difference" ? ` \u2194 ${model.second.data.name}` : "";
     title.replaceChildren(name(recording.data.name + second, 160));
-    facts.replaceChildren(...recording.data.facts.map((one) => h("span", {}, name(one))));
+    facts.replaceChildren(...recording.data.facts.map((one) => h("span", {}, name(one))), when);
     const all = view.show === "difference" ? data.recordings.flatMap((one) => one.data.gaps) : recording.data.gaps;
     gaps.className = all.length ? "gaps" : "gaps none";
-    gaps.replaceChildren(all.length ? h("ul", {}, ...all.map((one) => h("li", {}, name(one, 300)))) : "gaps: none");
+    const lines = all.map((one) => h("li", {}, name(one, 300)));
+    const rest = lines.splice(lines.length > FEW_GAPS ? FEW_GAPS - 1 : FEW_GAPS);
+    gaps.replaceChildren(all.length ? h("ul", {}, ...lines) : "gaps: none");
+    if (rest.length) gaps.append(h("details", {}, h("summary", {}, `${rest.length} more gaps`), h("ul", {}, ...rest)));
     const { hints } = recording.data;
     findings.replaceChildren(...hints.map((hint, at) => {
       const region = hint.region ? `, ${hint.region}` : "";
@@ -70,6 +77,10 @@ function start(data: Data, app: HTMLElement): void {
   };
   const update = (view: View): void => {
     words(view);
+    const recording = model.recording(view);
+    const values = `${recording.frames} value${recording.frames === 1 ? "" : "s"} in ${time(model.length)}`;
+    when.textContent = view.mean ? `mean of ${values}` : `value ${model.frame(recording, view) + 1} of ${values}`;
+    when.hidden = !recording.frames;
     picture.update(view);
     key.update(view);
     axis.update(view);

@@ -71,7 +71,7 @@ export class Picture {
     const { data } = this.model;
     const { view } = this.state;
     const object = data.objects[id]!;
-    const lines = [plain(object.label)];
+    const lines = [plain(object.label), ...(object.facts ?? []).map((one) => plain(one))];
     for (const [monitor, place] of this.at.get(id) ?? []) {
       const { name, unit } = data.monitors[monitor]!;
       const value = this.model.value(monitor, place, view);

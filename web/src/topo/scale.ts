@@ -53,18 +53,28 @@ export function ends(values: Float32Array, robust: boolean): [number, number] {
   return [pick(0.05), pick(0.95)];
 }
 
-/** Three significant digits and the unit, as in the picture. */
+/** Whether a unit stands for pieces: plain numbers, bytes, and either of them in a time. */
+const counted = (unit: string): boolean => ["", "1", "B"].includes(unit.split("/")[0] ?? "");
+
+/** Three digits of a number below one; one digit and the power of ten where there would be too many zeros. */
+function belowOne(value: number): string {
+  const size = Math.abs(value);
+  return size < 0.001 ? value.toExponential(0) : value.toFixed(2 - Math.floor(Math.log10(size)));
+}
+
+/** Three significant digits and the unit, as in the picture: what is counted has no thousandth parts (0.0205 /s, not 20.5 m/s). */
 export function amount(value: number, unit: string): string {
   if (Number.isNaN(value)) return "absent";
   const size = Math.abs(value);
   if (unit === "%") return size >= 99.95 || value === 0 ? `${value.toFixed(0)} %` : `${value.toFixed(1)} %`;
   if (unit === "" && size >= 0.001 && size < 1000) return value.toFixed(Math.max(0, 2 - Math.max(0, Math.floor(Math.log10(size)))));
+  if (counted(unit) && size > 0 && size < 0.9995) return `${belowOne(value)} ${unit.replace(/^1/, "")}`.trimEnd();
   return si(value, unit);
 }
 
 /** The same in at most so many characters; without its unit, or nothing, where there is no room. */
 export function fitting(value: number, unit: string, room: number): string {
   if (Number.isNaN(value)) return "";
-  const short = si(value, "");
+  const short = counted(unit) ? amount(value, "") : si(value, "");
   return [amount(value, unit), short, short.replace(" ", "")].find((text) => text.length <= room) ?? "";
 }

@@ -69,7 +69,9 @@ export class State {
     const monitor = named >= 0 ? named : (this.first[0] ?? 0);
     const others = words.getAll("with").map((name) => this.names.indexOf(name)).filter((at) => at >= 0);
     const plain = named < 0 && !others.length ? this.first : others;
+    // Before anyone has chosen a time, all of it is shown.
     const t = Number(words.get("t"));
+    const mean = words.get("mean") === "1" || !words.has("t");
     const known = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < this.objects;
     const object = Number(words.get("object") ?? NaN);
     const open = words.getAll("open").map(Number).filter(known);
@@ -80,7 +82,7 @@ export class State {
       scale: one("scale", ["linear", "log"]),
       range: one("range", ["auto", "robust", "fixed"]),
       show: this.second ? (one("show", ["first", "second", "difference"]) ?? "first") : "first",
-      mean: words.get("mean") === "1",
+      mean,
       object: known(object) ? object : null,
       open: [...new Set(open)],
     };

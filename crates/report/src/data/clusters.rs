@@ -11,15 +11,20 @@ use talea_model::Gaps;
 pub struct ClusterData {
     /// The input as the user named it.
     pub input: String,
+    /// What a reader knows it by, in titles.
+    #[serde(skip)]
+    pub name: String,
     /// What bursts are: `states`, `calls`, `regions` or `table`.
     pub source: String,
     /// Bursts of the input.
     pub bursts: u64,
+    /// The part of it that is looked at; null for a table.
+    pub span_ns: Option<SpanData>,
     /// Those that were clustered.
     pub points: u64,
     /// Ranks (threads, where ranks have several) with bursts.
     pub ranks: u64,
-    /// Time of all bursts.
+    /// Time of all bursts in that part.
     pub time_ns: Option<f64>,
     /// Share of it in the points.
     pub points_time_share: Option<f64>,
@@ -27,6 +32,8 @@ pub struct ClusterData {
     pub left_out: Vec<LeftOutData>,
     /// What bursts are compared by.
     pub dimensions: Vec<DimensionData>,
+    /// Edges of the flow graph, of the calls at both ends of a burst, that tell points apart; null where they were not used.
+    pub edges: Option<u64>,
     /// The radius; null where each cluster has its own.
     pub eps: Option<f64>,
     /// Points with this many neighbours, themselves included, make a cluster.
@@ -78,6 +85,17 @@ pub struct Stages {
     pub score: f64,
     /// Figures of clusters.
     pub statistics: f64,
+}
+
+/// A part of an input.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SpanData {
+    /// From the start of the trace.
+    pub begin: u64,
+    /// Behind the begin.
+    pub end: u64,
+    /// `between-init-and-finalize`, `whole` or `asked`.
+    pub chosen: String,
 }
 
 /// Bursts that were left out for one reason.
@@ -139,6 +157,8 @@ pub struct SubsetData {
 /// Clusters from a subset beside those of all points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CheckData {
+    /// The radius with which all points were clustered; null where each cluster has its own.
+    pub eps: Option<f64>,
     /// Adjusted Rand index: 1 for the same clusters.
     pub adjusted_rand: Option<f64>,
     /// Clusters of all points that were lost: less than half of their points are together.
@@ -291,6 +311,8 @@ pub struct TrackData {
     pub per_task: bool,
     /// What bursts are compared by, on one scale for all frames.
     pub dimensions: Vec<DimensionData>,
+    /// Whether the calls at both ends of bursts tell them apart.
+    pub edges: bool,
     /// In the order of the command line, or of time.
     pub frames: Vec<FrameData>,
     /// What was followed, by time in all frames.

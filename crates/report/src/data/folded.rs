@@ -11,6 +11,9 @@ use talea_model::{Gaps, Nanos};
 pub struct FoldedData {
     /// What was read.
     pub inputs: Vec<String>,
+    /// What a reader knows them by, in titles.
+    #[serde(skip)]
+    pub names: Vec<String>,
     /// What was folded.
     pub region: FoldedRegion,
     /// `spline` or `kriging`.
@@ -58,6 +61,8 @@ pub struct FoldedGroup {
     pub outliers: u64,
     /// Mean duration of those that were folded.
     pub mean_ns: Nanos,
+    /// Their median duration.
+    pub median_ns: Nanos,
     /// Standard deviation of their durations as a share of the mean.
     pub spread: f64,
     /// Locations that they ran on.

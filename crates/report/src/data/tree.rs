@@ -36,6 +36,8 @@ pub struct TreeNode {
     pub count: Option<u64>,
     /// Iterations as text where they vary, `4-7`; empty otherwise.
     pub range: String,
+    /// Iterations of all its executions together; set on loops, and only there.
+    pub iterations: Option<u64>,
     /// On which iterations it runs, in the notation of the graph (`0,2,2,1|4,5,0,2`); empty for all.
     pub guard: String,
     /// Time inside it, children and computation between calls included.

@@ -30,8 +30,8 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: [f64; 2]) -> Scene {
     scene.node_of = vec![0; routers];
     let mut x = vec![0.0; routers];
     let mut hosts = vec![0_usize; routers];
-    for host in network.fabric.hosts() {
-        hosts[host.router.at()] += 1;
+    for port in network.fabric.ports() {
+        hosts[port.router.at()] += 1;
     }
     let mut folded = false;
     let rows = levels.len();

@@ -5,17 +5,17 @@
 
 use serde::Serialize;
 use talea_fabric::route::Routing;
-use talea_fabric::{HostId, LinkId, RouterId};
+use talea_fabric::{LinkId, PortId, RouterId};
 
 use super::{Form, Network};
 
 /// Ways between more routers are not kept.
 pub(super) const MOST_ENDS: usize = 320;
 
-/// The choice of the first host of a router, by which ways to it go.
+/// The choice of the first port of a host at a router, by which ways to it go.
 fn choice(network: &Network<'_>, routing: &dyn Routing, to: RouterId) -> u32 {
-    let host = network.fabric.hosts().iter().position(|host| host.router == to);
-    host.map_or(0, |host| routing.choice(HostId(host as u32)))
+    let port = network.fabric.ports().iter().position(|port| port.router == to);
+    port.map_or(0, |port| routing.choice(PortId(port as u32)))
 }
 
 /// The links of the way, and of the way back; absent if there is none or nobody knows.
@@ -60,7 +60,7 @@ impl WaysData {
         if matches!(network.form, Form::Torus(_)) && name == "dimension-ordered" {
             return Self { name, kind: "dimensions", ..Self::default() };
         }
-        let mut ends: Vec<u32> = network.fabric.hosts().iter().map(|host| host.router.0).collect();
+        let mut ends: Vec<u32> = network.fabric.ports().iter().map(|port| port.router.0).collect();
         ends.sort_unstable();
         ends.dedup();
         if ends.is_empty() {

@@ -158,6 +158,15 @@ impl Scale {
             Numbers::Whole => grouped(value.round().max(0.0) as u64),
             // A thousandth of a percent is no milli-percent to anybody.
             Numbers::Units if self.unit == "%" => format!("{} %", three_digits(value)),
+            // Round values below one need no more digits than they have.
+            Numbers::Units if self.unit.is_empty() && value.abs() < 1.0 => {
+                let text = si(value, "");
+                if text.contains('e') {
+                    text
+                } else {
+                    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+                }
+            }
             Numbers::Units => si(value, &self.unit),
         }
     }
@@ -213,7 +222,7 @@ mod tests {
         let few = Scale::new("n", "", [0.0, 2.0], Spacing::Linear).whole();
         assert_eq!(texts(&few, 4), ["0", "1", "2"]);
         let narrow = Scale::new("n", "", [3.0, 6.0], Spacing::Logarithmic);
-        assert_eq!(texts(&narrow, 3), ["3.00", "4.00", "5.00", "6.00"]);
+        assert_eq!(texts(&narrow, 3), ["3", "4", "5", "6"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use talea_report::data::{
 };
 
 use super::MAIN_LOOP;
-use super::play::Played;
+use super::play::{Call, Played};
 
 pub(super) fn series(
     played: &Played,
@@ -14,7 +14,9 @@ pub(super) fn series(
     class: Option<u32>,
     members: &[u32],
 ) -> IterationSeries {
-    let mut out = IterationSeries { loop_id, class, stride: 1, ..IterationSeries::default() };
+    let takes = "50.0 ms (median of 60)".to_owned();
+    let mut out =
+        IterationSeries { loop_id, class, stride: 1, takes, ..IterationSeries::default() };
     let steps =
         members.iter().map(|&rank| played.steps[rank as usize].len()).min().unwrap_or(1).max(1);
     let duration = |rank: u32, step: usize| {
@@ -30,11 +32,13 @@ pub(super) fn series(
         out.min.push(Nanos(all[0]));
         out.median.push(Nanos(all[all.len() / 2]));
         out.max.push(Nanos(all[all.len() - 1]));
+        out.mean.push(Nanos(all.iter().sum::<u64>() / all.len() as u64));
         if step == 37 {
             let slow = members.iter().copied().find(|rank| rank % 64 == 2).unwrap_or(members[0]);
             out.outliers.push(Outlier {
                 iteration: 37,
                 rank: Rank(slow),
+                thread: None,
                 duration: Nanos(duration(slow, 37)),
             });
         }
@@ -43,14 +47,27 @@ pub(super) fn series(
     out.ranks = shown
         .map(|rank| RankSeries {
             rank: Rank(rank),
+            thread: None,
             durations: (0..steps - 1).map(|step| Nanos(duration(rank, step))).collect(),
         })
         .collect();
     out
 }
 
-pub(super) fn timeline(played: &Played) -> Timeline {
-    let step = if played.killed.is_some() { 41 } else { 20 };
+/// The step that stands for all, or the one in which a rank is killed.
+pub(super) fn typical(played: &Played) -> Timeline {
+    match played.killed {
+        Some(_) => timeline(played, 41, "the step in which rank 2 ended"),
+        None => timeline(played, 20, "median duration of 60"),
+    }
+}
+
+/// The step that stands out.
+pub(super) fn slow(played: &Played) -> Timeline {
+    timeline(played, 37, "63.1 ms on rank 2, the median is 30.1 ms")
+}
+
+fn timeline(played: &Played, step: usize, why: &str) -> Timeline {
     let begin = played.steps[0][step];
     let end = played.steps[0]
         .get(step + 1)
@@ -60,12 +77,7 @@ pub(super) fn timeline(played: &Played) -> Timeline {
     let mut out = Timeline {
         loop_id: Some(MAIN_LOOP),
         iteration: step as u64,
-        why: if played.killed.is_some() {
-            "the step in which rank 2 ended"
-        } else {
-            "median duration of 60"
-        }
-        .to_owned(),
+        why: why.to_owned(),
         begin: Nanos(begin.saturating_sub(1_000_000)),
         end: Nanos(end + 1_000_000),
         bounds: vec![Nanos(begin), Nanos(end)],
@@ -104,23 +116,30 @@ pub(super) fn timeline(played: &Played) -> Timeline {
                 site: call.site as u32,
                 args,
             });
-            if call.site == 7 && (rank + 1) < played.calls.len() && played.calls.len() < 9 {
-                let arrive = played.calls[rank + 1]
-                    .iter()
-                    .find(|other| other.site == 9 && other.step == call.step);
-                if let Some(wait) = arrive {
-                    out.messages.push(Message {
-                        from_row: row,
-                        sent: Nanos(call.begin),
-                        to_row: row + 1,
-                        received: Nanos(wait.begin + wait.duration),
-                        bytes: 131_072,
-                    });
-                }
+            if call.site == 7 && played.calls.len() < 9 {
+                out.messages.extend(message(played, rank, call));
             }
         }
     }
     out
+}
+
+/// A send at one of two sites to the neighbour above or below, if there is one.
+fn message(played: &Played, rank: usize, call: &Call) -> Option<Message> {
+    let to = match call.site {
+        7 => rank + 1,
+        8 => rank.checked_sub(1)?,
+        _ => return None,
+    };
+    let mut waits = played.calls.get(to)?.iter();
+    let wait = waits.find(|other| other.site == 9 && other.step == call.step)?;
+    Some(Message {
+        from_row: rank as u32,
+        sent: Nanos(call.begin),
+        to_row: to as u32,
+        received: Nanos(wait.begin + wait.duration),
+        bytes: 131_072,
+    })
 }
 
 /// The run as a whole, calls of 50 µs and more.
@@ -140,6 +159,7 @@ pub(super) fn whole(played: &Played) -> Timeline {
             let (begin, duration) = (Nanos(call.begin), Nanos(call.duration));
             out.bars.push(Bar { row, begin, duration, site: call.site as u32, args: None });
         }
+        out.messages.extend(calls.iter().filter_map(|call| message(played, row as usize, call)));
     }
     out.bounds = played.steps[0].iter().copied().map(Nanos).collect();
     out

@@ -2,11 +2,11 @@
 
 use talea_model::{Bytes, Gaps, Nanos, Rank};
 use talea_report::data::{
-    Finding, HostData, Picture, PlaceRow, RankClass, RankRow, ReportData, RunInfo, SiteRow, Study,
-    StudyColumn, StudyKind, Target, TreeKind, TreeNode,
+    Finding, HostData, Picture, PlaceRow, RankClass, RankRow, ReportData, RunInfo, SiteGroup,
+    SiteRow, Study, StudyColumn, StudyKind, Target, TreeKind, TreeNode,
 };
 
-use super::course::{matrix, series, timeline, whole};
+use super::course::{matrix, series, slow, typical, whole};
 use super::play::{Call, Played, SITES};
 use super::shape::{graph, tree};
 use super::{INNER_LOOP, MAIN_LOOP, blank_site};
@@ -35,6 +35,7 @@ pub(crate) fn tree_node(id: u32, kind: TreeKind, label: &str) -> TreeNode {
         label: label.to_owned(),
         count: None,
         range: String::new(),
+        iterations: None,
         guard: String::new(),
         time: Nanos(0),
         share: 0.0,
@@ -57,6 +58,7 @@ pub(crate) fn rank_row(rank: u32, class: u32, wall: u64) -> RankRow {
         events: 0,
         end: "finished".to_owned(),
         ok: true,
+        threads: Vec::new(),
     }
 }
 
@@ -72,6 +74,7 @@ pub(crate) fn report(played: &Played, command: &str) -> ReportData {
         report.run.hosts.iter().zip(0..).map(|(name, at)| host(name, at, ranks)).collect();
     report.gaps = Gaps::default();
     report.sites = sites(played, wall * u64::from(ranks));
+    groups(&mut report);
     report.ranks = (0..ranks).map(|rank| rank_figures(played, rank, end)).collect();
     let count = *played.class.iter().max().unwrap() + 1;
     for id in 0..count {
@@ -84,30 +87,34 @@ pub(crate) fn report(played: &Played, command: &str) -> ReportData {
             id,
             name: ["A", "B", "C"][id as usize].to_owned(),
             ranks: ranges(&members),
+            locations: ranges(&members),
             count: members.len() as u32,
             representative: Rank(first),
+            thread: 0,
             tree: tree(id, calls),
             graph: graph(id, calls),
         });
         report.iterations.push(series(played, id * 10 + MAIN_LOOP, Some(id), &members));
     }
-    report.timelines.push(timeline(played));
-    if ranks <= 8 {
-        report.timelines.push(whole(played));
-    }
+    report.timelines.push(typical(played));
+    report.timelines.push(if ranks <= 8 { whole(played) } else { slow(played) });
     report.matrices = vec![matrix(played)];
     report.findings = findings(&report);
-    report.studies = vec![inside("Loop halo.c:120", MAIN_LOOP), inside("Loop cg.c:40", INNER_LOOP)];
+    report.studies = vec![
+        inside("Loop halo.c:120", Some(MAIN_LOOP)),
+        inside("Loop cg.c:40", Some(INNER_LOOP)),
+        inside("Phase relax", None),
+    ];
     report
 }
 
-/// What samples say of a loop.
-fn inside(title: &str, loop_id: u32) -> Study {
+/// What samples say of a loop or a phase.
+fn inside(title: &str, loop_id: Option<u32>) -> Study {
     let column =
         |(head, unit): (&str, &str)| StudyColumn { head: head.to_owned(), unit: unit.to_owned() };
     Study {
         kind: StudyKind::Inside,
-        loop_id: Some(loop_id),
+        loop_id,
         title: title.to_owned(),
         note: "37 of 40 executions folded, 30.1 ms each".to_owned(),
         findings: vec!["instructions: 2.1 G/s on average, a drop of 800 M/s at 61 %.".to_owned()],
@@ -219,6 +226,49 @@ fn sites(played: &Played, all: u64) -> Vec<SiteRow> {
         out.push(row);
     }
     out
+}
+
+/// Sums the sites of a report by line and by routine.
+pub(crate) fn groups(report: &mut ReportData) {
+    report.lines = report.sites.iter().map(|site| group(&[site])).collect();
+    report.lines.sort_by_key(|line| std::cmp::Reverse(line.time));
+    report.routines.clear();
+    for function in report.sites.iter().map(|site| site.function.clone()) {
+        if report.routines.iter().all(|routine| routine.function != function) {
+            let own: Vec<&SiteRow> =
+                report.sites.iter().filter(|site| site.function == function).collect();
+            report.routines.push(SiteGroup { label: function, line: 0, ..group(&own) });
+        }
+    }
+}
+
+/// Sites as one row; medians and extremes of ranks are those of the site with most time.
+fn group(sites: &[&SiteRow]) -> SiteGroup {
+    let mut sites = sites.to_vec();
+    sites.sort_by_key(|site| std::cmp::Reverse(site.time));
+    let first = sites[0];
+    let mut procedures: Vec<String> = sites.iter().map(|site| site.procedure.clone()).collect();
+    procedures.dedup();
+    SiteGroup {
+        procedures,
+        category: first.category,
+        function: first.function.clone(),
+        file: first.file.clone(),
+        line: first.line,
+        label: format!("{} {}:{}", first.procedure, first.file, first.line),
+        sites: sites.iter().map(|site| site.id).collect(),
+        paths: sites.len() as u64,
+        count: sites.iter().map(|site| site.count).sum(),
+        time: sites.iter().map(|site| site.time).sum(),
+        share: sites.iter().map(|site| site.share).sum(),
+        bytes: sites.iter().filter_map(|site| site.bytes).reduce(|a, b| a + b),
+        min: sites.iter().map(|site| site.min).min().unwrap_or_default(),
+        median: first.median,
+        max: sites.iter().map(|site| site.max).max().unwrap_or_default(),
+        imbalance: first.imbalance,
+        rank_min: first.rank_min,
+        rank_max: first.rank_max,
+    }
 }
 
 fn rank_figures(played: &Played, rank: u32, end: impl Fn(&[Call]) -> u64) -> RankRow {

@@ -105,8 +105,10 @@ pub fn empty() -> ReportData {
             id: 0,
             name: "A".to_owned(),
             ranks: "0-1".to_owned(),
+            locations: "0-1".to_owned(),
             count: 2,
             representative: Rank(0),
+            thread: 0,
             tree: root,
             graph: talea_report::GraphData::default(),
         }],
@@ -126,6 +128,7 @@ pub fn hostile() -> ReportData {
     report.sites[9].path = vec![attack.to_owned(), "f".repeat(1 << 20)];
     report.sites[10].function = "\u{202e}gnp.exe \u{5d0}\u{5d1}\u{5d2}".to_owned();
     report.sites[10].file = attack.to_owned();
+    fill::groups(&mut report);
     report.findings[0].text = format!("{attack} `{attack}` 99 %");
     report.findings[1].text = "\u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{202e}abc".to_owned();
     report.classes[0].name = attack.to_owned();
@@ -149,6 +152,32 @@ pub fn hostile() -> ReportData {
     report
 }
 
+/// The halo run with a last rank that makes no calls.
+pub fn silent() -> ReportData {
+    let mut report = halo();
+    for site in &mut report.sites {
+        let (time, count) = (site.rank_times[3], site.rank_counts[3]);
+        (site.rank_times[3], site.rank_counts[3]) = (Nanos(0), 0);
+        (site.time, site.count) = (site.time - time, site.count - count);
+    }
+    fill::groups(&mut report);
+    report
+}
+
+/// The halo run of which 40 ranks left gaps.
+pub fn crowded() -> ReportData {
+    let mut report = halo();
+    for rank in 0..40 {
+        report.gaps.note(Gap {
+            kind: GapKind::EndedEarly,
+            rank: Some(Rank(rank)),
+            detail: format!("rank {rank} ended without MPI_Finalize"),
+            count: 0,
+        });
+    }
+    report
+}
+
 /// A report that nobody filled.
 pub fn nothing() -> ReportData {
     ReportData::default()
@@ -156,13 +185,15 @@ pub fn nothing() -> ReportData {
 
 type Make = fn() -> ReportData;
 
-pub const ALL: [(&str, Make); 7] = [
+pub const ALL: [(&str, Make); 9] = [
     ("halo", halo),
     ("large", large),
     ("broken", broken),
     ("empty", empty),
     ("nothing", nothing),
     ("hostile", hostile),
+    ("silent", silent),
+    ("crowded", crowded),
     ("networked", networked),
 ];
 
@@ -180,6 +211,7 @@ pub(crate) fn blank_site(id: usize) -> SiteRow {
         file: format!("/home/user/halo/src/{}", site.file),
         line: site.line,
         address: format!("halo+0x{:x}", 0x1200 + id * 0x44),
+        place: format!("{}:{}", site.file, site.line),
         path: vec![
             format!("{} {}:{}", site.function, site.file, site.line),
             "step halo.c:120".to_owned(),

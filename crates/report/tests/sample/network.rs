@@ -130,7 +130,8 @@ pub fn gemini(lengths: [u16; 3], views: usize, f: Use<'_>) {
     {
         let placement: Placement = blocks(grid, block, 16, &nodes).unwrap();
         let pairs =
-            Pairs::new(&messages, placement.hosts(), fabric, &routing, &Protocol::PUT).unwrap();
+            Pairs::new(&messages, (placement.hosts(), &[]), fabric, &routing, &Protocol::PUT)
+                .unwrap();
         let loads = Loads::new(&pairs, fabric, &routing).unwrap();
         let bytes: Vec<f64> = loads.links.iter().map(|load| load.bytes as f64).collect();
         let mut one = stalled(view(name, fabric, &bytes, 0.93));
