@@ -34,7 +34,7 @@ struct hwloc_topology;
 
 /* Reads the monitors in a file; NULL for default ones. `topology` is a loaded topology (hwloc_topology_t) of the libhwloc that the
  * program itself uses; NULL finds this machine's own, or that in the file which the variable HWLOC_XMLFILE names. The output is a recording that `talea topo --replay` shows, or the text trace of the paper if its name ends in .trace or .paje;
- * NULL for none. With `accumulate` values are sums since the start instead of those between two updates.
+ * NULL for none. Objects of another machine are refused when counting starts, unless HWLOC_THISSYSTEM is 1. With `accumulate` values are sums since the start instead of those between two updates.
  * Returns NULL if the monitors cannot be read or the output cannot be written. */
 struct Monitors *load_Monitors_from_config(struct hwloc_topology *topology, const char *monitors_file, const char *output_file,
                                            int accumulate);

@@ -15,6 +15,7 @@ mod fabric_table;
 mod fold;
 mod metrics;
 mod network;
+mod part;
 mod place;
 mod serve;
 mod show;
@@ -34,6 +35,13 @@ pub(crate) use topo::Scenario;
 
 /// Reads the command line of this process; wrong use ends it with code 2, `--help` and `--version` with 0.
 pub(crate) fn parse() -> Task {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if words.first().is_some_and(|word| word == "show")
+        && let Some(why) = show::ShowArgs::wrong_order(&words[1..])
+    {
+        command().error(clap::error::ErrorKind::InvalidSubcommand, why).exit()
+    }
     Cli::parse().command.into()
 }
 
@@ -69,9 +77,10 @@ Examples:
   talea doctor                            what works on this machine, and how to get the rest
 
 Exit codes: 0 done; 2 wrong use or bad input; 3 the machine lacks something; 70 a bug in talea.
-`talea run` exits with the program's own code.
+`talea run` exits with the program's own code, and with 3 if it succeeded and nothing was recorded.
 
-Environment: NO_COLOR switches colours off; TALEA_MPI_LIBRARY is the path of libtalea_mpi.so.")]
+Environment: NO_COLOR switches colours off; TALEA_MPI_LIBRARY is the path of libtalea_mpi.so;
+TALEA_ALONE=1 records a process that a launcher started as a run of its own.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -107,13 +116,12 @@ Run an MPI program and record it.
 
 Put `talea run --` before the command as you would start it, with its launcher. The program needs no change and \
 no recompilation; C and Fortran, Open MPI and MPICH work alike. Input, output and signals pass through, and \
-talea exits with the program's own code. What was recorded survives a crash and a `kill -9`.")]
+talea exits with the program's own code (3 where that is 0 and nothing was recorded). What was recorded survives a crash and a `kill -9`.")]
 #[command(after_long_help = "\
 Examples:
   talea run -- mpirun -n 4 ./app input.dat
   talea run --out runs/first -- srun -n 128 ./app
   talea run --times exact -- mpirun -n 4 ./app       every time to the nanosecond; more bytes
-  talea run --callers 6 -- mpirun -n 4 ./app         tell calls through deep wrappers apart
   talea run --live-dir /dev/shm -- mpirun -n 4 ./app     record into one node's memory, then copy
   talea run --sample 100Hz -- mpirun -n 4 ./app      where every thread is, 100 times a second
   talea run --sample 100Hz -- ./openmp-program       also programs without MPI
@@ -151,8 +159,8 @@ struct RunArgs {
     /// into one event; `all` records each
     #[arg(long, value_enum, default_value_t = Calls::Mpi)]
     calls: Calls,
-    /// Frames of a call path that tell calls apart: 1 is the direct caller
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=8))]
+    /// Most frames that a call path keeps: 1 is the direct caller; a hash tells apart what lies beyond
+    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u8).range(1..=48))]
     callers: u8,
     /// Most memory that the record of one process may take, 1M to 16G: 64M, 1G
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]

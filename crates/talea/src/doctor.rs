@@ -12,7 +12,7 @@ use talea_topo::Machine;
 
 use crate::exit::{Exit, Expected};
 use crate::recorder::{launcher, library};
-use crate::terminal::{WIDTH, clean};
+use crate::terminal::{prose, wrapped};
 
 /// Why nothing can be said.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,7 @@ enum State {
 /// Runs all checks. The code is 3 if one of them says that nothing can be recorded.
 pub(crate) fn doctor(json: bool) -> Result<Exit, DoctorError> {
     let mut findings = vec![recording_library()];
+    findings.extend(library::find().ok().map(|recorder| marking_library(&recorder)));
     findings.extend(launchers());
     findings.extend([
         clock(),
@@ -72,13 +73,10 @@ pub(crate) fn doctor(json: bool) -> Result<Exit, DoctorError> {
                 State::Limited => "limited",
                 State::Missing => "MISSING",
             };
-            writeln!(
-                out,
-                "{}",
-                clean(&format!("{mark}  {:<18}  {}", finding.check, finding.found), WIDTH)
-            )?;
-            if !finding.remedy.is_empty() {
-                writeln!(out, "{:29}{}", "", clean(&finding.remedy, WIDTH - 29))?;
+            let check = format!("{mark}  {:<18}  ", finding.check);
+            let lines = [&finding.found, &finding.remedy].map(|text| wrapped(text, prose() - 29));
+            for (at, line) in lines.iter().flatten().enumerate() {
+                writeln!(out, "{:29}{line}", if at == 0 { check.as_str() } else { "" })?;
             }
         }
     }
@@ -110,6 +108,21 @@ fn recording_library() -> Finding {
                     "cargo build --release -p talea-mpi".to_owned()
                 }
             },
+        ),
+    }
+}
+
+fn marking_library(recorder: &Path) -> Finding {
+    match library::marks(recorder) {
+        Some(path) => found("phase markers", State::Ok, path.display().to_string(), ""),
+        None => found(
+            "phase markers",
+            State::Limited,
+            format!(
+                "{} not found; `talea run --sample` records no marked phases",
+                library::MARK_NAME
+            ),
+            library::MARK_REMEDY,
         ),
     }
 }

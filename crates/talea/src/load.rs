@@ -33,6 +33,9 @@ pub(crate) enum LoadError {
     /// No run directory.
     #[error("{0}")]
     Open(#[from] OpenError),
+    /// A trace of another tool.
+    #[error("expected a run that `talea run` recorded; for a trace there are `talea metrics`, `talea cluster`, `talea fold` and `talea convert`: `{}`", .0.display())]
+    Trace(std::path::PathBuf),
     /// Written by a newer Talea, or no JSON.
     #[error("{0}")]
     Json(#[from] JsonError),
@@ -54,7 +57,11 @@ impl Expected for LoadError {
 
 /// Opens the run at `path` and reads its records.
 pub(crate) fn load(path: &Path) -> Result<Run, LoadError> {
-    let directory = RunDirectory::open(path)?;
+    let directory = RunDirectory::open(path).map_err(|error| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_trace = path.is_file() && (name.ends_with(".prv") || name.ends_with(".prv.gz"));
+        if is_trace { LoadError::Trace(path.to_owned()) } else { error.into() }
+    })?;
     let metadata = match directory.metadata() {
         Err(JsonError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Metadata { talea: String::new(), ..Metadata::default() }
@@ -116,10 +123,12 @@ pub(crate) fn without_counters<'a>(mut nodes: impl Iterator<Item = &'a str>) -> 
     Some(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 })
 }
 
-/// Looks up all addresses of a recording in the files that are on this machine now.
+/// Looks up all addresses of a recording, and the loops of machine code around them, in the files that are on this machine now.
 pub(crate) fn resolve(recording: &Recording) -> SiteTable {
     let paths = recording.paths.iter().map(Vec::as_slice);
-    SiteTable::resolve(&recording.modules, paths, &mut talea_run::Resolver::new())
+    let mut sites = SiteTable::resolve(&recording.modules, paths, &mut talea_run::Resolver::new());
+    sites.find_loops();
+    sites
 }
 
 /// What is missing, on standard error: for outputs whose form has no place for it. With a rank, what concerns it.

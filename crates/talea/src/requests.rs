@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use talea_model::args::age;
 use talea_model::{ArgKind, Bytes, ProcedureSpec, Rank};
+use talea_run::lists::{Cursor, List};
 
 use crate::procedures::{makes_persistent, makes_request};
 
@@ -97,30 +98,31 @@ impl Plan {
     }
 
     /// The requests that a call with these arguments names, by age; empty for calls without any.
-    pub(crate) fn named<'a>(&self, args: &'a [i64], lists: &'a [Vec<i64>]) -> &'a [i64] {
+    pub(crate) fn named<'a>(&self, args: &'a [i64], lists: &'a mut Cursor<'_>) -> List<'a> {
         match self.request {
-            Some((place, ArgKind::Requests)) => args
-                .get(place)
-                .and_then(|&list| lists.get(usize::try_from(list).ok()?))
-                .map_or(&[], Vec::as_slice),
-            Some((place, _)) => args.get(place..=place).unwrap_or(&[]),
-            None => &[],
+            Some((place, ArgKind::Requests)) => {
+                args.get(place).and_then(|&list| lists.get(list)).unwrap_or_default()
+            }
+            Some((place, _)) => List::of(args.get(place..=place).unwrap_or(&[])),
+            None => List::default(),
         }
     }
 
     /// Positions among [`Self::named`] of the requests that are complete after the call.
-    pub(crate) fn completed(&self, args: &[i64], lists: &[Vec<i64>]) -> Vec<usize> {
-        let place = |at: usize| args.get(at).and_then(|&value| usize::try_from(value).ok());
-        let all = || (0..self.named(args, lists).len()).collect();
+    pub(crate) fn completed(&self, args: &[i64], lists: &mut Cursor<'_>) -> Vec<usize> {
+        let value = |at: usize| args.get(at).copied();
         match self.completes {
-            Completes::All => all(),
-            Completes::AllIf(flag) if args.get(flag) == Some(&1) => all(),
+            Completes::All => (0..self.named(args, lists).len()).collect(),
+            Completes::AllIf(flag) if args.get(flag) == Some(&1) => {
+                (0..self.named(args, lists).len()).collect()
+            }
             Completes::None | Completes::AllIf(_) => Vec::new(),
-            Completes::At(index) => place(index).into_iter().collect(),
+            Completes::At(index) => {
+                value(index).and_then(|index| usize::try_from(index).ok()).into_iter().collect()
+            }
             Completes::Those(indices) => {
-                let list = place(indices).and_then(|list| lists.get(list));
-                let positions = list.into_iter().flatten();
-                positions.filter_map(|&position| usize::try_from(position).ok()).collect()
+                let positions = value(indices).and_then(|list| lists.get(list)).unwrap_or_default();
+                positions.iter().filter_map(|position| usize::try_from(position).ok()).collect()
             }
         }
     }
@@ -160,12 +162,13 @@ impl Requests {
         &mut self,
         plan: &Plan,
         args: &[i64],
-        lists: &[Vec<i64>],
+        lists: &mut Cursor<'_>,
         sends: Option<(Option<Rank>, Bytes)>,
     ) -> Option<u64> {
-        let named = plan.named(args, lists);
-        for position in plan.completed(args, lists) {
-            if let Some(&age) = named.get(position) {
+        let completed = plan.completed(args, lists);
+        if !completed.is_empty() {
+            let named = plan.named(args, lists);
+            for age in completed.into_iter().filter_map(|position| named.get(position)) {
                 self.complete(age);
             }
         }
@@ -189,6 +192,7 @@ impl Requests {
 #[cfg(test)]
 mod tests {
     use talea_model::ArgSpec;
+    use talea_run::lists::Lists;
 
     use super::*;
 
@@ -201,9 +205,11 @@ mod tests {
     #[test]
     fn ages_are_numbers_from_the_first_request() {
         let mut requests = Requests::default();
+        let none = Lists::default();
+        let lists = &mut none.cursor();
         let irecv = plan("MPI_Irecv", &[("comm", ArgKind::Comm)]);
         for number in 0..3 {
-            assert_eq!(requests.follow(&irecv, &[number], &[], None), Some(number as u64));
+            assert_eq!(requests.follow(&irecv, &[number], lists, None), Some(number as u64));
         }
         assert_eq!(requests.named(0), Request::Own(2));
         assert_eq!(requests.named(2), Request::Own(0));
@@ -222,20 +228,21 @@ mod tests {
         let mut requests = Requests::default();
         let isend = plan("MPI_Isend", &[("comm", ArgKind::Comm)]);
         let init = plan("MPI_Send_init", &[("comm", ArgKind::Comm)]);
+        let table: Lists = [vec![3, 2, 1, 0], vec![0, 1]].into_iter().collect();
+        let lists = &mut table.cursor();
         for made in [&isend, &init, &isend, &isend] {
-            requests.follow(made, &[0], &[], None);
+            requests.follow(made, &[0], lists, None);
         }
         let some = [("array_of_requests", ArgKind::Requests), ("array_of_indices", ArgKind::List)];
         let waitsome = plan("MPI_Waitsome", &some);
-        let lists = [vec![3, 2, 1, 0], vec![0, 1]];
-        requests.follow(&waitsome, &[0, 1], &lists, None);
+        requests.follow(&waitsome, &[0, 1], lists, None);
         assert_eq!(requests.get(3), None);
         assert!(requests.get(2).is_some() && requests.get(1).is_some());
         let any = [("array_of_requests", ArgKind::Requests), ("index", ArgKind::Int)];
-        requests.follow(&plan("MPI_Waitany", &any), &[0, 3], &lists, None);
+        requests.follow(&plan("MPI_Waitany", &any), &[0, 3], lists, None);
         assert_eq!(requests.get(0), None);
         // A list that does not exist and a position outside it are ignored.
-        requests.follow(&waitsome, &[7, 1], &lists, None);
-        requests.follow(&waitsome, &[1, 0], &lists, None);
+        requests.follow(&waitsome, &[7, 1], lists, None);
+        requests.follow(&waitsome, &[1, 0], lists, None);
     }
 }

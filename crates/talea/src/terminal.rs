@@ -1,18 +1,58 @@
 //! What the terminal is told: short messages on standard error, progress of long work, colours of LOOK.
 //!
-//! Owns the prefix `talea:`, the two seconds before progress is shown, and when colours are off. Standard output
+//! Owns the prefix `talea:`, the two seconds before progress is shown, how wide lines are, and when colours are off. Standard output
 //! belongs to results and is written by the commands.
 
 use std::io::{IsTerminal, Write};
+use std::ops::RangeInclusive;
 use std::panic::PanicHookInfo;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use talea_model::Gaps;
 pub(crate) use talea_model::written::grouped;
 use talea_report::data::Category;
 
-/// No line of output is longer.
-pub(crate) const WIDTH: usize = 100;
+/// Columns of text where no terminal says how many it has.
+const USUAL: usize = 100;
+/// Columns for which text is laid out, whatever the terminal has.
+const LAID_OUT: RangeInclusive<usize> = 60..=140;
+
+/// Columns of the terminal that standard output is; nothing where it is none.
+fn columns() -> Option<usize> {
+    static COLUMNS: OnceLock<Option<usize>> = OnceLock::new();
+    *COLUMNS.get_or_init(|| {
+        let out = std::io::stdout();
+        let known = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out));
+        let columns = known.map(|size| size.map_or(0, |size| usize::from(size.ws_col)));
+        columns.map(|columns| if columns == 0 { USUAL } else { columns })
+    })
+}
+
+/// Columns that a line has at most on a terminal; in a pipe those that text is laid out for.
+pub(crate) fn width() -> usize {
+    columns().unwrap_or(USUAL).clamp(*LAID_OUT.start(), *LAID_OUT.end())
+}
+
+/// Columns of sentences, which nobody reads well when they are longer.
+pub(crate) fn prose() -> usize {
+    width().min(USUAL)
+}
+
+/// Columns that a line must not exceed: those of the terminal, any number in a pipe.
+pub(crate) fn limit() -> usize {
+    if columns().is_some() { width() } else { usize::MAX - 1 }
+}
+
+/// One line of text from outside: cut where the terminal ends, never in a pipe.
+pub(crate) fn fitted(text: &str) -> String {
+    clean(text, limit())
+}
+
+/// Text from outside as [`clean`] has it, but whole where standard output is a pipe: programs take it from there.
+pub(crate) fn cell(text: &str, width: usize) -> String {
+    clean(text, if columns().is_some() { width } else { limit() })
+}
 
 /// One message for people.
 pub(crate) fn say(message: &str) {
@@ -126,11 +166,17 @@ pub(crate) fn clean(text: &str, width: usize) -> String {
     out
 }
 
+/// As [`cell`], without its middle where it is too long.
+pub(crate) fn both_ends(text: &str, width: usize) -> String {
+    let whole = clean(text, limit());
+    if columns().is_some() { talea_model::both_ends(&whole, width) } else { whole }
+}
+
 /// Text from outside in lines of at most `width` columns, broken between words.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let word = clean(word, width);
+        let word = cell(word, width);
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
@@ -146,14 +192,14 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 pub(crate) fn findings(findings: &[String], palette: Palette) -> impl Iterator<Item = String> {
     (0..).zip(findings).flat_map(move |(at, finding)| {
         let weight = move |line: String| if at == 0 { palette.strong(&line) } else { line };
-        wrapped(finding, WIDTH).into_iter().map(weight)
+        wrapped(finding, prose()).into_iter().map(weight)
     })
 }
 
 /// What is missing, of less weight.
 pub(crate) fn gaps(gaps: &Gaps, palette: Palette) -> impl Iterator<Item = String> {
     gaps.iter()
-        .flat_map(|gap| wrapped(&format!("gap: {}", gap.told()), WIDTH))
+        .flat_map(|gap| wrapped(&format!("gap: {}", gap.told()), prose()))
         .map(move |line| palette.faint(&line))
 }
 
@@ -164,7 +210,8 @@ mod tests {
     #[test]
     fn sentences_break_between_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("abcdefgh i", 4), ["abc…", "i"]);
+        // Tests write into a pipe, where nothing is cut.
+        assert_eq!(wrapped("abcdefgh i", 4), ["abcdefgh", "i"]);
     }
 
     #[test]

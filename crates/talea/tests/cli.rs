@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod compare;
+mod truth;
 
 mod cli {
     mod agrees;
@@ -16,6 +17,7 @@ mod cli {
     mod cgroups;
     mod cluster;
     mod convert;
+    mod fabric_described;
     mod fabric_pictures;
     mod fabric_run;
     mod fabric_sonar;
@@ -23,19 +25,28 @@ mod cli {
     mod fold;
     mod full;
     mod hostile;
+    mod late;
     mod marked;
     mod metrics;
     mod modern;
     mod names;
+    mod objects;
+    mod paths;
+    mod perfetto;
     mod place;
     mod real;
     mod record;
+    mod report;
+    mod request_lists;
     mod sample;
     mod serve;
     mod show;
     mod slurm;
     mod special;
     mod survive;
+    mod threads;
     mod top;
     mod topo;
+    mod truth;
+    mod widths;
 }

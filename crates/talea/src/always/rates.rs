@@ -235,7 +235,10 @@ mod tests {
         {
             assert!(text.contains(part), "{part} in\n{text}");
         }
-        assert!(text.lines().all(|line| line.chars().count() <= crate::terminal::WIDTH), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= crate::terminal::width()),
+            "{text}"
+        );
         let nothing = Rates { rows: Vec::new(), ..rates() };
         assert!(table("a", &nothing, &[]).starts_with("No counters were read"));
         assert!(table("a", &Rates { time: None, ..nothing }, &[]).starts_with("Nothing was obs"));

@@ -15,7 +15,7 @@ use talea_serve::access::{self, Kind, Role};
 use super::functions::Resolved;
 use super::ruled::Ruled;
 use super::{AlwaysError, jobs};
-use crate::terminal::{WIDTH, clean, say};
+use crate::terminal::{fitted, say};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ pub(crate) fn change(config: &Path, change: &Change) -> Result<(), AlwaysError> 
         Change::ListUsers => {
             let users = access::list_users(config)?;
             let line = |user: &access::User| {
-                format!("{}\t{}\t{}\n", clean(&user.name, WIDTH), user.uid, user.role.word())
+                format!("{}\t{}\t{}\n", fitted(&user.name), user.uid, user.role.word())
             };
             users.iter().map(line).collect()
         }
@@ -106,7 +106,7 @@ pub(crate) fn change(config: &Path, change: &Change) -> Result<(), AlwaysError> 
         Change::ListTokens => {
             let tokens = access::list_tokens(config)?;
             let line = |token: &access::Token| {
-                let name = clean(&token.name, WIDTH);
+                let name = fitted(&token.name);
                 format!("{}\t{name}\t{}\n", token.kind.word(), token.mark())
             };
             tokens.iter().map(line).collect()

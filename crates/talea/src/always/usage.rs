@@ -15,7 +15,7 @@ use super::functions::Functions;
 use super::rates;
 use super::{AlwaysError, Place};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, WIDTH, clean, gaps, grouped};
+use crate::terminal::{Palette, fitted, gaps, grouped};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -107,15 +107,12 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     let Some((begin, end)) = totals.time else {
         return format!("Nothing was observed in this time: {}\n", options.place.store);
     };
-    lines.push(clean(
-        &format!(
-            "{} samples in {}: {:.0} core seconds",
-            grouped(totals.all_samples),
-            end - begin,
-            totals.all_core_seconds
-        ),
-        WIDTH,
-    ));
+    lines.push(fitted(&format!(
+        "{} samples in {}: {:.0} core seconds",
+        grouped(totals.all_samples),
+        end - begin,
+        totals.all_core_seconds
+    )));
     let mut columns =
         vec![("share", Column::Right), ("95 %", Column::Right), ("core s", Column::Right)];
     let words: Vec<String> = options.by.iter().map(|&by| public::word(by)).collect();

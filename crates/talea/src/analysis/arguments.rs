@@ -4,6 +4,7 @@
 
 use talea_model::{ArgKind, Bytes, ProcedureSpec, Rank};
 use talea_run::Recording;
+use talea_run::lists::Cursor;
 use talea_run::recording::Process;
 
 use crate::procedures::{Share, Traffic, traffic};
@@ -63,15 +64,17 @@ impl SendPlan {
     }
 
     /// Bytes that the call sends from this process (or, for a get, to it).
-    pub(crate) fn bytes(&self, recording: &Recording, process: &Process, args: &[i64]) -> Bytes {
+    pub(crate) fn bytes(
+        &self,
+        recording: &Recording,
+        process: &Process,
+        args: &[i64],
+        lists: &mut Cursor<'_>,
+    ) -> Bytes {
         let value = |place: Option<usize>| place.and_then(|place| args.get(place).copied());
         let size = |datatype: Option<i64>| {
             let place = datatype.and_then(|datatype| usize::try_from(datatype).ok());
             place.and_then(|place| recording.datatypes.get(place)).map_or(0, |datatype| datatype.0)
-        };
-        let list = |place: Option<usize>| {
-            let number = value(place).and_then(|list| usize::try_from(list).ok());
-            number.and_then(|number| recording.lists.get(number)).map_or(&[][..], Vec::as_slice)
         };
         let positive = |count: i64| u64::try_from(count).unwrap_or(0);
         let elements = || {
@@ -83,11 +86,15 @@ impl SendPlan {
             let comm = value(self.comm).and_then(|comm| usize::try_from(comm).ok());
             comm.and_then(|comm| recording.comms.get(comm)).map_or(1, |comm| comm.members.len())
         };
-        let listed = || {
+        let mut listed = || {
             let one = size(value(self.datatype));
+            let mut list = |place: Option<usize>| -> Vec<i64> {
+                let list = value(place).and_then(|list| lists.get(list)).unwrap_or_default();
+                list.iter().collect()
+            };
             let sizes = list(self.datatypes);
-            let counts = list(self.counts).iter().enumerate();
-            counts.fold(0_u64, |sum, (at, &count)| {
+            let counts = list(self.counts);
+            counts.iter().enumerate().fold(0_u64, |sum, (at, &count)| {
                 let size = sizes.get(at).map_or(one, |&datatype| size(Some(datatype)));
                 sum.saturating_add(positive(count).saturating_mul(size))
             })

@@ -1,34 +1,38 @@
-//! Ranks that behave alike, and the structure of one of each kind.
+//! Threads that behave alike, and the structure of one of each kind: classes of ranks, where each has one thread.
 //!
-//! Owns the two steps of grouping: ranks that make the same calls in the same order share one structure tree; ranks whose trees
-//! have the same shape are one class. A rank that reached the end stands for its class before one that did not.
+//! Owns the two steps of grouping: threads that make the same calls in the same order share one structure tree; threads whose trees
+//! have the same shape are one class. A thread of a rank that reached the end stands for its class before one of a rank that did not.
+
+use std::cmp::Reverse;
 
 use rayon::prelude::*;
 use talea_flow::classes::{Fingerprint, group};
-use talea_flow::structure::{Options, Tree, build};
+use talea_flow::structure::{ThreadTree, Tree};
 use talea_model::{Nanos, NodeId};
 use talea_run::Recording;
 use talea_run::recording::{Ended, Process, Thread};
 
+use super::location::ThreadAt;
 use super::rank::{Flow, RankStudy};
+use super::traits::{KnownPath, traits};
 use super::walk::{Walked, walk};
 
-/// Ranks of the same structure.
+/// Threads of the same structure.
 #[derive(Debug)]
 pub(crate) struct Class {
     /// `A`, `B` and so on.
     pub(crate) name: String,
-    /// Its ranks, as places in the analysis.
-    pub(crate) members: Vec<usize>,
+    /// Its threads, in order.
+    pub(crate) members: Vec<ThreadAt>,
     /// Groups of them that make exactly the same calls.
     pub(crate) exact: usize,
     /// The member that is shown.
-    pub(crate) representative: usize,
+    pub(crate) representative: ThreadAt,
     /// What the representative did.
     pub(crate) shown: Shown,
 }
 
-/// One rank's first thread as it is shown.
+/// One thread as it is shown.
 #[derive(Debug)]
 pub(crate) struct Shown {
     /// Structure with the time inside calls.
@@ -43,14 +47,24 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// Of a thread.
-    pub(crate) fn new(recording: &Recording, process: &Process, thread: &Thread) -> Self {
-        let tree = build(thread.log.walk(), &Options::default());
+    pub(crate) fn new(
+        recording: &Recording,
+        process: &Process,
+        thread: &Thread,
+        paths: &[KnownPath],
+    ) -> Self {
+        let tree = ThreadTree::new(&thread.log, &traits(recording, thread, paths));
         Self::with_tree(recording, process, thread, tree)
     }
 
-    fn with_tree(recording: &Recording, process: &Process, thread: &Thread, tree: Tree) -> Self {
+    fn with_tree(
+        recording: &Recording,
+        process: &Process,
+        thread: &Thread,
+        tree: ThreadTree,
+    ) -> Self {
         let walked = walk(recording, process, thread);
-        let flow = Flow::new(thread, &walked);
+        let flow = Flow::new(thread, &walked, tree.clone());
         let (mut tree, mut gaps) = (tree.clone(), tree);
         let bracket = |id: NodeId| walked.nodes[id.0 as usize].bracket;
         tree.add_times(
@@ -66,55 +80,76 @@ impl Shown {
             before = Some(event.end);
             gap
         }));
-        Self { tree, gaps, flow, walked }
+        Self { tree: tree.tree, gaps: gaps.tree, flow, walked }
     }
 }
 
-/// The classes of a recording, largest first.
-pub(super) fn classes(recording: &Recording, ranks: &[RankStudy]) -> Vec<Class> {
+/// The classes of a recording, largest first. Threads of one rank may do very different things: where there are several, the class
+/// with most time in a loop comes first, however few threads it has.
+pub(super) fn classes(
+    recording: &Recording,
+    ranks: &[RankStudy],
+    paths: &[KnownPath],
+) -> Vec<Class> {
     let processes = &recording.processes;
-    let known: Vec<usize> = (0..ranks.len()).filter(|&at| ranks[at].exact.is_some()).collect();
-    let exact = group(known.iter().filter_map(|&at| ranks[at].exact));
-    let best = |members: &[usize]| {
-        let finished = members.iter().find(|&&at| processes[at].ended == Ended::Finalized);
-        finished.or(members.first()).copied().unwrap_or(0)
+    let study = |at: ThreadAt| &ranks[at.process].threads[at.thread];
+    let recorded = |at: ThreadAt| &processes[at.process].threads[at.thread];
+    let known: Vec<ThreadAt> = (0..ranks.len())
+        .flat_map(|process| {
+            ranks[process].active().map(move |(thread, _)| ThreadAt { process, thread })
+        })
+        .collect();
+    let exact = group(known.iter().map(|&at| study(at).exact));
+    let best = |members: &[ThreadAt]| {
+        let finished = members.iter().find(|at| processes[at.process].ended == Ended::Finalized);
+        finished.copied().unwrap_or(members[0])
     };
-    let exact: Vec<Vec<usize>> =
+    let exact: Vec<Vec<ThreadAt>> =
         exact.iter().map(|class| class.members.iter().map(|&at| known[at]).collect()).collect();
-    let trees: Vec<(Tree, Fingerprint)> = exact
+    let trees: Vec<(ThreadTree, Fingerprint)> = exact
         .par_iter()
         .map(|members| {
-            let thread = &processes[best(members)].threads[0];
-            let tree = build(thread.log.walk(), &Options::default());
+            let thread = recorded(best(members));
+            let tree = ThreadTree::new(&thread.log, &traits(recording, thread, paths));
             let fingerprint =
-                Fingerprint::loose(&tree, |node| thread.log.nodes[node.0 as usize].signature);
+                Fingerprint::loose(&tree.tree, |node| thread.log.nodes[node.0 as usize].signature);
             (tree, fingerprint)
         })
         .collect();
-    let mut classes: Vec<(Vec<usize>, usize, usize)> = group(trees.iter().map(|(_, print)| *print))
-        .iter()
-        .map(|class| {
-            let mut members: Vec<usize> =
-                class.members.iter().flat_map(|&at| exact[at].clone()).collect();
-            members.sort_unstable();
-            // The largest group of equal ranks stands for the class.
-            let shown =
-                class.members.iter().copied().min_by_key(|&at| (usize::MAX - exact[at].len(), at));
-            (members, class.members.len(), shown.unwrap_or(0))
-        })
-        .collect();
-    classes.sort_by_key(|(members, _, _)| (usize::MAX - members.len(), members.first().copied()));
-    let mut trees: Vec<Option<Tree>> = trees.into_iter().map(|(tree, _)| Some(tree)).collect();
+    let mut classes: Vec<(Vec<ThreadAt>, usize, usize)> =
+        group(trees.iter().map(|(_, print)| *print))
+            .iter()
+            .map(|class| {
+                let mut members: Vec<ThreadAt> =
+                    class.members.iter().flat_map(|&at| exact[at].clone()).collect();
+                members.sort_unstable();
+                // The largest group of equal ranks stands for the class.
+                let shown = class
+                    .members
+                    .iter()
+                    .copied()
+                    .min_by_key(|&at| (usize::MAX - exact[at].len(), at));
+                (members, class.members.len(), shown.unwrap_or(0))
+            })
+            .collect();
+    let several = ranks.iter().any(RankStudy::has_threads);
+    classes.sort_by_key(|(members, _, _)| {
+        let time: Nanos = members.iter().map(|&at| study(at).loop_time()).sum();
+        let time = if several { time } else { Nanos(0) };
+        (Reverse(time), Reverse(members.len()), members.first().copied())
+    });
+    let mut trees: Vec<Option<ThreadTree>> =
+        trees.into_iter().map(|(tree, _)| Some(tree)).collect();
     classes
         .into_iter()
         .enumerate()
         .map(|(number, (members, count, shown))| {
             let representative = best(&exact[shown]);
-            let process = &processes[representative];
-            let thread = &process.threads[0];
+            let process = &processes[representative.process];
+            let thread = recorded(representative);
             let shown = match trees[shown].take() {
                 Some(tree) => Shown::with_tree(recording, process, thread, tree),
-                None => Shown::new(recording, process, thread),
+                None => Shown::new(recording, process, thread, paths),
             };
             Class { name: name(number), members, exact: count, representative, shown }
         })

@@ -1,22 +1,31 @@
 //! What matters about a run, in plain sentences with figures.
 //!
-//! Owns the wording and the order: the loop, what an iteration takes, what waits, who is uneven, what ended early.
+//! Owns the wording and the order: the loop, what an iteration takes, how much waits, which rank is uneven, which ended early.
 //! Each sentence has the place of its evidence. A finding is left out rather than said without a figure behind it.
 
 mod iterations;
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use talea_model::Nanos;
+use talea_model::units::percent;
+use talea_model::written::grouped;
+use talea_model::{Nanos, Signature};
 use talea_report::data::{Category, Finding, Target, TreeKind, TreeNode};
-use talea_run::recording::{Ended, Process};
+use talea_run::Metadata;
+use talea_run::recording::{Ended, Open, Process};
 
 use super::Analysis;
-use super::classes::ranges;
+use super::calls::CallSite;
+use super::classes::Class;
+use super::groups::{By, Group};
+use super::messages::Waits;
 use super::rank::part;
 use super::tree::tree;
 use iterations::iterations;
 
+/// A part of the time below which nothing is said of it.
+const LITTLE: f64 = 0.005;
 /// A rank that computes longer than the mean by this factor stands out.
 const UNEVEN: f64 = 1.1;
 
@@ -24,39 +33,46 @@ const UNEVEN: f64 = 1.1;
 pub(crate) fn findings(analysis: &Analysis<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(ended_early(analysis));
+    let placed = badly_placed(analysis);
+    let (first, later) =
+        if analysis.is_crowded() { (placed, Vec::new()) } else { (Vec::new(), placed) };
+    found.extend(first);
     found.extend(dominant(analysis));
     found.extend(iterations(analysis));
     found.extend((!analysis.ranks.is_empty()).then(|| waiting(analysis)));
     found.extend(uneven(analysis));
-    found.extend(badly_placed(analysis));
+    found.extend(later);
     found.extend(largest(analysis));
     found.extend(classes(analysis));
     found
 }
 
-/// `98.8 %`, with as many digits as mean something.
-pub(crate) fn percent(part: f64) -> String {
-    let percent = part * 100.0;
-    match percent {
-        99.5..100.0 => format!("{:.1} %", percent.min(99.9)),
-        9.95.. => format!("{percent:.0} %"),
-        0.0 => "0 %".to_owned(),
-        _ => format!("{percent:.1} %"),
-    }
+/// `2.4`, `31`, `1,292`.
+fn times(factor: f64) -> String {
+    if factor < 9.95 { format!("{factor:.1}") } else { grouped(factor.round() as u64) }
 }
 
-/// How a process ended, in words.
-pub(crate) fn end(process: &Process, last: Nanos) -> String {
+/// How a process ended, in words; `last` is since its begin.
+pub(crate) fn end(metadata: &Metadata, process: &Process, last: Nanos) -> String {
     match process.ended {
         Ended::Finalized => "finished".to_owned(),
         Ended::Aborted(code) => format!("MPI_Abort({code}) after {last}"),
         Ended::Exited => format!("exit without MPI_Finalize after {last}"),
-        Ended::Killed => format!("killed or crashed after {last}"),
+        Ended::Killed => match metadata.interrupted {
+            Some(signal) => format!("ended by {} after {last}", signal_name(signal)),
+            None => format!("killed or crashed after {last}"),
+        },
     }
 }
 
-/// Part of a loop's time from which on a loop inside it is told as well.
-const NEARLY_ALL: f64 = 0.9;
+/// `SIGINT`, or `signal 34` where it has no name.
+pub(crate) fn signal_name(signal: i32) -> String {
+    signal_hook::low_level::signal_name(signal)
+        .map_or_else(|| format!("signal {signal}"), str::to_owned)
+}
+
+/// Part of the time from which on a loop inside the main loop is named as well.
+const WORTH_SAYING: f64 = 0.1;
 
 /// Hosts whose oddities are told; the table of hosts has all.
 const HOSTS: usize = 2;
@@ -84,26 +100,50 @@ fn sentence(text: &str) -> String {
 /// The sentence on the loop that takes most time, by the structure of the largest class.
 pub(crate) fn dominant(analysis: &Analysis<'_>) -> Option<Finding> {
     let class = analysis.classes.first()?;
-    let thread = analysis.process(class.representative).threads.first()?;
-    let tree = tree(analysis, thread, &class.shown, 0);
-    let outer = largest_loop(&tree)?;
+    let tree = tree(analysis, analysis.recorded(class.representative), &class.shown, 0);
+    let steps = class.shown.flow.steps?;
+    let outer = numbered(&tree, steps.dominant)?;
     if outer.time == Nanos(0) {
         return None;
     }
-    let mut text = format!("{} of the time is one loop of {}", percent(outer.share), what(outer));
-    // The loop that the program's steps are may stand inside one that reads its input.
-    let mut inner = outer;
-    while let Some(next) = largest_loop(inner)
-        && next.time.0 as f64 >= NEARLY_ALL * inner.time.0 as f64
-        && most_turns(next) >= most_turns(inner)
-    {
-        inner = next;
+    let mut text = format!(
+        "{} of the time{} is one loop of {}",
+        percent(outer.share),
+        of_threads(analysis, class),
+        what(outer)
+    );
+    // The program's steps may stand inside a loop that repeats all of them.
+    let main = numbered(&tree, steps.steps)?;
+    if main.id != outer.id {
+        let _ = write!(text, "; nearly all of that is a loop inside it of {}", what(main));
     }
-    if inner.id != outer.id {
-        let _ = write!(text, "; nearly all of that is a loop inside it of {}", what(inner));
+    if let Some(inner) = largest_loop(main).filter(|inner| inner.share >= WORTH_SAYING) {
+        let (count, share) = (iterations_of(inner), percent(inner.share));
+        let _ = write!(text, "; in each, a loop of {count} takes {share} of the time");
     }
     text.push('.');
-    Some(Finding { text, target: Target::Loop { id: inner.loop_id? } })
+    Some(Finding { text, target: Target::Loop { id: main.loop_id? } })
+}
+
+/// The threads whose time a class's share refers to, where ranks have several.
+fn of_threads(analysis: &Analysis<'_>, class: &Class) -> String {
+    match (analysis.has_threads(), class.members.as_slice()) {
+        (false, _) => String::new(),
+        (true, [one]) => format!(" of {}", analysis.location(*one)),
+        (true, members) => format!(" of threads `{}`", analysis.locations(members)),
+    }
+}
+
+/// The node of a tree with this number in the order of [`talea_flow::structure::Tree::visit`].
+fn numbered(tree: &TreeNode, number: usize) -> Option<&TreeNode> {
+    fn at<'a>(node: &'a TreeNode, left: &mut usize) -> Option<&'a TreeNode> {
+        if *left == 0 {
+            return Some(node);
+        }
+        *left -= 1;
+        node.children.iter().find_map(|child| at(child, left))
+    }
+    at(tree, &mut { number })
 }
 
 /// The outermost loop below a node that takes most time.
@@ -113,128 +153,170 @@ fn largest_loop(node: &TreeNode) -> Option<&TreeNode> {
         TreeKind::Sequence => largest_loop(child),
         TreeKind::Root | TreeKind::Call => None,
     });
-    below.max_by_key(|found| (found.time, std::cmp::Reverse(found.id)))
-}
-
-/// Iterations of a loop's longest execution.
-fn most_turns(node: &TreeNode) -> u64 {
-    node.count.or_else(|| node.range.rsplit('-').next()?.parse().ok()).unwrap_or(0)
+    below.max_by_key(|found| (found.time, Reverse(found.id)))
 }
 
 /// How often a loop turns and where it begins.
 fn what(node: &TreeNode) -> String {
-    let count = node.count.map_or_else(|| node.range.clone(), |count| count.to_string());
-    let plural = if count == "1" { "" } else { "s" };
     let mut first = node;
     while let Some(child) = first.children.first() {
         first = child;
     }
-    format!("{count} iteration{plural}, from `{}`", first.label)
+    format!("{}, from `{}`", iterations_of(node), first.label)
 }
 
-/// How much waits, and where.
+/// How often a loop turns.
+fn iterations_of(node: &TreeNode) -> String {
+    match (node.count, node.iterations) {
+        (Some(1), _) => "1 iteration".to_owned(),
+        (Some(count), _) => format!("{count} iterations"),
+        (None, Some(all)) => {
+            let range = node.range.replace('-', " to ");
+            format!("{range} iterations ({} in all)", grouped(all))
+        }
+        (None, None) => format!("{} iterations", node.range),
+    }
+}
+
+/// How much of the time is spent in MPI, how much of that waits for ranks that come later, and where.
 fn waiting(analysis: &Analysis<'_>) -> Finding {
-    let all = analysis.time_of_all();
     let mpi: Nanos = analysis.ranks.iter().map(|rank| rank.mpi).sum();
-    let sites = analysis.calls.sites();
-    let waiting =
-        |site: &&super::calls::CallSite| site.category == Category::Waiting && !site.bracket;
-    let waits: Nanos = sites.iter().filter(waiting).map(|site| site.stats.time).sum();
-    if part(mpi, all) < 0.005 {
-        return Finding {
-            text: format!("Only {} of the time is spent in MPI.", percent(part(mpi, all))),
-            target: Target::Run,
-        };
+    let mpi = part(mpi, analysis.time_of_all());
+    let of = if analysis.has_threads() { "the time of all threads" } else { "the time" };
+    let finding = |text: String, target| Finding { text, target };
+    if mpi < LITTLE {
+        return finding(format!("Only {} of {of} is spent in MPI.", percent(mpi)), Target::Run);
     }
-    let order = analysis.calls.by_time();
-    let most = order.iter().find(|&&at| waiting(&&sites[at as usize]));
-    let (Some(&most), true) = (most, part(waits, all) >= 0.005) else {
-        return Finding {
-            text: format!(
-                "{} of the time is spent in MPI, next to nothing of it waits for messages.",
-                percent(part(mpi, all))
-            ),
-            target: Target::Run,
-        };
+    let begin = format!("{} of {of} is spent in MPI", percent(mpi));
+    if analysis.is_crowded() {
+        let text = format!(
+            "{begin}; how much of that waits for other ranks cannot be told, because threads wait for PUs."
+        );
+        return finding(text, Target::Hosts);
+    }
+    let (Some(waits), Some(share)) = (analysis.waits(), analysis.waiting_share()) else {
+        return finding(format!("{begin}."), Target::Run);
     };
-    let site = &sites[most as usize];
-    let here = part(site.stats.time, waits);
+    let judged = analysis.judged_part();
+    let until = if judged < 1.0 {
+        format!(" (judged by the first {} of the run)", percent(judged))
+    } else {
+        String::new()
+    };
+    let unknown = unjudged(analysis, waits);
+    let unknown = if unknown >= LITTLE {
+        format!(", and for {} it is not known for whom", percent(unknown))
+    } else {
+        String::new()
+    };
+    let sites = analysis.calls.sites();
+    let waiting = |line: &Group| -> Nanos {
+        let each = line.sites.iter().filter_map(|&site| sites.get(site as usize));
+        each.filter_map(|site| waits.of_calls.get(&site.signature)).map(|call| call.waiting).sum()
+    };
+    let lines = analysis.groups(By::Line);
+    let most = lines.iter().max_by_key(|line| waiting(line));
+    let (Some(most), true) = (most, share >= LITTLE) else {
+        let text = format!("{begin}, next to nothing of it waits for other ranks{unknown}{until}.");
+        return finding(text, Target::Run);
+    };
+    let here = part(waiting(most), waits.total());
     let how = if here > 0.9 { "nearly all of it".to_owned() } else { percent(here) + " of that" };
-    Finding {
-        text: format!(
-            "{} of the time is spent in MPI; {} waits for messages, {how} in `{}`.",
-            percent(part(mpi, all)),
-            percent(part(waits, all)),
-            analysis.places.label(site.signature)
+    finding(
+        format!(
+            "{begin}; {} waits for ranks that come later, {how} in `{}`{}{unknown}{until}.",
+            percent(share),
+            most.label,
+            paths(most)
         ),
-        target: Target::Site { id: most },
-    }
+        Target::Site { id: most.sites[0] },
+    )
+}
+
+/// Part of the time in calls that may wait, and whose partners are not known.
+fn unjudged(analysis: &Analysis<'_>, waits: &Waits) -> f64 {
+    let whole = analysis.judged_part();
+    let may_wait = |site: &&CallSite| {
+        matches!(site.category, Category::Waiting | Category::Collective) && !site.bracket
+    };
+    let unknown = |site: &CallSite| {
+        let known = waits.of_calls.get(&site.signature).map_or(0, |call| call.time.0);
+        (site.stats.time.0 as f64 * whole - known as f64).max(0.0)
+    };
+    let unknown: f64 = analysis.calls.sites().iter().filter(may_wait).map(unknown).sum();
+    let time = analysis.time_of_all().0 as f64 * whole;
+    if time > 0.0 { unknown / time } else { 0.0 }
 }
 
 /// The rank that computes longest.
 fn uneven(analysis: &Analysis<'_>) -> Option<Finding> {
     let compute: Vec<Nanos> = analysis.ranks.iter().map(|rank| rank.run - rank.mpi).collect();
+    if analysis.is_crowded() {
+        return None;
+    }
     let finished = |&at: &usize| analysis.process(at).ended == Ended::Finalized;
     let places: Vec<usize> = (0..compute.len()).filter(finished).collect();
     if places.len() < 2 {
         return None;
     }
-    let most = *places.iter().max_by_key(|&&at| (compute[at], std::cmp::Reverse(at)))?;
+    let most = *places.iter().max_by_key(|&&at| (compute[at], Reverse(at)))?;
     let rest: Nanos = places.iter().filter(|&&at| at != most).map(|&at| compute[at]).sum();
     let mean = rest.0 as f64 / (places.len() - 1) as f64;
     let factor = compute[most].0 as f64 / mean.max(1.0);
     let significant = part(compute[most], analysis.ranks[most].run) > 0.02;
     (factor >= UNEVEN && significant).then(|| {
         let rank = analysis.ranks[most].rank;
-        let more = percent(factor - 1.0);
+        let longer = if factor < 2.0 {
+            format!("{} longer than", percent(factor - 1.0))
+        } else {
+            format!("{} times as long as", times(factor))
+        };
         Finding {
-            text: format!("Rank {rank} computes {more} longer than the mean of the others."),
+            text: format!("Rank {rank} computes {longer} the mean of the others."),
             target: Target::Rank { rank },
         }
     })
 }
 
-/// The call sites with most time beside the one that waits.
+/// How many call paths lead to a line, where there are several.
+fn paths(line: &Group) -> String {
+    if line.sites.len() > 1 { format!(" ({} call paths)", line.sites.len()) } else { String::new() }
+}
+
+/// The lines with most time beside the one that waits.
 fn largest(analysis: &Analysis<'_>) -> Option<Finding> {
     let all = analysis.time_of_all();
-    let sites = analysis.calls.sites();
-    let order: Vec<u32> = analysis
-        .calls
-        .by_time()
-        .into_iter()
-        .filter(|&at| {
-            !sites[at as usize].bracket && part(sites[at as usize].stats.time, all) >= 0.01
-        })
-        .take(3)
-        .collect();
-    let first = *order.first()?;
-    let each: Vec<String> = order
-        .iter()
-        .map(|&at| {
-            let site = &sites[at as usize];
-            let share = percent(part(site.stats.time, all));
-            format!("{share} in `{}`", analysis.places.label(site.signature))
-        })
-        .collect();
+    let lines = analysis.groups(By::Line);
+    let large = |line: &&Group| !line.bracket && part(line.stats.time, all) >= 0.01;
+    let order: Vec<&Group> = lines.iter().filter(large).take(3).collect();
+    let each = order.iter().map(|line| {
+        let share = percent(part(line.stats.time, all));
+        format!("{share} in `{}`{}", line.label, paths(line))
+    });
     Some(Finding {
-        text: format!("The call sites with most time: {}.", each.join(", ")),
-        target: Target::Site { id: first },
+        text: format!("The call sites with most time: {}.", each.collect::<Vec<_>>().join(", ")),
+        target: Target::Site { id: order.first()?.sites[0] },
     })
 }
 
 fn classes(analysis: &Analysis<'_>) -> Option<Finding> {
     let count = analysis.classes.len();
-    if count < 2 || count > analysis.ranks.len() / 2 {
+    let members: usize = analysis.classes.iter().map(|class| class.members.len()).sum();
+    if count < 2 || count > members / 2 {
         return None;
     }
-    let smallest = analysis.classes.last()?;
-    let ranks = ranges(smallest.members.iter().map(|&at| analysis.ranks[at].rank.0));
-    Some(Finding {
-        text: format!(
-            "The ranks fall into {count} classes by structure; rank {ranks} is the smallest."
-        ),
-        target: Target::Class { id: count as u32 - 1 },
-    })
+    let (id, smallest) = (0..)
+        .zip(&analysis.classes)
+        .min_by_key(|(id, class)| (class.members.len(), Reverse(*id)))?;
+    let names = analysis.locations(&smallest.members);
+    let text = if analysis.has_threads() {
+        format!(
+            "The threads of all ranks fall into {count} classes by structure; `{names}` is the smallest."
+        )
+    } else {
+        format!("The ranks fall into {count} classes by structure; rank {names} is the smallest.")
+    };
+    Some(Finding { text, target: Target::Class { id } })
 }
 
 /// Ranks that did not reach the end.
@@ -244,10 +326,23 @@ fn ended_early(analysis: &Analysis<'_>) -> Vec<Finding> {
         .collect();
     let one = |&at: &usize| {
         let (process, study) = (analysis.process(at), &analysis.ranks[at]);
-        let mut text = format!("Rank {}: {}", study.rank, end(process, study.end - study.begin));
-        if let Some(open) = process.open {
-            let signature = talea_model::Signature { procedure: open.procedure, path: open.path };
-            let _ = write!(text, ", inside `{}`", analysis.places.label(signature));
+        let mut text = format!(
+            "Rank {}: {}",
+            study.rank,
+            end(&analysis.run.metadata, process, study.end - study.begin)
+        );
+        if let Some(open) = &process.open {
+            let signature = |open: &Open| Signature { procedure: open.procedure, path: open.path };
+            let label = |open| format!("`{}`", analysis.places.label(signature(open)));
+            let sites = &process.polling;
+            // A call that waits may follow polls, which then are over.
+            let polls = sites.len() > 1 && sites.iter().any(|s| signature(s) == signature(open));
+            let _ = if polls {
+                let all: Vec<String> = sites.iter().map(label).collect();
+                write!(text, ", polling at {}", all.join(", "))
+            } else {
+                write!(text, ", inside {}", label(open))
+            };
         }
         Finding { text: text + ".", target: Target::Rank { rank: study.rank } }
     };

@@ -3,6 +3,7 @@
 //! Owns joining what processes noted of their threads with the topologies beside the recording, and what is odd about it:
 //! ranks on one PU, ranks that are not bound, more busy threads than PUs. Numbers of PUs are the operating system's.
 
+use talea_model::units::percent;
 use talea_model::{Gaps, Nanos, Rank};
 use talea_run::RunDirectory;
 use talea_run::recording::Process;
@@ -10,6 +11,7 @@ use talea_topo::Machine;
 use talea_topology::{CpuSet, ObjectId, ObjectKind, Topology};
 
 use super::classes::ranges;
+use super::delays::{CROWDED, Delay};
 use super::rank::RankStudy;
 use crate::load::Run;
 
@@ -46,6 +48,8 @@ pub(crate) struct Placed {
     pub(crate) threads: usize,
     /// Threads that work.
     pub(crate) working: usize,
+    /// How long its threads were ready without a PU, where the kernel tells.
+    pub(crate) delay: Option<Delay>,
 }
 
 /// The hosts of a run in the order of their first ranks; `ranks` has one entry for each process.
@@ -85,6 +89,7 @@ fn placed(process: &Process, rank: Rank, wall: Nanos) -> Placed {
             .fold(CpuSet::default(), |all, pu| all.or(&CpuSet::of(pu))),
         threads: process.places.len(),
         working: working().count(),
+        delay: Delay::of(process),
     }
 }
 
@@ -137,15 +142,33 @@ impl Host {
         object.map(|(topology, id)| topology.label(id)).unwrap_or_default()
     }
 
+    /// How long its threads were ready without a PU; absent where nobody measured it of all its processes.
+    pub(crate) fn delay(&self) -> Option<Delay> {
+        self.processes.iter().map(|placed| placed.delay).sum()
+    }
+
+    /// Whether threads wait for PUs, so that times do not tell for which rank: as measured, else by the numbers of threads and PUs.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.delay().map_or_else(|| !self.shared().is_empty(), |delay| delay.share() >= CROWDED)
+    }
+
     /// What is odd about where its processes run.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let (pus, known) = (self.pus(), |placed: &&Placed| !placed.allowed.is_empty());
-        let bound = |placed: &&Placed| {
-            known(placed) && (pus.is_empty() || !pus.is_subset(&placed.allowed) || pus.len() == 1)
-        };
-        let working: usize = self.processes.iter().map(|placed| placed.working).sum();
-        let free: Vec<&Placed> = self.processes.iter().filter(|p| known(p) && !bound(p)).collect();
+        let delayed = self.delay().filter(|delay| delay.share() >= CROWDED);
+        let mut notes: Vec<String> = delayed
+            .map(|delay| {
+                format!(
+                    "for {} of the time threads were ready to run and other threads had the PUs{}",
+                    percent(delay.share()),
+                    self.most_delayed()
+                )
+            })
+            .into_iter()
+            .collect();
+        notes.extend(self.shared());
+        let pus = self.pus();
+        let free = |placed: &&Placed| !placed.allowed.is_empty() && !is_bound(placed, &pus);
+        let free: Vec<&Placed> = self.processes.iter().filter(free).collect();
         if free.len() > 1 && pus.len() > 1 {
             let who = if free.len() == self.processes.len() {
                 format!("all {} ranks", free.len())
@@ -154,8 +177,28 @@ impl Host {
             };
             notes.push(format!("{who} may run on every PU: they are not bound"));
         }
+        notes
+    }
+
+    /// The process that was delayed most, where it was much more than the mean.
+    fn most_delayed(&self) -> String {
+        let mean = self.delay().map_or(0.0, Delay::share);
+        let of = |placed: &Placed| placed.delay.map_or(0.0, Delay::share);
+        let most = self.processes.iter().max_by(|a, b| of(a).total_cmp(&of(b)));
+        match most {
+            Some(most) if of(most) > 1.2 * mean => {
+                format!(" (rank {}: {})", most.rank, percent(of(most)))
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Where threads that work share PUs.
+    fn shared(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let pus = self.pus();
         let mut met: Vec<&CpuSet> = Vec::new();
-        for placed in self.processes.iter().filter(bound) {
+        for placed in self.processes.iter().filter(|placed| is_bound(placed, &pus)) {
             if placed.working > placed.allowed.len() {
                 notes.push(format!(
                     "rank {} has {} threads that work, and may run on {} only",
@@ -179,11 +222,18 @@ impl Host {
                 ));
             }
         }
+        let working: usize = self.processes.iter().map(|placed| placed.working).sum();
         if !pus.is_empty() && working > pus.len() {
             notes.push(format!("{working} threads that work share {} PUs", pus.len()));
         }
         notes
     }
+}
+
+/// Whether a process may run on some of the PUs only.
+fn is_bound(placed: &Placed, pus: &CpuSet) -> bool {
+    !placed.allowed.is_empty()
+        && (pus.is_empty() || !pus.is_subset(&placed.allowed) || pus.len() == 1)
 }
 
 /// `PU 3`, `PUs 0-3`.
@@ -230,6 +280,7 @@ mod tests {
                 last: CpuSet::default(),
                 threads: *working,
                 working: *working,
+                delay: None,
             })
             .collect();
         let topology = Some(Machine::synthetic(description).unwrap().topology);
@@ -248,8 +299,8 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "all 2 ranks may run on every PU: they are not bound",
-                "5 threads that work share 4 PUs"
+                "5 threads that work share 4 PUs",
+                "all 2 ranks may run on every PU: they are not bound"
             ]
         );
         let notes = host("core:4 pu:1", &[("1", 1), ("1", 1), ("2", 3)]).notes();
@@ -261,6 +312,23 @@ mod tests {
                 "5 threads that work share 4 PUs",
             ]
         );
+    }
+
+    #[test]
+    fn measured_delays_count_more_than_places() {
+        let mut host = host("core:2 pu:1", &[("0", 1), ("0", 1)]);
+        assert!(host.is_crowded());
+        let mut delayed = |parts: [u64; 2]| {
+            for (placed, part) in host.processes.iter_mut().zip(parts) {
+                let [watched, delayed] = [1000, part].map(|ms| Nanos(ms * 1_000_000));
+                placed.delay = Some(Delay { watched, ran: watched - delayed, delayed });
+            }
+            (host.is_crowded(), host.notes())
+        };
+        let shared = "ranks 0-1 share PU 0 for 2 threads that work";
+        assert_eq!(delayed([40, 50]), (false, vec![shared.to_owned()]));
+        let measured = "for 45 % of the time threads were ready to run and other threads had the PUs (rank 1: 80 %)";
+        assert_eq!(delayed([100, 800]), (true, vec![measured.to_owned(), shared.to_owned()]));
     }
 
     #[test]

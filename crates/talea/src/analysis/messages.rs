@@ -8,6 +8,7 @@
 
 mod ends;
 mod roles;
+mod waits;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use talea_model::args::special;
 use talea_model::{Bytes, Nanos, Rank};
 use talea_run::Recording;
 
-use ends::{Ends, ends};
+use ends::{Call, Ends, ends};
+pub(crate) use waits::{Waits, waits};
 
 /// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(crate) struct Message {
     pub(crate) bytes: Bytes,
     /// Its tag.
     pub(crate) tag: i64,
+    /// The calls that found it sent and received; the former is absent where there is none.
+    finished: (Option<Call>, Call),
 }
 
 /// All messages of a run that have times.
@@ -73,9 +77,15 @@ impl Channel {
 
 /// Finds the messages among processes of the same world that were sent until `until`.
 pub(crate) fn messages(recording: &Recording, until: Nanos) -> Messages {
+    matched(recording, &all_ends(recording, until))
+}
+
+fn all_ends(recording: &Recording, until: Nanos) -> Vec<Ends> {
+    recording.processes.par_iter().map(|process| ends(recording, process, until)).collect()
+}
+
+fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
     let processes = &recording.processes;
-    let ends: Vec<Ends> =
-        processes.par_iter().map(|process| ends(recording, process, until)).collect();
     let place: BTreeMap<(u32, Rank), usize> = processes
         .iter()
         .enumerate()
@@ -95,9 +105,10 @@ pub(crate) fn messages(recording: &Recording, until: Nanos) -> Messages {
                     from: (at, send.thread),
                     sent: send.call,
                     to: (receiver, receive.thread),
-                    received: (receive.posted, done),
+                    received: (receive.posted, done.end),
                     bytes: send.bytes,
                     tag: channel.tag,
+                    finished: (send.done, done),
                 });
             }
         }

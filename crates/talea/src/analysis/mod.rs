@@ -1,18 +1,22 @@
 //! A recording driven through the analysis: everything that views and the report are made of.
 //!
 //! Owns the order of the steps and what they hand on: one walk through each thread, figures for each rank and each
-//! call site, classes of ranks with their structure. Ranks are walked in parallel and brought together in their order,
+//! call site, classes of threads with their structure. Ranks are walked in parallel and brought together in their order,
 //! so that results do not depend on the number of threads.
 
 pub(crate) mod arguments;
 pub(crate) mod calls;
 pub(crate) mod classes;
+pub(crate) mod delays;
 pub(crate) mod findings;
 pub(crate) mod graph;
+pub(crate) mod groups;
 pub(crate) mod hosts;
+pub(crate) mod location;
 pub(crate) mod messages;
 pub(crate) mod rank;
 pub(crate) mod sites;
+mod traits;
 pub(crate) mod tree;
 pub(crate) mod walk;
 
@@ -22,15 +26,19 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use talea_flow::matrix::Matrix;
 use talea_model::{Bytes, Nanos, Rank};
+use talea_run::live::layout::TimesMode;
 use talea_run::recording::Process;
 
 use crate::load::Run;
 use crate::terminal::Progress;
 use calls::CallTable;
 use classes::Class;
+use delays::Delay;
 use hosts::Host;
-use rank::RankStudy;
+use messages::Waits;
+use rank::{RankStudy, part};
 use sites::Places;
+use traits::KnownPath;
 
 /// What collective operations of one procedure moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,11 +56,13 @@ pub(crate) struct Analysis<'a> {
     pub(crate) run: &'a Run,
     /// Call paths in the source.
     pub(crate) places: Places<'a>,
+    /// For each call path what trees may know of it.
+    pub(crate) paths: Vec<KnownPath>,
     /// Call sites over all ranks.
     pub(crate) calls: CallTable,
     /// One entry for each process of the recording, in its order.
     pub(crate) ranks: Vec<RankStudy>,
-    /// Ranks that behave alike, largest class first.
+    /// Threads that behave alike: the class with most of them first, or, where ranks have several, the one with most time in a loop.
     pub(crate) classes: Vec<Class>,
     /// Messages from one process to another.
     pub(crate) matrix: Matrix,
@@ -60,9 +70,14 @@ pub(crate) struct Analysis<'a> {
     pub(crate) collectives: BTreeMap<String, Collective>,
     /// Where processes were, once it is asked for: it takes a file for each host.
     hosts: OnceLock<Vec<Host>>,
+    /// How long ranks waited for others, once it is asked for: it takes another walk.
+    waits: OnceLock<Option<Waits>>,
     /// From the first rank's start to the last one's end.
     pub(crate) wall: Nanos,
 }
+
+/// Events of a run up to which its waiting is judged: bounds the memory for messages and calls.
+const JUDGED: u64 = 4_000_000;
 
 /// Processes that are walked at a time: bounds the memory for their events.
 const AT_ONCE: usize = 64;
@@ -71,6 +86,8 @@ impl<'a> Analysis<'a> {
     /// Analyses a run.
     pub(crate) fn new(run: &'a Run, progress: &mut Progress) -> Self {
         let recording = &run.recording;
+        let places = Places::new(run);
+        let paths = places.known_paths();
         let mut calls = CallTable::default();
         let mut ranks = Vec::new();
         let mut matrix = Matrix::default();
@@ -78,8 +95,10 @@ impl<'a> Analysis<'a> {
         for (chunk, processes) in recording.processes.chunks(AT_ONCE).enumerate() {
             let done = chunk * AT_ONCE;
             progress.step(&format!("reading rank {done} of {}", recording.processes.len()));
-            let studied: Vec<_> =
-                processes.par_iter().map(|process| rank::study(recording, process)).collect();
+            let studied: Vec<_> = processes
+                .par_iter()
+                .map(|process| rank::study(recording, process, &paths))
+                .collect();
             for (process, (mut study, threads)) in processes.iter().zip(studied) {
                 study.rank = display_rank(run, process);
                 for (thread, walked) in process.threads.iter().zip(&threads) {
@@ -100,19 +119,20 @@ impl<'a> Analysis<'a> {
             }
         }
         progress.step("finding loops and classes");
-        let classes = classes::classes(recording, &ranks);
+        let classes = classes::classes(recording, &ranks, &paths);
         let wall = ranks.iter().map(|rank| rank.end).max().unwrap_or_default()
             - ranks.iter().map(|rank| rank.begin).min().unwrap_or_default();
-        let places = Places::new(run);
         Self {
             run,
             places,
+            paths,
             calls,
             ranks,
             classes,
             matrix,
             collectives,
             hosts: OnceLock::new(),
+            waits: OnceLock::new(),
             wall,
         }
     }
@@ -120,6 +140,45 @@ impl<'a> Analysis<'a> {
     /// Where processes were, by host.
     pub(crate) fn hosts(&self) -> &[Host] {
         self.hosts.get_or_init(|| hosts::hosts(self.run, &self.ranks))
+    }
+
+    /// Part of the run, from its begin, whose waiting is judged.
+    pub(crate) fn judged_part(&self) -> f64 {
+        let until = self.waits().map_or(Nanos(0), |waits| waits.until);
+        part(until - self.begin(), self.wall).min(1.0)
+    }
+
+    /// When the first rank began.
+    fn begin(&self) -> Nanos {
+        self.ranks.iter().map(|rank| rank.begin).min().unwrap_or_default()
+    }
+
+    /// How long ranks waited for others; absent where times of single calls were not kept.
+    pub(crate) fn waits(&self) -> Option<&Waits> {
+        let recording = &self.run.recording;
+        let until = || {
+            let judged = (JUDGED as f64 / recording.events().max(1) as f64).min(1.0);
+            self.begin() + Nanos((self.wall.0 as f64 * judged).ceil() as u64)
+        };
+        let timed = recording.times != TimesMode::Statistics;
+        self.waits.get_or_init(|| timed.then(|| messages::waits(recording, until()))).as_ref()
+    }
+
+    /// Part of the time of all threads that waits for other ranks.
+    pub(crate) fn waiting_share(&self) -> Option<f64> {
+        let time = self.time_of_all().0 as f64 * self.judged_part();
+        let waiting = self.waits()?.total().0 as f64;
+        Some(if time > 0.0 { (waiting / time).min(1.0) } else { 0.0 })
+    }
+
+    /// Whether threads wait for PUs, so that their times do not tell for which rank.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.hosts().iter().any(Host::is_crowded)
+    }
+
+    /// How long threads were ready without a PU; absent where it was not measured of all processes.
+    pub(crate) fn delay(&self) -> Option<Delay> {
+        self.hosts().iter().map(Host::delay).sum()
     }
 
     /// The place of a rank in [`Self::ranks`].
@@ -132,15 +191,16 @@ impl<'a> Analysis<'a> {
         &self.run.recording.processes[place]
     }
 
-    /// Time of all ranks together without beginning and ending MPI.
+    /// Time of all threads together without beginning and ending MPI.
     pub(crate) fn time_of_all(&self) -> Nanos {
         self.ranks.iter().map(|rank| rank.run).sum()
     }
 
-    /// Mean share of the dominant loop; absent where no rank has one.
+    /// Mean share of the dominant loop, where ranks have several threads that of the thread with most time in one; absent where
+    /// no rank has one.
     pub(crate) fn dominant_share(&self) -> Option<f64> {
         let shares: Vec<f64> =
-            self.ranks.iter().filter_map(|rank| Some(rank.dominant()?.share)).collect();
+            self.ranks.iter().filter_map(|rank| Some(rank.lead()?.dominant()?.share)).collect();
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     }
 }

@@ -1,7 +1,9 @@
-//! One rank's figures: where its time goes, and its loops in time.
+//! Figures of one rank and of each of its threads: where the time goes, and the loops in time.
 //!
-//! Owns what is kept of a rank after its walk, which does not grow with its events but for the iterations of its main
-//! loop. Shares are of the run without `MPI_Init` and `MPI_Finalize`, as on the slides that [`talea_flow`] follows.
+//! Owns what is kept of a rank after its walk, which does not grow with its events but for the iterations of main loops.
+//! Shares are of the run without `MPI_Init` and `MPI_Finalize`, as on the slides that [`talea_flow`] follows. The thread
+//! that began MPI is there from then until it ends MPI; nothing says when another thread began and ended, so that it
+//! counts from its first call to the end of its last one.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +12,13 @@ use talea_flow::graph::{Graph, GraphStats};
 use talea_flow::iterations::{Durations, Iteration, LoopTimes, Timeline, timeline};
 use talea_flow::loops::Forest;
 use talea_flow::steps::follow_tree;
-use talea_flow::structure::{Options, build};
+use talea_flow::structure::{Steps, ThreadTree, steps};
 use talea_model::{Bytes, Nanos, NodeId, Rank, Signature};
 use talea_report::data::Category;
 use talea_run::Recording;
 use talea_run::recording::{Process, Thread};
 
+use super::traits::{KnownPath, traits};
 use super::walk::{Walked, walk};
 use crate::procedures::{category, is_bracket};
 
@@ -28,7 +31,7 @@ pub(crate) struct RankStudy {
     pub(crate) begin: Nanos,
     /// Its last one.
     pub(crate) end: Nanos,
-    /// Time of its first thread between beginning and ending MPI.
+    /// Time of its threads between beginning and ending MPI, all threads together.
     pub(crate) run: Nanos,
     /// Of that, time inside MPI.
     pub(crate) mpi: Nanos,
@@ -38,11 +41,32 @@ pub(crate) struct RankStudy {
     pub(crate) bytes: Bytes,
     /// Events of all threads.
     pub(crate) events: u64,
-    /// Figures of its first thread's graph.
+    /// Its threads that called MPI, in the order of the recording.
+    pub(crate) threads: Vec<ThreadStudy>,
+}
+
+/// The analysis of a thread.
+#[derive(Debug)]
+pub(crate) struct ThreadStudy {
+    /// Its number in the process.
+    pub(crate) number: u32,
+    /// Begin of its first call; 0 where single times were not kept.
+    pub(crate) begin: Nanos,
+    /// End of its last call.
+    pub(crate) end: Nanos,
+    /// Its time between beginning and ending MPI, or from its first to its last call.
+    pub(crate) run: Nanos,
+    /// Of that, time inside MPI.
+    pub(crate) mpi: Nanos,
+    /// `mpi` by what it is spent on.
+    by_category: BTreeMap<Category, Nanos>,
+    /// Events.
+    pub(crate) events: u64,
+    /// Figures of its graph.
     pub(crate) graph: GraphStats,
-    /// Equal for ranks that make the same calls in the same order.
-    pub(crate) exact: Option<Fingerprint>,
-    /// Loops of its first thread, outer ones before those inside them.
+    /// Equal for threads that make the same calls in the same order.
+    pub(crate) exact: Fingerprint,
+    /// Its loops, outer ones before those inside them.
     pub(crate) loops: Vec<LoopFigures>,
     /// The outermost loop with most time, as a place in `loops`.
     dominant: Option<usize>,
@@ -52,7 +76,7 @@ pub(crate) struct RankStudy {
     pub(crate) iterations: Vec<Iteration>,
 }
 
-/// A loop of one rank.
+/// A loop of one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct LoopFigures {
     /// Its place in the forest.
@@ -66,6 +90,28 @@ pub(crate) struct LoopFigures {
 }
 
 impl RankStudy {
+    /// Part of the run's time inside MPI.
+    pub(crate) fn mpi_share(&self) -> f64 {
+        part(self.mpi, self.run)
+    }
+
+    /// Its threads with their places: the first one, and others that made calls which are events.
+    pub(crate) fn active(&self) -> impl Iterator<Item = (usize, &ThreadStudy)> {
+        self.threads.iter().enumerate().filter(|(place, one)| *place == 0 || one.events > 0)
+    }
+
+    /// Whether there are several of these.
+    pub(crate) fn has_threads(&self) -> bool {
+        self.active().nth(1).is_some()
+    }
+
+    /// The thread that stands for the rank: the one with most time in a loop, of equals the first.
+    pub(crate) fn lead(&self) -> Option<&ThreadStudy> {
+        self.threads.iter().rev().max_by_key(|thread| thread.loop_time())
+    }
+}
+
+impl ThreadStudy {
     /// The outermost loop with most time.
     pub(crate) fn dominant(&self) -> Option<&LoopFigures> {
         self.loops.get(self.dominant?)
@@ -76,9 +122,15 @@ impl RankStudy {
         self.loops.get(self.main?)
     }
 
-    /// Part of the run's time inside MPI.
+    /// Part of its time inside MPI.
     pub(crate) fn mpi_share(&self) -> f64 {
         part(self.mpi, self.run)
+    }
+
+    /// Time in its outermost loop with most time.
+    pub(crate) fn loop_time(&self) -> Nanos {
+        let share = self.dominant().map_or(0.0, |dominant| dominant.share);
+        Nanos((share * self.run.0 as f64) as u64)
     }
 }
 
@@ -96,11 +148,24 @@ pub(crate) struct Flow {
     pub(crate) forest: Forest,
     /// Its loops in time; empty without times.
     pub(crate) timeline: Timeline,
+    /// Its main loop in the structure tree.
+    pub(crate) steps: Option<Steps>,
 }
 
 impl Flow {
     /// Of a thread and its walk.
-    pub(crate) fn new(thread: &Thread, walked: &Walked) -> Self {
+    pub(crate) fn of(
+        recording: &Recording,
+        thread: &Thread,
+        walked: &Walked,
+        paths: &[KnownPath],
+    ) -> Self {
+        let traits = traits(recording, thread, paths);
+        Self::new(thread, walked, ThreadTree::new(&thread.log, &traits))
+    }
+
+    /// Of a thread, its walk and its tree without times.
+    pub(crate) fn new(thread: &Thread, walked: &Walked, mut tree: ThreadTree) -> Self {
         let graph = if walked.events.is_empty() {
             Graph::from_log(&thread.log)
         } else {
@@ -111,14 +176,17 @@ impl Flow {
         let forest = Forest::new(&graph);
         let mut timeline = timeline(&graph, &forest, &walked.events, &brackets(walked));
         if !walked.events.is_empty() {
-            let mut tree = build(thread.log.walk(), &Options::default());
-            // From begin to begin: the computation after a call belongs to its step.
-            let begins = walked.events.iter().map(|event| event.begin);
-            let next = begins.clone().skip(1).chain(walked.events.last().map(|last| last.end));
-            tree.add_times(begins.zip(next).map(|(begin, next)| next - begin));
+            // From begin to begin: the computation after a call belongs to its step. Calls that make
+            // communicators and the like say nothing of steps.
+            let begins = walked.events.iter().map(|event| event.begin).skip(1);
+            let next = begins.chain(walked.events.last().map(|last| last.end));
+            tree.add_times(walked.events.iter().zip(next).map(|(event, next)| {
+                let setup = walked.nodes[event.node.0 as usize].setup;
+                next - if setup { event.end } else { event.begin }
+            }));
             follow_tree(&mut timeline, &graph, &forest, &tree, &walked.events);
         }
-        Self { graph, forest, timeline }
+        Self { graph, forest, timeline, steps: steps(&tree.tree) }
     }
 }
 
@@ -129,9 +197,16 @@ pub(crate) fn brackets(walked: &Walked) -> Vec<NodeId> {
 }
 
 /// Studies one process; also gives the walks through its threads, without their events.
-pub(super) fn study(recording: &Recording, process: &Process) -> (RankStudy, Vec<Walked>) {
+pub(super) fn study(
+    recording: &Recording,
+    process: &Process,
+    paths: &[KnownPath],
+) -> (RankStudy, Vec<Walked>) {
     let mut walks: Vec<Walked> =
         process.threads.iter().map(|thread| walk(recording, process, thread)).collect();
+    let each = process.threads.iter().zip(&walks);
+    let threads: Vec<ThreadStudy> =
+        each.map(|(thread, walked)| ThreadStudy::new(recording, thread, walked, paths)).collect();
     let mut study = RankStudy {
         rank: process.location.rank,
         begin: walks
@@ -139,31 +214,19 @@ pub(super) fn study(recording: &Recording, process: &Process) -> (RankStudy, Vec
             .filter_map(|walk| Some(walk.events.first()?.begin))
             .min()
             .unwrap_or_default(),
-        end: walks
-            .iter()
-            .filter_map(|walk| Some(walk.events.last()?.end))
-            .max()
-            .unwrap_or_default(),
-        run: Nanos(0),
-        mpi: Nanos(0),
+        end: threads.iter().map(|one| one.end).max().unwrap_or_default(),
+        run: threads.iter().map(|one| one.run).sum(),
+        mpi: threads.iter().map(|one| one.mpi).sum(),
         by_category: BTreeMap::new(),
         bytes: walks.iter().map(|walk| walk.sent).sum(),
-        events: process.threads.iter().map(|thread| thread.log.events).sum(),
-        graph: GraphStats { nodes: 0, edges: 0, events: 0, cardinality: 0.0 },
-        exact: None,
-        loops: Vec::new(),
-        dominant: None,
-        main: None,
-        iterations: Vec::new(),
+        events: threads.iter().map(|one| one.events).sum(),
+        threads,
     };
+    for (category, time) in study.threads.iter().flat_map(|one| &one.by_category) {
+        *study.by_category.entry(*category).or_default() += *time;
+    }
     if let Some(open) = process.open {
         study.end = study.end.max(open.begin);
-    }
-    if let (Some(thread), Some(walked)) = (process.threads.first(), walks.first()) {
-        let flow = Flow::new(thread, walked);
-        study.graph = flow.graph.stats();
-        study.exact = Some(Fingerprint::exact(&thread.log));
-        study.add_times(recording, thread, walked, &flow);
     }
     for walked in &mut walks {
         walked.events = Vec::new();
@@ -171,7 +234,28 @@ pub(super) fn study(recording: &Recording, process: &Process) -> (RankStudy, Vec
     (study, walks)
 }
 
-impl RankStudy {
+impl ThreadStudy {
+    fn new(recording: &Recording, thread: &Thread, walked: &Walked, paths: &[KnownPath]) -> Self {
+        let flow = Flow::of(recording, thread, walked, paths);
+        let mut study = Self {
+            number: thread.number,
+            begin: walked.events.first().map_or(Nanos(0), |event| event.begin),
+            end: walked.events.last().map_or(Nanos(0), |event| event.end),
+            run: Nanos(0),
+            mpi: Nanos(0),
+            by_category: BTreeMap::new(),
+            events: thread.log.events,
+            graph: flow.graph.stats(),
+            exact: Fingerprint::exact(&thread.log),
+            loops: Vec::new(),
+            dominant: None,
+            main: None,
+            iterations: Vec::new(),
+        };
+        study.add_times(recording, thread, walked, &flow);
+        study
+    }
+
     fn add_times(&mut self, recording: &Recording, thread: &Thread, walked: &Walked, flow: &Flow) {
         for (node, figures) in
             thread.log.nodes.iter().zip(&walked.nodes).filter(|(_, f)| !f.bracket)
@@ -192,7 +276,15 @@ impl RankStudy {
             self.run =
                 self.mpi + gaps.filter(|(at, _)| !before(name(*at))).map(|(_, gap)| *gap).sum();
             let inside = walked.nodes.iter().map(|node| node.durations.sum()).sum();
-            self.end = self.begin + walked.gaps.iter().copied().sum::<Nanos>() + inside;
+            self.end = walked.gaps.iter().copied().sum::<Nanos>() + inside;
+            // Of a call that comes once the gap is known by itself: the thread was not there before.
+            if let (Some(first), Some(gap)) = (thread.log.nodes.first(), walked.gaps.first())
+                && first.visits == 1
+                && !before(name(0))
+            {
+                self.begin = *gap;
+                self.run = self.run - *gap;
+            }
             return;
         }
         self.run = flow.timeline.run;

@@ -3,18 +3,27 @@
 //! Owns the way from a recording's paths to the resolved addresses of its `sites.json`, whose modules may stand in another
 //! order: a record that could be read then may be missing now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use talea_flow::structure::{CodeFrame, CodeLoop};
 use talea_model::{Frame, PathId, ResolvedFrame, Site};
 
+use super::traits::KnownPath;
 use crate::load::Run;
+
+/// Function, file and line of a frame, or its address.
+type Line<'a> = (Option<&'a str>, &'a str, u32);
 
 /// Resolved call paths of a run.
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     sites: Vec<Site>,
+    /// Frames of each path that are shown: a few, or as many as tell it apart from all others.
+    shown: Vec<usize>,
     /// Of paths that begin at the same line: the first caller that tells them apart.
     callers: Vec<Option<String>>,
+    /// Addresses of each path, as the run's table of addresses counts modules.
+    addresses: Vec<Vec<Frame>>,
     run: &'a Run,
 }
 
@@ -38,20 +47,73 @@ impl<'a> Places<'a> {
             module: modules.get(frame.module as usize).copied().unwrap_or(u32::MAX),
             offset: frame.offset,
         };
-        let path = |path: &Vec<Frame>| table.site(&path.iter().map(frame).collect::<Vec<_>>());
-        let sites: Vec<Site> = run.recording.paths.iter().map(path).collect();
-        Self { callers: callers(&sites), sites, run }
+        let addresses: Vec<Vec<Frame>> =
+            run.recording.paths.iter().map(|path| path.iter().map(frame).collect()).collect();
+        let sites: Vec<Site> = addresses.iter().map(|path| table.site(path)).collect();
+        let shown = distinguishing(&run.recording.paths);
+        Self { callers: callers(&sites), sites, shown, addresses, run }
     }
 
-    /// The frames of a path, innermost first.
+    /// Knowledge of each path that structure trees may use.
+    pub(crate) fn known_paths(&self) -> Vec<KnownPath> {
+        let code = |path: &Vec<Frame>| {
+            let frames: Vec<CodeFrame> = path.iter().rev().map(|&call| self.code(call)).collect();
+            // Runs that were resolved by older versions have none.
+            let some = frames.iter().any(|frame| frame.function.is_some());
+            if some { frames } else { Vec::new() }
+        };
+        let paths = self.same_lines().into_iter().zip(&self.addresses);
+        paths.map(|(first, path)| KnownPath { first, code: code(path) }).collect()
+    }
+
+    fn code(&self, call: Frame) -> CodeFrame {
+        let place = self.run.sites.code(call);
+        let loops = place.into_iter().flat_map(|place| &place.loops);
+        let loops = loops.map(|one| CodeLoop { header: one.header, ambiguous: one.ambiguous });
+        CodeFrame {
+            call,
+            function: place.map(|place| place.function),
+            loops: loops.collect(),
+            order: place.map_or(0, |place| place.order),
+        }
+    }
+
+    /// For each path the first one that leads through the same lines of the source: compilers copy calls, such as those of a loop's
+    /// first turn.
+    fn same_lines(&self) -> Vec<PathId> {
+        fn line(frame: &ResolvedFrame) -> Line<'_> {
+            match (&frame.file, frame.line) {
+                (Some(file), Some(line)) => (frame.function.as_deref(), file.as_str(), line),
+                _ => (None, frame.address.as_str(), 0),
+            }
+        }
+        let mut first: HashMap<Vec<Line<'_>>, PathId> = HashMap::new();
+        let paths = self.sites.iter().zip(0..);
+        paths
+            .map(|(site, number)| {
+                let lines = site.frames.iter().map(line).collect();
+                *first.entry(lines).or_insert(PathId(number))
+            })
+            .collect()
+    }
+
+    /// The frames of a path, innermost first, as deep as they tell it apart from others.
     pub(crate) fn frames(&self, path: PathId) -> &[ResolvedFrame] {
+        let all = self.all_frames(path);
+        // A frame is several where functions were inlined: more are shown then, never fewer.
+        let shown = self.shown.get(path.0 as usize).copied().unwrap_or(all.len());
+        let kept = self.run.recording.paths.get(path.0 as usize).map_or(0, Vec::len);
+        &all[..all.len() - kept.saturating_sub(shown).min(all.len())]
+    }
+
+    /// All frames of a path that are known.
+    fn all_frames(&self, path: PathId) -> &[ResolvedFrame] {
         self.sites.get(path.0 as usize).map_or(&[], |site| &site.frames)
     }
 
-    /// `file:line` of the call, or what is known instead.
+    /// `file:line` of the call, or what is known instead, as [`ResolvedFrame::short`] has it.
     pub(crate) fn short(&self, path: PathId) -> String {
-        let text = self.sites.get(path.0 as usize).map_or_else(|| "?".to_owned(), Site::short);
-        without_parameters(&text).to_owned()
+        self.sites.get(path.0 as usize).map_or_else(|| "?".to_owned(), Site::short)
     }
 
     /// As [`Self::short`], with the caller where several paths begin at the same line: `halo.c:84 < halo.c:98`.
@@ -68,26 +130,25 @@ impl<'a> Places<'a> {
     }
 
     /// Where the calls of a loop or sequence come together: the innermost function that all their paths lead through, with the
-    /// lines in it. The call itself, where all come from one line; nothing, where the kept frames do not meet.
+    /// lines or offsets in it. The call itself, where all come from one line; nothing, where the kept frames do not meet.
     pub(crate) fn meeting(&self, paths: &[PathId]) -> Option<String> {
-        let first = self.frames(*paths.first()?);
+        let first = self.all_frames(*paths.first()?);
         for candidate in first {
             let function = candidate.function.as_deref()?;
             let in_it = |path: &PathId| {
-                self.frames(*path).iter().find(|frame| frame.function.as_deref() == Some(function))
+                let mut frames = self.all_frames(*path).iter();
+                frames.find(|frame| frame.function.as_deref() == Some(function))
             };
             let frames: Option<Vec<&ResolvedFrame>> = paths.iter().map(in_it).collect();
             let Some(frames) = frames else { continue };
-            let lines = || frames.iter().filter_map(|frame| frame.line);
-            let (Some(least), Some(most)) = (lines().min(), lines().max()) else {
-                return Some(function.to_owned());
-            };
-            let file = candidate.file.as_deref().unwrap_or_default();
-            let file = file.rsplit('/').next().unwrap_or(file);
-            return Some(if least == most {
-                format!("{file}:{least}")
-            } else {
-                format!("{file}:{least}-{most}")
+            // The first and the last place, in the form that one place has.
+            let first = frames.iter().min_by_key(|frame| (frame.line, frame.offset))?.short();
+            let last = frames.iter().max_by_key(|frame| (frame.line, frame.offset))?;
+            return Some(match (last.line, last.offset) {
+                _ if last.short() == first => first,
+                (Some(line), _) => format!("{first}-{line}"),
+                (None, Some(offset)) => format!("{first}-{offset:#x}"),
+                (None, None) => first,
             });
         }
         None
@@ -101,52 +162,73 @@ impl<'a> Places<'a> {
     }
 }
 
-/// For each path whose innermost frame others share too: the first of its callers in which it differs from one of them.
-fn callers(sites: &[Site]) -> Vec<Option<String>> {
-    let mut by_line: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (at, site) in sites.iter().enumerate() {
-        by_line.entry(site.short()).or_default().push(at);
-    }
-    let mut callers = vec![None; sites.len()];
-    let frame = |at: usize, depth: usize| sites[at].frames.get(depth).map(ResolvedFrame::short);
-    for same in by_line.values().filter(|same| same.len() > 1) {
-        let deepest = same.iter().map(|&at| sites[at].frames.len()).max().unwrap_or(0);
-        let differ =
-            |&depth: &usize| same.iter().any(|&at| frame(at, depth) != frame(same[0], depth));
-        let Some(depth) = (1..deepest).find(differ) else { continue };
-        for &at in same {
-            callers[at] = frame(at, depth).map(|caller| without_parameters(&caller).to_owned());
+/// Frames of a path that are shown in any case.
+const FEWEST: usize = 3;
+
+/// For each path how many of its frames tell it apart from all others.
+fn distinguishing(paths: &[Vec<Frame>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..paths.len()).collect();
+    order.sort_by_key(|&at| &paths[at]);
+    let mut needed = vec![FEWEST; paths.len()];
+    // Sorted, the path that has most in common with one is its neighbour.
+    for pair in order.windows(2) {
+        let both = paths[pair[0]].iter().zip(&paths[pair[1]]);
+        let same = both.take_while(|(a, b)| a == b).count();
+        for &at in pair {
+            needed[at] = needed[at].max(same + 1);
         }
     }
-    callers
+    needed.iter().zip(paths).map(|(&needed, path)| needed.min(path.len())).collect()
 }
 
-/// A function of C++ without its parameters and its return type, which tell overloads apart but nobody can read.
-pub(crate) fn without_parameters(function: &str) -> &str {
-    const UNNAMED: &str = "(anonymous namespace)";
-    let (mut depth, mut begin) = (0_i32, 0);
-    for (at, c) in function.char_indices() {
-        match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            ' ' if depth == 0 && !function[..at].ends_with("operator") => begin = at + 1,
-            '(' if depth == 0 && at > begin && !function[at..].starts_with(UNNAMED) => {
-                return &function[begin..at];
+/// For each path whose innermost frame others share too: the first of its callers that tells it apart from as many of them as any
+/// caller does.
+fn callers(sites: &[Site]) -> Vec<Option<String>> {
+    let texts: Vec<Vec<String>> =
+        sites.iter().map(|site| site.frames.iter().map(ResolvedFrame::short).collect()).collect();
+    let mut order: Vec<usize> = (0..sites.len()).filter(|&at| !texts[at].is_empty()).collect();
+    order.sort_by_key(|&at| &texts[at]);
+    order.dedup_by_key(|at| &texts[*at]);
+    let mut deepest: BTreeMap<&[String], usize> = BTreeMap::new();
+    // Sorted, the path that has most in common with one is its neighbour.
+    for pair in order.windows(2) {
+        let (a, b) = (&texts[pair[0]], &texts[pair[1]]);
+        let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        if same > 0 {
+            for text in [a, b] {
+                let depth = deepest.entry(text).or_insert(0);
+                *depth = same.max(*depth);
             }
-            // The blank inside is none between words.
-            '(' if depth == 0 => depth += 1,
-            ')' if depth > 0 => depth -= 1,
-            _ => {}
         }
     }
-    function
+    texts
+        .iter()
+        .map(|text| {
+            let caller = text.get(*deepest.get(text.as_slice())?)?;
+            Some(caller.clone())
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use talea_model::{ResolvedFrame, Site};
+    use talea_model::{Frame, ResolvedFrame, Site};
 
-    use super::{callers, without_parameters};
+    use super::{callers, distinguishing};
+
+    #[test]
+    fn paths_are_as_deep_as_they_distinguish() {
+        let path = |offsets: &[u64]| {
+            offsets.iter().map(|&offset| Frame { module: 0, offset }).collect::<Vec<_>>()
+        };
+        let paths = [
+            path(&[1, 2, 3, 4, 5, 6]),
+            path(&[9, 2, 3, 4, 5, 6]),
+            path(&[1, 2, 3, 4, 7, 6]),
+            path(&[8]),
+        ];
+        assert_eq!(distinguishing(&paths), [5, 3, 5, 1]);
+    }
 
     #[test]
     fn paths_from_one_line_are_told_apart_by_their_callers() {
@@ -167,25 +249,5 @@ mod tests {
         let found = callers(&sites);
         let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
         assert_eq!(found, [Some("a.c:7"), Some("a.c:8"), None, None, None, None]);
-    }
-
-    #[test]
-    fn functions_without_what_nobody_reads() {
-        let check = |name, expected| assert_eq!(without_parameters(name), expected);
-        check("main", "main");
-        check("halo.c:12", "halo.c:12");
-        check("lmp+0x11cd", "lmp+0x11cd");
-        check("LAMMPS_NS::Group::count(int)", "LAMMPS_NS::Group::count");
-        check(
-            "void ddSendrecv<gmx::BasicVector<float> >(gmx_domdec_t const*, int)",
-            "ddSendrecv<gmx::BasicVector<float> >",
-        );
-        check("(anonymous namespace)::work(std::vector<int>)", "(anonymous namespace)::work");
-        check(
-            "std::unique_ptr<A> a::(anonymous namespace)::make(int)",
-            "a::(anonymous namespace)::make",
-        );
-        check("A::operator()(int) const", "A::operator");
-        check("", "");
     }
 }

@@ -76,6 +76,13 @@ impl Builder<'_> {
         self.next += 1;
         let id = self.next;
         let (mut count, mut range, mut loop_id, mut site) = (None, String::new(), None, None);
+        let iterations = match &tree.kind {
+            Kind::Loop { trips } => {
+                let all = trips.runs().iter().map(|&(of, times)| of.saturating_mul(times));
+                Some(all.fold(0, u64::saturating_add))
+            }
+            _ => None,
+        };
         let mut time = tree.time + gaps.time;
         let mut mpi = tree.time;
         let (kind, label) = match &tree.kind {
@@ -119,6 +126,7 @@ impl Builder<'_> {
             label,
             count,
             range,
+            iterations,
             guard: tree.guard.as_ref().map(guard).unwrap_or_default(),
             share: part(time, self.run).min(1.0),
             mpi_share: part(mpi, time),

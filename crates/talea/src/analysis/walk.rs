@@ -9,12 +9,13 @@ use talea_flow::iterations::TimedEvent;
 use talea_flow::matrix::Matrix;
 use talea_flow::stats::Durations;
 use talea_model::{Bytes, Nanos, ProcedureSpec, Rank};
+use talea_report::data::Category;
 use talea_run::Recording;
 use talea_run::recording::{Process, Thread};
 
 use super::Collective;
 use super::arguments::SendPlan;
-use crate::procedures::{Traffic, is_bracket};
+use crate::procedures::{Traffic, category, is_bracket};
 use crate::requests::{Plan, Requests};
 
 /// Figures of one node of a thread's graph.
@@ -28,6 +29,8 @@ pub(crate) struct NodeFigures {
     pub(crate) bytes: Option<Bytes>,
     /// It begins or ends MPI.
     pub(crate) bracket: bool,
+    /// It makes or frees what other calls use: communicators, datatypes, windows.
+    pub(crate) setup: bool,
 }
 
 /// What a walk finds.
@@ -78,14 +81,15 @@ pub(crate) fn walk(recording: &Recording, process: &Process, thread: &Thread) ->
     let specs: Vec<ProcedureSpec> = log.nodes.iter().map(|node| spec(node.signature)).collect();
     let plans: Vec<NodePlan> = specs.iter().map(NodePlan::of).collect();
     let mut walked = Walked::default();
-    walked.nodes.extend(
-        specs
-            .iter()
-            .map(|spec| NodeFigures { bracket: is_bracket(&spec.name), ..NodeFigures::default() }),
-    );
+    walked.nodes.extend(specs.iter().map(|spec| NodeFigures {
+        bracket: is_bracket(&spec.name),
+        setup: category(&spec.name) == Category::Setup,
+        ..NodeFigures::default()
+    }));
     let mut cells: HashMap<Rank, (Bytes, u64)> = HashMap::new();
     let mut requests = Requests::default();
     let mut windows: HashMap<i64, i64> = HashMap::new();
+    let mut lists = recording.lists.cursor();
     let mut events = process.events(recording, thread);
     while let Some(event) = events.next_event() {
         let at = event.node.0 as usize;
@@ -102,7 +106,7 @@ pub(crate) fn walk(recording: &Recording, process: &Process, thread: &Thread) ->
         }
         let mut sends = None;
         if plan.send.traffic != Traffic::None {
-            let bytes = plan.send.bytes(recording, process, event.args);
+            let bytes = plan.send.bytes(recording, process, event.args, &mut lists);
             let window = |window| windows.get(&window).copied();
             let peer = || plan.send.receiver(recording, process, event.args, window);
             let mut sent = Bytes(0);
@@ -120,7 +124,7 @@ pub(crate) fn walk(recording: &Recording, process: &Process, thread: &Thread) ->
                 }
                 Traffic::Prepare => sends = Some((peer(), bytes)),
                 Traffic::Start => {
-                    for &age in plan.requests.named(event.args, &recording.lists) {
+                    for age in plan.requests.named(event.args, &mut lists).iter() {
                         if let Some((Some(to), bytes)) =
                             requests.get(age).and_then(|made| made.sends)
                         {
@@ -141,7 +145,7 @@ pub(crate) fn walk(recording: &Recording, process: &Process, thread: &Thread) ->
             walked.sent += sent;
         }
         if !plan.requests.is_idle() {
-            requests.follow(&plan.requests, event.args, &recording.lists, sends);
+            requests.follow(&plan.requests, event.args, &mut lists, sends);
         }
     }
     for (to, (bytes, messages)) in cells {

@@ -11,8 +11,9 @@ use clap::{Args, ValueHint};
 use talea_cluster::prepare::Range;
 use talea_model::Nanos;
 
+use super::part::PartArgs;
 use super::values;
-use crate::clusters::{self, Analysis, Eps, SubsetRule};
+use crate::clusters::{self, Analysis, Edges, Eps, SubsetRule};
 use crate::tracks::{self, PerTask, Windows};
 
 /// Find which stretches of computation are alike
@@ -33,7 +34,8 @@ Examples:
   talea cluster trace.prv --out-prv labelled.prv      for Paraver: events 90000001 say the cluster
   talea cluster trace.prv --dimensions 'log(PAPI_TOT_INS), PAPI_L3_TCM / PAPI_TOT_INS'
   talea cluster trace.prv --eps 0.02 --min-points 10 --min-duration 10us
-  talea cluster trace.prv --subset ranks=8,random=15% --check       is a part enough?
+  talea cluster trace.prv --subset --check            is a part enough?
+  talea cluster trace.prv --from 1.2s --to 3s         a part of the time
   talea cluster points.csv --columns x,y --eps 0.01 --min-points 10 --no-prepare --labels out.txt
 
 INPUT is a run directory, a trace (.prv, .prv.gz with .pcf and .row beside it), or a table (.csv,
@@ -49,24 +51,34 @@ A burst that lacks a counter of a dimension is left out, and counted.
 --eps auto tries ten radii (the knee of distances decides beyond 300,000 points); --eps refine
 starts with small ones and merges clusters while the ranks' sequences get more alike, so that each
 cluster has a radius of its own. --subset clusters a part and gives each other point the label of
-the nearest clustered one within eps; thin=N keeps N points of each crowded cell, so that rare
-kinds stay.
+the nearest clustered one within eps; thin=N keeps N points of each crowded cell, by default as many
+as make a core, so that rare kinds stay; ranks=N and random=P% take ranks and bursts by chance and
+lose rare kinds. --check clusters all points as well, with the radius that they give.
+
+The part looked at is that from the end of the last MPI_Init to the begin of the first
+MPI_Finalize, where the trace has them; --with-init, --from and --to change that. A burst belongs to
+the part that its middle lies in.
+
+--edges auto: where durations alone are compared, bursts between different calls (edges of the flow
+graph) are different if that makes the ranks' sequences more alike than chance does.
 
 SPMD score: the ranks' sequences of clusters are aligned; of each column the share of the ranks
 that have it, averaged; 1 where all ranks do the same at the same place. It is computed for given
 eps too.
 
-JSON keys: input, source (states|calls|regions|table), bursts, points (those clustered), ranks,
-time_ns, points_time_share, left_out: [{reason, bursts, time_share}], dimensions: [{name,
-expression, unit, logarithmic, factor, low, high}], eps (null with --eps refine), min_points,
-eps_from (given|score|knee|alike|refinement), tried: [{eps, clusters, noise, time_share,
-spmd_score}], subset: {rule, points, share}, check: {adjusted_rand, lost, clusters: [{id, points,
-found, recall, precision}]}, clusters: [{id, points, ranks, time_ns, time_share, mean_duration_ns,
-median_duration_ns, centroid, low, high (each one value a dimension, in its unit), eps, spmd_score,
-ipc, mips, site: {function, line, share}, counters: [{name, measured, mean, extrapolated}]}],
-noise, noise_time_share, spmd_score, findings, gaps, seconds: {read, bursts, prepare, cluster,
-check, score, statistics}. Shares are 0 to 1; what cannot be known is null. `extrapolated` is the
-sum over all bursts of the cluster, from those that measured the counter where sets take turns.")]
+JSON keys: input, source (states|calls|regions|table), bursts, span_ns: {begin, end, chosen:
+between-init-and-finalize|whole|asked} (null for a table), points (those clustered), ranks, time_ns,
+points_time_share, left_out: [{reason, bursts, time_share}], dimensions: [{name, expression, unit,
+logarithmic, factor, low, high}], edges (how many there are; null where they are not used), eps
+(null with --eps refine), min_points, eps_from (given|score|knee|alike|refinement), tried: [{eps,
+clusters, noise, time_share, spmd_score}], subset: {rule, points, share}, check: {eps,
+adjusted_rand, lost, clusters: [{id, points, found, recall, precision}]}, clusters: [{id, points,
+ranks, time_ns, time_share, mean_duration_ns, median_duration_ns, centroid, low, high (each one
+value a dimension, in its unit), eps, spmd_score, ipc, mips, site: {function, line, share},
+counters: [{name, measured, mean, extrapolated}]}], noise, noise_time_share, spmd_score, findings,
+gaps, seconds: {read, bursts, prepare, cluster, check, score, statistics}. Shares are 0 to 1; what
+cannot be known is null. `extrapolated` is the sum over all bursts of the cluster, from those that
+measured the counter where sets take turns.")]
 pub(super) struct ClusterArgs {
     /// Run directory, trace (.prv, .prv.gz) or table (.csv)
     #[arg(value_name = "INPUT", value_hint = ValueHint::AnyPath)]
@@ -79,10 +91,10 @@ pub(super) struct ClusterArgs {
     /// Values are points as they are: no filter, no logarithm, no scaling
     #[arg(long, conflicts_with_all = ["min_duration", "factor", "ranges"], help_heading = "Preparation")]
     no_prepare: bool,
-    /// Cluster a part: ranks=8, random=15%, ranks=8,random=15%, thin or thin=20
-    #[arg(long, value_name = "RULE", value_parser = subset, help_heading = "Clusters")]
+    /// Cluster a part: thin (where no RULE is given), thin=20, ranks=8, random=15%, or ranks=8,random=15%
+    #[arg(long, value_name = "RULE", value_parser = subset, num_args = 0..=1, default_missing_value = "thin", help_heading = "Clusters")]
     subset: Option<(SubsetRule, String)>,
-    /// What chance decides in --subset, this number decides
+    /// Seed of the random choice made by --subset
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Clusters")]
     seed: u64,
     /// Cluster all points as well, and say what the subset lost
@@ -132,6 +144,11 @@ struct How {
     /// Compare values, not magnitudes, whatever the dimensions say
     #[arg(long, help_heading = "Preparation")]
     no_log: bool,
+    /// Tell bursts apart by the calls at their begin and end
+    #[arg(long, value_enum, default_value_t = Edges::Auto, help_heading = "Clusters")]
+    edges: Edges,
+    #[command(flatten)]
+    part: PartArgs,
     /// Radius of neighbours among points from 0 to 1: auto, a number, or refine (`cluster` alone, not with --subset)
     #[arg(long, value_name = "EPS", value_parser = eps, default_value = "auto", help_heading = "Clusters")]
     eps: Eps,
@@ -160,13 +177,16 @@ With different numbers of ranks counts such as instructions are compared times r
 problem that is spread over more ranks stays where it is (--per-task no for weak scaling). Figures
 that are printed are those of the ranks.
 
+Calls are the same in another version of the program if a routine of the same name has them in the
+same order: lines may have moved. --from, --to, --with-init and --edges are those of talea cluster.
+
 JSON keys: of (runs|windows), per_task, dimensions: [{name, expression, unit, logarithmic, factor,
-low, high}], frames: [{name, ranks, begin_ns, end_ns, bursts, points, eps, min_points, clusters,
-noise, time_ns, spmd_score, matched: [share of the frame before, share of this one],
-is_equivalent, in_a_row, is_stable, lowered, requisites: [margin, share, likeness]}],
-objects: [{id, site: {function, line, share}, frames: [{clusters, points, time_ns, time_share,
-mean_duration_ns, centroid, ipc, instructions, spmd_score}, or null where it is not there]}],
-findings, gaps. Shares are 0 to 1; what cannot be known is null.")]
+low, high}], edges (whether they tell bursts apart), frames: [{name, ranks, begin_ns, end_ns,
+bursts, points, eps, min_points, clusters, noise, time_ns, spmd_score, matched: [share of the frame
+before, share of this one], is_equivalent, in_a_row, is_stable, lowered, requisites: [margin, share,
+likeness]}], objects: [{id, site: {function, line, share}, frames: [{clusters, points, time_ns,
+time_share, mean_duration_ns, centroid, ipc, instructions, spmd_score}, or null where it is not
+there]}], findings, gaps. Shares are 0 to 1; what cannot be known is null.")]
 pub(super) struct TrackArgs {
     /// Runs, traces or tables in the order of their scale; one, with --windows
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
@@ -250,6 +270,8 @@ impl From<How> for Analysis {
             min_duration: how.min_duration.map(|time| time.0 as f64),
             factors: how.factor,
             no_log: how.no_log,
+            part: how.part.into(),
+            edges: how.edges,
             eps: how.eps,
             min_points: how.min_points,
             seed: 1,

@@ -19,10 +19,19 @@ Examples:
   talea convert talea-app app.json             for ui.perfetto.dev and chrome://tracing
   talea convert talea-app app.speedscope.json  stacks of samples, or of MPI calls by time
   talea convert trace.prv.gz trace.folded      for flamegraph.pl and inferno
+  talea convert talea-app app.csv              tables of events, states and messages
 
 The ending of OUT tells the form: .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded,
-.collapsed, .parquet (where talea was built with `--features parquet`). A pipe or a device as OUT
-gets that one file alone. Event types in Paraver files are those of Extrae; 600000003 is the
+.collapsed, .csv, .parquet. A pipe or a device as OUT gets that one file alone.
+
+A .json has a slice for each call, phase, iteration and loop, an arrow for each message, rates of
+counters, and names of ranks, hosts and threads. Calls have arguments: site, bytes_sent and to,
+bytes_received and from, communicator, is_root. Slices that overlap without nesting stand in rows
+of their own, \"beside\" their thread. A message to a call that began before it was sent arrives at
+an instant, as Perfetto's arrows lead to what begins later. A rate is that since the thread's last
+probe, and holds until the next one.
+
+Event types in Paraver files are those of Extrae; 600000003 is the
 iteration, from 1, of the main loop that talea found, 600000100 to 600000199 those of each loop
 (beyond a hundred they are left out, with a gap), 600000004 the phase that the program marks.")]
 pub(super) struct ConvertArgs {

@@ -31,6 +31,7 @@ Examples:
   talea fabric table tiles.txt --interconnect interconnect.txt --routers '0,1,1;0,0,1'
   talea fabric table tiles.txt --interconnect interconnect.txt --shares --each
   talea fabric table tiles.txt --torus 16x12x24 --matrix RUN --rankfile ranks.txt
+  talea fabric table after.txt --since before.txt --ibnetdiscover network.txt
 
 A tile is a port of the recording that is named by router and place, `c0-0c0s0g0l32`, with the
 counters VC0_PHITS, VC1_PHITS (3B), VC0_PKTS, VC1_PKTS (packets), INQ_STALLS and OUTQ_STALLS
@@ -43,6 +44,8 @@ tiles, bytes_per_second, vc0_phits, vc1_phits, vc0_packets, vc1_packets, input_s
 output_stalls, utilisation, stalled_in, stalled_out, bytes_per_packet, phits_per_packet, beside:
 {own_model_bytes, other_bytes, deviation_percent, nodes, own_nodes}}]}], findings, gaps}; `beside`
 is there with --matrix, its nodes in rows of hosts; what is absent is null.
+JSON of what perfquery printed: {cables: [{from, to, kinds, bytes, packets, wait_ticks}], gaps}; a
+row is one way between two switches, or a switch and a node.
 JSON of a run: {command, nodes: [{node, ranks, source, interval_ns, readings, seconds, ended, sent,
 received, ports: [{port, network, state, bytes_per_second, above_others, sent, received, faults,
 counters: [{name, unit, hertz, grown}]}], steps: [{time_ns, realtime_ns, bytes}]}],
@@ -50,11 +53,14 @@ collective_bytes, gaps}; a node's sent and received are {ports, own, other}, a p
 packets, bytes_per_packet, bytes_per_second, utilisation, stalled, stall_ticks_per_second, most}.")]
 #[command(group(clap::ArgGroup::new("placed").args(["hostfile", "rankfile", "rank_order"]).requires("matrix")))]
 pub(super) struct TableArgs {
-    /// A recording of tiles, or a run that kept counters
+    /// A recording of tiles, what perfquery printed of all ports (with --ibnetdiscover), or a run that kept counters
     #[arg(value_name = "FILE|RUN", value_hint = ValueHint::AnyPath)]
     of: PathBuf,
     #[command(flatten)]
     network: NetworkArgs,
+    /// What perfquery printed before: the table is of what grew [default: since counters were cleared]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "ibnetdiscover")]
+    since: Option<PathBuf>,
     /// Shares of capacity and of time stalled, bytes and phits of a packet, instead of sums
     #[arg(long)]
     shares: bool,
@@ -101,6 +107,7 @@ impl From<TableArgs> for fabric::Options {
         Self::Table(Box::new(table::Options {
             of: args.of,
             network: args.network.options(),
+            since: args.since,
             form: if args.shares { Form::Shares } else { Form::JobWide },
             each: args.each,
             routers: args.routers,

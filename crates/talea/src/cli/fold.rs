@@ -9,8 +9,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use talea_fold::{Outliers, SelectOptions};
-use talea_model::{Nanos, Rank};
+use talea_model::Rank;
 
+use super::part::PartArgs;
 use super::values;
 use crate::folding::{Extent, Fit, Groups, Options, Print, Ranks, Trial, What};
 
@@ -52,8 +53,8 @@ share of parts in which what the other half counted lies in the 95 % band, given
 mean.
 
 JSON: {inputs, region: {name, of, argument, without_mpi, why}, fit, scored, findings, name, found,
-folded, outliers, mean_ns, spread, locations, coverage: {samples, hole_at, hole, hole_expected,
-empty, period_ns}, counters: [{name, event_type, unit, samples, instances, smoothing,
+folded, outliers, mean_ns, median_ns, spread, locations, coverage: {samples, hole_at, hole,
+hole_expected, empty, period_ns}, counters: [{name, event_type, unit, samples, instances, smoothing,
 error_held_out, error_estimated, band_coverage, jumps: [{at, within, height}], phases: [{from, to,
 rate}], mean_total, mean_rate, rate: {value, low, high}, accumulated: {value, low, high}, points}],
 models: [{name, expression, unit, mean, curve: {value, low, high}}], stack: [{from, to, routine,
@@ -100,12 +101,8 @@ pub(super) struct FoldArgs {
     /// Fold each kind of duration for itself [default: the kind with the most time]
     #[arg(long, conflicts_with = "overlay")]
     groups: bool,
-    /// Leave out instances that begin before: 1.5s, 200ms, or nanoseconds since the start
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
-    from: Option<Nanos>,
-    /// Leave out instances that end after
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
-    to: Option<Nanos>,
+    #[command(flatten)]
+    part: PartArgs,
     /// Try every curve and its band on instances that it was not fitted to
     #[arg(long)]
     score: bool,
@@ -166,8 +163,7 @@ impl From<FoldArgs> for Options {
                 fit: args.fit,
                 outliers: args.outliers,
                 groups: if args.groups { Groups::Each } else { Groups::Largest },
-                from: args.from,
-                to: args.to,
+                part: args.part.into(),
                 trial: if args.score { Trial::Whole } else { Trial::Quick },
                 points: args.points as usize,
             },

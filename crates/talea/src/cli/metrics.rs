@@ -8,15 +8,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use talea_metric::Expression;
 use talea_metric::efficiency::Scaling;
-use talea_metric::measure::Part;
-use talea_model::Nanos;
 
-use super::values;
+use super::part::PartArgs;
 use crate::metrics::{Format, Options, Own, Rows};
 
 /// Compute efficiency and derived metrics of a run or a trace
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[command(long_about = "\
 Compute efficiency and derived metrics of a run or a trace.
 
@@ -30,13 +27,14 @@ Examples:
   talea metrics trace.prv --from 1.2s --to 1.4s --by rank
   talea metrics trace.prv --by cluster          each kind of computation
   talea metrics trace.prv --expr 'stalls = RESOURCE_STALLS / PAPI_TOT_CYC'
+  talea metrics trace.prv --expr 'lines = \"*imc*::UNC_M_CAS_COUNT*\" / elapsed_time'
   talea metrics trace.prv --model /usr/share/likwid/perfgroups/skylakeX/L3.txt
   talea metrics trace.prv --model perfmon/SPR/metrics/spr_metrics.json --expr '#smt_on = 1'
 
-What is looked at: from the end of the last MPI_Init to the begin of the first MPI_Finalize, where
-the trace has them; --whole, --from and --to change that. Computation is the state Running, or time
-outside MPI in a trace without states. Rates are by the time of computation, summed over ranks:
-those of one rank on average. Counters that took turns are made whole by time.
+The time from the end of the last MPI_Init to the begin of the first MPI_Finalize is analysed,
+where the trace has them; --with-init, --from and --to change that. Computation is the state
+Running, or time outside MPI in a trace without states. Rates are by the time of computation,
+summed over ranks: those of one rank on average. Counters that took turns are made whole by time.
 
 Models (--model) are files of Intel's perfmon (PROCESSOR/metrics/*.json), of Linux' pmu-events, or
 groups of LIKWID; a folder means all of them in it. Mistakes in them are said with their line, the
@@ -46,8 +44,13 @@ of Zen 4 are built in and shown where a trace has their counters.
 Expressions (--expr, and inside models): + - * / % min max abs sqrt log2, `a if c else b`, < > <=
 >= == != & | ^, d_ratio(a, b), has_event(c). Names are those of the trace's counters
 (PAPI_TOT_INS), with other names for the same (instructions, INST_RETIRED.ANY); \"...\" around
-names with other signs. Beside counters: duration_time (seconds of computation), total_time,
-bursts, #cache_line (64), and the names of other --expr.
+names with other signs, and around those with * for any signs, which mean the sum of all that fit.
+Counters of nodes, such as those of memory controllers, are those of the time that passed. Beside
+counters: duration_time (seconds of computation), total_time, elapsed_time, bursts, probes,
+#cache_line (64), and the names of other --expr.
+
+Values that no machine gives are left out, which is a gap that names the counters; the limits are in
+docs/metrics.md.
 
 JSON: one object for one INPUT, an array of them for several, with the keys
   input         as named
@@ -65,11 +68,13 @@ JSON: one object for one INPUT, an array of them for several, with the keys
   models        [{model, metrics: [{name, description, unit, value, reason, level, parent, depth,
                 exceeded, children_sum}], problems: [{line, what}]}]; values times the
                 model's factor; exceeded: whether the author's threshold is
-  counters      {name: value} of the time of computation, over all locations
+  counters      {name: value} of the time of computation, over all locations; those of nodes of
+                the time that passed
   gaps          [{kind, rank, detail, count}]
 
 CSV: input,key,name,unit,rank,value,reason; rank is empty for all of it, `cluster 1` for a cluster;
 efficiency, metrics and models.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct MetricsArgs {
     /// Run directories, or traces: .prv, .prv.gz
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
@@ -83,21 +88,14 @@ pub(super) struct MetricsArgs {
     /// A metric of your own: 'name = EXPRESSION'
     #[arg(long = "expr", value_name = "NAME = EXPR", value_parser = own)]
     expressions: Vec<Own>,
-    /// Look at what follows this time: 1.5s, 200ms, or nanoseconds since the start
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
-    from: Option<Nanos>,
-    /// Look at what precedes this time
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
-    to: Option<Nanos>,
-    /// Look at all of the trace, MPI_Init and MPI_Finalize included
-    #[arg(long, conflicts_with_all = ["from", "to", "skip_init"])]
-    whole: bool,
-    /// Leave out what precedes the end of MPI_Init and follows MPI_Finalize [default]
-    #[arg(long, conflicts_with_all = ["from", "to"])]
-    skip_init: bool,
+    #[command(flatten)]
+    part: PartArgs,
     /// The work of INPUTs grows with their ranks: computation scaling is by rank
     #[arg(long)]
     weak: bool,
+    /// List what has no value, each with its reason
+    #[arg(long)]
+    all: bool,
     /// JSON with stable keys instead of text
     #[arg(long, conflicts_with = "csv")]
     json: bool,
@@ -112,7 +110,7 @@ enum By {
     Run,
     /// Each rank
     Rank,
-    /// Each cluster of the whole trace's bursts, as `talea cluster` finds them without options
+    /// Each cluster of bursts, as `talea cluster` finds them without options
     Cluster,
 }
 
@@ -143,13 +141,8 @@ impl From<MetricsArgs> for Options {
             },
             models: args.models,
             expressions: args.expressions,
-            part: if args.whole {
-                Part::Whole
-            } else if args.from.is_some() || args.to.is_some() {
-                Part::Between(args.from, args.to)
-            } else {
-                Part::BetweenInitAndFinalize
-            },
+            part: args.part.into(),
+            all: args.all,
             scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
             format: if args.json {
                 Format::Json

@@ -23,7 +23,7 @@ pub(super) const DESCRIBED: [&str; 7] =
 pub(super) struct NetworkArgs {
     #[command(flatten)]
     given: GivenArgs,
-    /// Speed of a link, one way, where its description has none: 12.5GB/s, 200Gbit/s
+    /// Speed of a link between switches or to a node, one way, where its description has none: 12.5GB/s, 200Gbit/s
     #[arg(long, value_name = "SPEED", value_parser = speed, requires = "network")]
     link_speed: Option<f64>,
     /// Which ways messages take [default: the first that fits]
@@ -54,7 +54,7 @@ struct GivenArgs {
     /// What ibnetdiscover printed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     ibnetdiscover: Option<PathBuf>,
-    /// Slurm's topology.conf
+    /// Slurm's topology.conf or topology.yaml, or what scontrol show topology printed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     topology_conf: Option<PathBuf>,
 }

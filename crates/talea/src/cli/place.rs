@@ -26,7 +26,7 @@ switches; --routing has others. Times are a model's: flows share links by max-mi
 Gemini's packets.")]
 #[command(after_long_help = "\
 Examples:
-  talea fabric place --torus 16x12x24 --ranks 64x64x32 --stencil 7 --compare 1x1x16,2x2x4,4x2x4
+  talea fabric place --torus 16x12x24 --ranks 64x64x32 --stencil 7 --bytes 8192 --compare 2x2x4
   talea fabric place --torus 4x2x8 --matrix RUN --compare filled,bisection --rankfile ranks.txt
   talea fabric place --topology-conf topology.conf --matrix bytes.csv --cores 8 --hostfile hosts.txt
   talea fabric place --dragonfly 4,8,4,33 --link-speed 25GB/s --matrix RUN --routing valiant
@@ -36,8 +36,8 @@ Blocks are ranks of a node, or of several, on each axis of the grid, the axis of
 last; a grid has that axis first. `filled` gives ranks to nodes in their order. `as-run` is where
 the run of --matrix had its ranks; files of launchers are read as they are written by --hostfile,
 --rankfile and --rank-order. These stay as they are, whatever --order and --swaps say. --matrix
-takes a run's folder, or a table with the columns from, to and bytes. With 1 byte, the default,
-loads of a stencil are numbers of faces, with 27 points of edges and corners too.
+takes a run's folder, or a table with the columns from, to and bytes. Without --bytes loads of a
+stencil are numbers of faces, with 27 points of edges and corners too, and have no times.
 
 JSON: {routers, links, routing, placements: [{placement, order, ranks, nodes, routers,
 off_node_share, bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router,
@@ -59,9 +59,9 @@ pub(super) struct PlaceArgs {
     /// The first and the last rank of an axis are neighbours
     #[arg(long, requires = "stencil", conflicts_with = "matrix")]
     periodic: bool,
-    /// Bytes across a face
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40), conflicts_with = "matrix")]
-    bytes: u64,
+    /// Bytes across a face, without which faces are counted and no time is predicted
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 40), conflicts_with = "matrix")]
+    bytes: Option<u64>,
     /// A run, or a table of who sends how many bytes to whom
     #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
     matrix: Option<PathBuf>,

@@ -4,7 +4,7 @@
 
 use talea_flow::times::Bound;
 
-use super::show::{ShowArgs, View};
+use super::show::{ShowArgs, StructureArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, Unwind};
 use crate::{
     always, clusters, completions, convert, events, fabric, folding, metrics, recorder, report,
@@ -63,7 +63,8 @@ impl From<Command> for Task {
             Command::Run(args) => Self::Run(args.into()),
             Command::Report(args) => Self::Report((*args).into()),
             Command::Show(ShowArgs { run, view }) => {
-                Self::Show(show::Options { run, view: view.into() })
+                let view = view.map_or(show::View::DEFAULT, Into::into);
+                Self::Show(show::Options { run, view })
             }
             Command::Events(args) => Self::Events(events::Options {
                 run: args.run,
@@ -146,9 +147,12 @@ impl From<View> for show::View {
     fn from(view: View) -> Self {
         let format = |json| if json { show::Format::Json } else { show::Format::Text };
         match view {
-            View::Structure(args) => Self::Structure { rank: args.rank, format: format(args.json) },
+            View::Structure(StructureArgs { rank, thread }) => {
+                Self::Structure { rank: rank.rank, thread, format: format(rank.json) }
+            }
             View::Graph(args) => Self::Graph {
                 rank: args.rank,
+                thread: args.thread,
                 svg: args.svg,
                 format: if args.dot {
                     show::GraphFormat::Dot
@@ -157,7 +161,7 @@ impl From<View> for show::View {
                 },
             },
             View::Stats(args) => Self::Stats { format: format(args.json) },
-            View::Calls(args) => Self::Calls { format: format(args.json) },
+            View::Calls(args) => Self::Calls { by: args.by, format: format(args.json) },
             View::Matrix(args) => Self::Matrix { format: format(args.json) },
             View::Classes(args) => Self::Classes { format: format(args.json) },
             View::Hosts(args) => Self::Hosts { format: format(args.json) },

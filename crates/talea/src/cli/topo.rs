@@ -11,12 +11,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use talea_model::Nanos;
+use talea_topology::xml::Version;
 
 use super::values;
 use crate::topo;
 
 /// Show performance values on the machine's topology, live or from a recording
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(long_about = "\
 Show performance values on the machine's topology, live or from a recording.
 
@@ -64,11 +66,16 @@ device:eth0 or machine; `gauge` is what is now, `growing` a total:
   watts package:0 51.5
   end
 
-JSON: {counts: {TYPE: number}, objects: [{id, type, label, name, subtype, os_index, logical_index, \
-cpuset, nodeset, parent, memory, cache_size}], how, gaps: [{kind, rank, detail, count}]}; with values also {host, source, at_ns, \
+Live values are refused on the objects of another machine: a file whose host name, CPU model or PUs \
+differ, or a synthetic description. --simulate and --replay work with any objects.
+
+JSON (docs/topo.md explains each key): {counts: {TYPE: number}, allowed_cpuset, allowed_nodeset, \
+cpu_kinds: [{name, cpuset, efficiency, infos}], objects: [{id, type, label, name, subtype, os_index, logical_index, \
+cpuset, nodeset, parent, memory, cache_size, allowed, cpu_kind, pci: {bus_id, class, ids, link_speed}, uses, vendor, \
+model, device_memory, capacity, infos}], how, gaps: [{kind, rank, detail, count}]}; with values also {host, source, at_ns, \
 frames, monitors: [{name, expression, unit, level, min, max, log, imbalance, values: [{object, \
 label, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], \
-threads: [{pid, tid, name, pu}], run: {of, place, iterations, outside, merged, median_ns, phases: \
+threads: [{pid, tid, name, pu}], run: {of, place, iterations, outside, merged, median_ns, mean_ns, phases: \
 [{kind, name, first, last, from_ns, to_ns, longest_ns, slow}]}}; run is null without --run, kind \
 is set-up, iterations, between, wrap-up or whole, first and last are numbers of iterations from 0, \
 merged is null or the most iterations of one phase; value is null where it is absent.")]
@@ -79,6 +86,9 @@ pub(super) struct TopoArgs {
     /// Objects from hwloc's synthetic notation: 'pack:2 numa:2 l3:1 core:8 pu:2'
     #[arg(long, value_name = "TEXT", conflicts_with = "topology")]
     synthetic: Option<String>,
+    /// Measure here although --topology looks like another machine
+    #[arg(long)]
+    as_this_machine: bool,
     /// Only these PUs (0-3,8), or only what is in an object (L3:0, Package:1)
     #[arg(long, value_name = "SET|OBJECT")]
     restrict: Option<String>,
@@ -139,9 +149,12 @@ pub(super) struct TopoArgs {
     /// Draw into this file, with chromium
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     png: Option<PathBuf>,
-    /// Write the objects as hwloc's XML of version 2 into this file
+    /// Write the objects as hwloc's XML into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     xml: Option<PathBuf>,
+    /// Version of --xml: 2 for hwloc 2 and 3, 3 for hwloc 3
+    #[arg(long, value_name = "N", value_parser = xml_version, default_value = "2", requires = "xml")]
+    xml_version: Version,
     /// Width and height of pictures in pixels
     #[arg(long, value_name = "WxH", value_parser = values::dimensions, default_value = "1600x1000")]
     size: (f64, f64),
@@ -154,6 +167,15 @@ pub(super) struct TopoArgs {
     /// A command to start and to watch
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
+}
+
+/// Versions of hwloc's XML that are written.
+fn xml_version(text: &str) -> Result<Version, String> {
+    match text {
+        "2" => Ok(Version::Two),
+        "3" => Ok(Version::Three),
+        _ => Err("expected 2 or 3".to_owned()),
+    }
 }
 
 /// What a simulated machine does.
@@ -173,6 +195,7 @@ impl From<TopoArgs> for topo::Options {
                 (None, Some(text)) => topo::Objects::Synthetic(text),
                 (None, None) => topo::Objects::Machine,
             },
+            as_this_machine: args.as_this_machine,
             restrict: args.restrict,
             no_io: args.no_io,
             monitors: match (args.monitors, args.monitor.is_empty()) {
@@ -197,6 +220,7 @@ impl From<TopoArgs> for topo::Options {
                 html: args.html,
                 png: args.png,
                 xml: args.xml,
+                xml_version: args.xml_version,
                 paje: args.paje,
                 json: args.json,
                 size: args.size,

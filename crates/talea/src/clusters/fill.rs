@@ -11,16 +11,17 @@ use talea_cluster::bursts::{Bursts, Source};
 use talea_cluster::dimension::{Dimension, find};
 use talea_cluster::prepare::{Scale, Spacing};
 use talea_cluster::stats::{ClusterStatistics, statistics};
+use talea_metric::measure::Chosen;
 use talea_model::Trace;
 use talea_model::trace::Labels;
 use talea_report::data::clusters::{
     CheckData, ClusterData, ClusterRow, ClusterSite, CounterData, DimensionData, KeptData,
-    LeftOutData, SubsetData, TriedData,
+    LeftOutData, SpanData, SubsetData, TriedData,
 };
 
 use super::points::words;
 use super::{Study, drawn, findings};
-use crate::convert::views::whole;
+use crate::convert::labels::{place as place_of_label, whole};
 
 /// What functions and ranks are called.
 pub(crate) struct Names<'a> {
@@ -42,15 +43,7 @@ impl<'a> Names<'a> {
 
     /// `file.F90:71` for a label such as `71 (file.F90, program)`.
     fn line(&self, bursts: &Bursts, value: i64) -> Option<String> {
-        let label = self.labels?.value(bursts.site_types[1], value)?;
-        let label = whole(label);
-        let Some((number, rest)) = label.split_once(" (") else {
-            // Traces name a line that nobody knows like this.
-            return (!matches!(label, "Unresolved" | "Not found")).then(|| label.to_owned());
-        };
-        let file = rest.trim_end_matches(')').split(',').next().unwrap_or_default();
-        let known = number.parse::<u64>().is_ok_and(|n| n > 0) && !file.is_empty();
-        known.then(|| format!("{}:{number}", file.trim()))
+        place_of_label(self.labels?.value(bursts.site_types[1], value)?)
     }
 
     /// A rank as people count it, or a thread of one.
@@ -120,8 +113,14 @@ pub(crate) fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData
     let noise = study.clustering.noise();
     let mut data = ClusterData {
         input: input.to_owned(),
+        name: String::new(),
         source: source(bursts.source).to_owned(),
-        bursts: bursts.len() as u64,
+        bursts: bursts.len() as u64 + study.looked.outside,
+        span_ns: study.looked.span.map(|span| SpanData {
+            begin: span.begin.0,
+            end: span.end.0,
+            chosen: chosen(span.chosen).to_owned(),
+        }),
         points: points.len() as u64,
         ranks: ranks.len() as u64,
         time_ns: timed.then_some(time),
@@ -133,6 +132,7 @@ pub(crate) fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData
             .zip(&study.prepared.scales)
             .map(|(one, scale)| dimension_data(one, scale))
             .collect(),
+        edges: study.edges,
         eps: if study.eps.len() == 1 && study.eps_from != "refinement" {
             study.eps.first().copied()
         } else {
@@ -157,6 +157,7 @@ pub(crate) fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData
             share: chosen.points as f64 / points.len().max(1) as f64,
         }),
         check: study.check.as_ref().map(|check| CheckData {
+            eps: check.eps,
             adjusted_rand: check.adjusted_rand,
             lost: check.kept.iter().filter(|one| one.recall < 0.5).count() as u64,
             clusters: check
@@ -179,7 +180,9 @@ pub(crate) fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData
     rows(study, names, &mut data);
     data.scatter = drawn::scatter(study);
     data.timeline = drawn::timeline(study, names);
-    data.findings = findings::findings(&data);
+    // Rows of threads are named by rank and thread, `0.1`.
+    let of_threads = ranks.iter().any(|&rank| names.rank(rank).contains('.'));
+    data.findings = findings::findings(&data, if of_threads { "threads" } else { "ranks" });
     data.seconds = study.seconds;
     data.seconds.statistics = begin.elapsed().as_secs_f64();
     data
@@ -210,7 +213,23 @@ fn left_out(study: &Study, share: impl Fn(f64) -> Option<f64>) -> Vec<LeftOutDat
         add(words(reason, &study.dimensions, study.shortest.0), burst);
     }
     let row = |(reason, (bursts, time))| LeftOutData { reason, bursts, time_share: share(time) };
-    reasons.into_iter().map(row).collect()
+    let outside = study.looked.span.filter(|_| study.looked.outside > 0).map(|span| LeftOutData {
+        reason: match span.chosen {
+            Chosen::Asked => format!("they are not within {} to {}", span.begin, span.end),
+            _ => "they precede the end of MPI_Init or follow MPI_Finalize".to_owned(),
+        },
+        bursts: study.looked.outside,
+        time_share: None,
+    });
+    outside.into_iter().chain(reasons.into_iter().map(row)).collect()
+}
+
+fn chosen(chosen: Chosen) -> &'static str {
+    match chosen {
+        Chosen::BetweenInitAndFinalize => "between-init-and-finalize",
+        Chosen::Whole => "whole",
+        Chosen::Asked => "asked",
+    }
 }
 
 /// A dimension with the ends of its scale in its own unit.

@@ -7,6 +7,11 @@ use talea_report::data::clusters::{ClusterData, ClusterRow, ClusterSite};
 
 use crate::terminal::grouped;
 
+/// A score of which the distance from 100 % is of interest.
+pub(crate) fn score(score: f64) -> String {
+    format!("{:.1} %", 100.0 * score)
+}
+
 /// A share as people read it.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -34,7 +39,7 @@ fn share(data: &ClusterData, row: &ClusterRow) -> f64 {
 }
 
 /// The findings of some clusters, most important first.
-pub(super) fn findings(data: &ClusterData) -> Vec<String> {
+pub(super) fn findings(data: &ClusterData, rows: &str) -> Vec<String> {
     let mut out = Vec::new();
     let clusters = &data.clusters;
     let share = |row: &ClusterRow| share(data, row);
@@ -107,12 +112,12 @@ pub(super) fn findings(data: &ClusterData) -> Vec<String> {
             percent(ipc / first)
         ));
     }
-    ranks(data, of, &mut out);
+    ranks(data, of, rows, &mut out);
     out
 }
 
-/// What ranks have in common, and what a part lost.
-fn ranks(data: &ClusterData, of: &str, out: &mut Vec<String>) {
+/// Similarity of ranks (or threads: `rows`), and losses of a part.
+fn ranks(data: &ClusterData, of: &str, rows: &str, out: &mut Vec<String>) {
     let clusters = &data.clusters;
     let share = |row: &ClusterRow| share(data, row);
     if data.ranks > 1 {
@@ -120,7 +125,7 @@ fn ranks(data: &ClusterData, of: &str, out: &mut Vec<String>) {
             clusters.iter().filter(|row| share(row) >= 0.01).find(|row| row.ranks < data.ranks);
         if let Some(row) = some {
             out.push(format!(
-                "Cluster {} ({} of the {of}) is done by {} of {} ranks only.",
+                "Cluster {} ({} of the {of}) is done by {} of {} {rows} only.",
                 row.id,
                 percent(share(row)),
                 row.ranks,
@@ -135,7 +140,7 @@ fn ranks(data: &ClusterData, of: &str, out: &mut Vec<String>) {
             } else {
                 "often do something else at the same place of their sequences"
             };
-            out.push(format!("The ranks {what} (SPMD score {score:.2})."));
+            out.push(format!("The {rows} {what} (SPMD score {}).", self::score(score)));
         }
     }
     if let Some(check) = &data.check {

@@ -18,19 +18,20 @@ mod text;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use talea_metric::measure::{MeasureError, Part};
 use talea_model::Trace;
 use talea_report::data::clusters::ClusterData;
 
 use crate::convert::paraver::SaveError;
 use crate::exit::{Exit, Expected};
-use crate::input::InputError;
+use crate::input::{self, InputError};
 use crate::terminal::Progress;
 
 pub(crate) use fill::{Names, dimension_data, mean, place as site_of, sums};
-pub(crate) use findings::{percent, place as site_name};
-pub(crate) use options::{Analysis, Eps, SubsetRule, subset};
+pub(crate) use findings::{percent, place as site_name, score};
+pub(crate) use options::{Analysis, Edges, Eps, SubsetRule, subset};
 pub(crate) use outputs::{print, write_file};
-pub(crate) use points::{described, dimensions};
+pub(crate) use points::{described, dimensions, may_use_edges};
 pub(crate) use source::Source;
 pub(crate) use study::{Study, StudyError};
 pub(crate) use text::compared;
@@ -70,6 +71,14 @@ pub(crate) enum ClusterError {
         /// What is wrong with it.
         source: talea_formats::table::TableError,
         /// The file.
+        path: PathBuf,
+    },
+    /// A part that is empty.
+    #[error("{source}: `{}`", path.display())]
+    Part {
+        /// What is wrong.
+        source: MeasureError,
+        /// The input.
         path: PathBuf,
     },
     /// What was asked for does not fit the input.
@@ -121,11 +130,12 @@ pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
     let source = source::load(&options.input, &options.analysis, &mut progress)?;
     let read = begin.elapsed().as_secs_f64() - source.seconds;
     progress.step("clustering");
-    let study = study::study(source.bursts, &options.analysis)
+    let study = study::study(source.bursts, source.part, &options.analysis)
         .map_err(|source| ClusterError::Study { source, path: options.input.clone() })?;
     let path = options.input.display().to_string();
     let names = Names::of(source.trace.as_ref());
     let mut data = fill::data(&study, &names, &path);
+    data.name = input::known_as(&options.input);
     if let Some(trace) = &source.trace {
         data.gaps.merge(trace.gaps.clone());
     }
@@ -135,9 +145,9 @@ pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
     outputs::write(options, source.trace, &study, &data, progress)
 }
 
-/// The clusters of a trace, without options: what a report shows. Nothing where there is nothing to cluster.
-pub(crate) fn data(trace: &Trace, name: &str) -> Option<ClusterData> {
-    let bursts = talea_cluster::bursts::bursts(trace);
-    let study = study::study(bursts, &Analysis::default()).ok()?;
+/// The clusters of a part of a trace, without other options: what a report shows. Nothing where there is nothing to cluster.
+pub(crate) fn data(trace: &Trace, part: Part, name: &str) -> Option<ClusterData> {
+    let (bursts, looked) = source::bursts_of(trace, part).ok()?;
+    let study = study::study(bursts, looked, &Analysis::default()).ok()?;
     Some(fill::data(&study, &Names::of(Some(trace)), name))
 }

@@ -3,6 +3,7 @@
 //! Owns the option structs of the analysis and the reading of `--subset`.
 
 use talea_cluster::prepare::Range;
+use talea_metric::measure::Part;
 
 /// The radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,6 +15,18 @@ pub(crate) enum Eps {
     Refine,
     /// This one.
     Given(f64),
+}
+
+/// Whether the calls at the ends of a burst tell it apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Edges {
+    /// Where durations alone are compared, and the ranks' sequences gain by it
+    #[default]
+    Auto,
+    /// Always
+    Yes,
+    /// Never
+    No,
 }
 
 /// Which points are clustered; the others are classified.
@@ -49,6 +62,10 @@ pub(crate) struct Analysis {
     pub(crate) no_log: bool,
     /// Values are points as they are.
     pub(crate) no_prepare: bool,
+    /// The part of a trace that is looked at.
+    pub(crate) part: Part,
+    /// Whether bursts between different calls are different.
+    pub(crate) edges: Edges,
     /// The radius.
     pub(crate) eps: Eps,
     /// Neighbours that make a core.

@@ -12,7 +12,7 @@ use talea_cluster::prepare::{
     self, LeftOut, Preparation, Prepared, Range, Scale, Spacing, prepare,
 };
 
-use super::{Analysis, StudyError};
+use super::{Analysis, Edges, StudyError};
 
 /// Bursts out of a range, by the expression of the range.
 pub(super) type Outside = Vec<(String, Vec<u32>)>;
@@ -43,6 +43,17 @@ pub(crate) fn dimensions(
         }
     }
     Ok(found)
+}
+
+/// Whether the calls at the ends of bursts may tell them apart: without an order, where durations alone are compared.
+pub(crate) fn may_use_edges(how: &Analysis, dimensions: &[Dimension]) -> bool {
+    let is_duration =
+        |one: &Dimension| one.expression.as_counter() == Some(talea_cluster::dimension::DURATION);
+    match how.edges {
+        Edges::Yes => true,
+        Edges::No => false,
+        Edges::Auto => dimensions.iter().all(is_duration) && !how.no_prepare,
+    }
 }
 
 /// How each dimension is prepared, without ranges.

@@ -1,55 +1,149 @@
-//! From points to clusters: which are clustered, with which radius, and what that lost.
+//! From points to clusters: which are clustered, with which radius, what tells them apart, and what a part lost.
 //!
-//! Owns what options mean for the subset, the radius and the size of a core, and the comparison with clustering everything. What each
-//! step means is crate `cluster`'s.
+//! Owns what options mean for the subset, the radius, the size of a core and the calls at the ends of bursts, and the comparison with
+//! clustering everything. What each step means is crate `cluster`'s.
 
 use std::time::Instant;
 
 use talea_cluster::agreement::{adjusted_rand, kept};
-use talea_cluster::auto::{self, Tried};
-use talea_cluster::classify::dbscan_subset;
-use talea_cluster::prepare::Scale;
+use talea_cluster::auto::{self, Task, Tried};
 use talea_cluster::refine::refine;
 use talea_cluster::sequence::Spmdiness;
 use talea_cluster::subset::{Subset, choose};
-use talea_cluster::{Dbscan, dbscan};
-use talea_model::Rank;
+use talea_cluster::{Clustering, Points};
 
+use super::points::may_use_edges;
 use super::study::{Check, Chosen};
-use super::{Analysis, Eps, Study, StudyError, SubsetRule};
+use super::{Analysis, Edges, Eps, Study, StudyError, SubsetRule};
+
+/// What a search found.
+struct Found {
+    clustering: Clustering,
+    /// Of all clusters, or of each.
+    eps: Vec<f64>,
+    tried: Vec<Tried>,
+    score: Spmdiness,
+    /// Seconds for that, where it chose nothing.
+    scored: f64,
+    min_points: usize,
+    /// Points that were clustered, where not all.
+    part: Option<usize>,
+}
 
 impl Study {
     /// Finds the clusters of the points.
     pub(super) fn cluster(&mut self, how: &Analysis) -> Result<(), StudyError> {
         let begin = Instant::now();
-        let (points, weights) = (&self.prepared.points, self.weights.as_deref());
-        let min_points = match how.min_points {
+        let points = &self.prepared.points;
+        self.min_points = match how.min_points {
             Some(found) if found > points.len() => {
                 return Err(StudyError::MinPoints { points: points.len(), found });
             }
             Some(given) => given,
             None => auto::min_points(&self.rank_of).min(points.len()),
         };
-        self.min_points = min_points;
-        let scales = (!how.no_prepare).then_some(&self.prepared.scales[..]);
-        // Where the radius was judged by them, sequences are aligned already.
-        let mut score: Option<Spmdiness> = None;
-        match (&how.subset, how.eps) {
-            (Some(_), Eps::Refine) => return Err(StudyError::OneRadius("--subset")),
-            (Some((rule, text)), _) => self.cluster_some(*rule, text, how)?,
-            (None, Eps::Given(eps)) => {
-                self.clustering = dbscan(points, weights, &Dbscan { eps, min_points })?;
-                self.eps = vec![eps];
+        let radii = match how.eps {
+            Eps::Given(eps) => vec![eps],
+            Eps::Auto | Eps::Refine => {
+                let scales = (!how.no_prepare).then_some(&self.prepared.scales[..]);
+                auto::radii(points, scales, self.min_points)
             }
-            (None, Eps::Auto) => {
-                let radii = auto::radii(points, scales, min_points);
-                let chosen = auto::choose(points, weights, &self.rank_of, &radii, min_points)?;
-                (self.clustering, self.eps) = (chosen.clustering, vec![chosen.eps]);
-                (self.tried, score) = (chosen.tried, Some(chosen.score));
+        };
+        let (found, apart) = self.best(how, &radii)?;
+        self.eps_from = match how.eps {
+            Eps::Given(_) => "given",
+            Eps::Refine => "refinement",
+            _ if found.tried.is_empty() => "knee",
+            _ if found.tried.len() == 1 => "alike",
+            Eps::Auto => "score",
+        };
+        self.seconds.cluster = begin.elapsed().as_secs_f64() - found.scored;
+        self.seconds.score = found.scored;
+        if how.check {
+            let begin = Instant::now();
+            // Everything is clustered as it would have been without the rule.
+            let whole = Analysis { subset: None, min_points: Some(self.min_points), ..how.clone() };
+            let (whole, _) = self.best(&whole, &radii)?;
+            let (found, truth) = (&found.clustering.labels, &whole.clustering.labels);
+            let kept = kept(truth, found).unwrap_or_default();
+            self.check = Some(Check {
+                eps: whole.eps.first().copied(),
+                adjusted_rand: adjusted_rand(truth, found),
+                kept,
+            });
+            self.seconds.check = begin.elapsed().as_secs_f64();
+        }
+        self.edges = apart;
+        self.min_points = found.min_points;
+        let rule = how.subset.as_ref().map(|(_, text)| text.clone());
+        self.subset = rule.zip(found.part).map(|(rule, points)| Chosen { rule, points });
+        (self.clustering, self.eps) = (found.clustering, found.eps);
+        (self.tried, self.score) = (found.tried, found.score);
+        Ok(())
+    }
+
+    /// The clusters of the points, told apart by the calls at their ends where that is asked for, or where sequences gain by it; and how many
+    /// such edges there are.
+    fn best(&self, how: &Analysis, radii: &[f64]) -> Result<(Found, Option<u64>), StudyError> {
+        let points = &self.prepared.points;
+        let is_judged = how.eps != Eps::Refine && points.len() <= auto::MOST_TRIED;
+        let may = may_use_edges(how, &self.dimensions) && (is_judged || how.edges == Edges::Yes);
+        if !may || self.bursts.edge.is_empty() {
+            return Ok((self.search(points, how, radii)?, None));
+        }
+        let bursts = &self.prepared.bursts;
+        let edges: Vec<u32> = bursts.iter().map(|&at| self.bursts.edge[at as usize]).collect();
+        let count = edges.iter().collect::<std::collections::BTreeSet<_>>().len() as u64;
+        // Farther than any radius.
+        let step = radii.last().copied().filter(|&eps| eps > 0.0).map_or(1.0, |eps| 2.0 * eps);
+        let apart = self.search(&points.apart(&edges, step), how, radii)?;
+        if how.edges == Edges::Yes {
+            return Ok((apart, Some(count)));
+        }
+        let plain = self.search(points, how, radii)?;
+        let gains = self
+            .task(points, plain.min_points, None)
+            .gains((&plain.clustering, &plain.score), (&apart.clustering, &apart.score));
+        Ok(if gains { (apart, Some(count)) } else { (plain, None) })
+    }
+
+    fn task<'a>(
+        &'a self,
+        points: &'a Points,
+        min_points: usize,
+        part: Option<&'a [u32]>,
+    ) -> Task<'a> {
+        Task { points, weights: self.weights.as_deref(), rank_of: &self.rank_of, min_points, part }
+    }
+
+    /// Clusters points, or a part of them.
+    fn search(&self, points: &Points, how: &Analysis, radii: &[f64]) -> Result<Found, StudyError> {
+        let (part, min_points) = match &how.subset {
+            Some(_) if how.eps == Eps::Refine => return Err(StudyError::OneRadius("--subset")),
+            Some((rule, _)) => {
+                let places = self.places(points, *rule, how.seed, radii)?;
+                let min_points = self.of_a_part(*rule, places.len(), how);
+                (Some(places), min_points)
             }
-            (None, Eps::Refine) => {
-                let radii = auto::radii(points, scales, min_points);
-                let refined = refine(points, weights, &self.rank_of, &radii, min_points)?;
+            None => (None, self.min_points),
+        };
+        let task = self.task(points, min_points, part.as_deref());
+        let part = part.as_ref().map(Vec::len);
+        match how.eps {
+            Eps::Given(eps) => {
+                let clustering = task.cluster(eps)?;
+                let (score, scored) = self.scored(&clustering);
+                let (eps, tried) = (vec![eps], Vec::new());
+                Ok(Found { clustering, eps, tried, score, scored, min_points, part })
+            }
+            Eps::Auto => {
+                let chosen = task.choose(radii)?;
+                let (eps, tried) = (vec![chosen.eps], chosen.tried);
+                let (clustering, score) = (chosen.clustering, chosen.score);
+                Ok(Found { clustering, eps, tried, score, scored: 0.0, min_points, part })
+            }
+            Eps::Refine => {
+                let refined = refine(points, task.weights, &self.rank_of, radii, min_points)?;
                 let tried = refined.steps.iter().map(|step| Tried {
                     eps: step.eps,
                     clusters: step.clusters,
@@ -57,92 +151,47 @@ impl Study {
                     held: None,
                     score: step.score,
                 });
-                self.tried = tried.collect();
-                (self.clustering, self.eps) = (refined.clustering, refined.eps);
+                let tried = tried.collect();
+                let (clustering, eps) = (refined.clustering, refined.eps);
+                let (score, scored) = self.scored(&clustering);
+                Ok(Found { clustering, eps, tried, score, scored, min_points, part })
             }
         }
-        self.eps_from = match how.eps {
-            Eps::Given(_) => "given",
-            Eps::Refine => "refinement",
-            _ if self.tried.is_empty() => "knee",
-            _ if self.tried.len() == 1 => "alike",
-            Eps::Auto => "score",
-        };
-        self.seconds.cluster = begin.elapsed().as_secs_f64();
-        if let (true, &[eps]) = (how.check, &self.eps[..]) {
-            let begin = Instant::now();
-            let whole = dbscan(
-                &self.prepared.points,
-                self.weights.as_deref(),
-                &Dbscan { eps, min_points },
-            )?;
-            let (found, truth) = (&self.clustering.labels, &whole.labels);
-            let kept = kept(truth, found).unwrap_or_default();
-            self.check = Some(Check { adjusted_rand: adjusted_rand(truth, found), kept });
-            self.seconds.check = begin.elapsed().as_secs_f64();
-        }
-        let begin = Instant::now();
-        self.score = score.unwrap_or_else(|| auto::score(&self.clustering, &self.rank_of));
-        self.seconds.score = begin.elapsed().as_secs_f64();
-        Ok(())
     }
 
-    /// Clusters a part, and classifies the rest.
-    fn cluster_some(
-        &mut self,
-        rule: SubsetRule,
-        text: &str,
-        how: &Analysis,
-    ) -> Result<(), StudyError> {
-        let (points, weights) = (&self.prepared.points, self.weights.as_deref());
-        let scales = (!how.no_prepare).then_some(&self.prepared.scales[..]);
-        let places = self.places(rule, how, scales)?;
-        // A part has fewer neighbours; thinning leaves crowded cells what makes a core.
-        let share = places.len() as f64 / points.len().max(1) as f64;
-        if let (None, SubsetRule::Some { .. }) = (how.min_points, rule) {
-            let fewer = (self.min_points as f64 * share).ceil() as usize;
-            self.min_points = fewer.clamp(3, self.min_points.max(3));
+    fn scored(&self, clustering: &Clustering) -> (Spmdiness, f64) {
+        let begin = Instant::now();
+        let score = auto::score(clustering, &self.rank_of);
+        (score, begin.elapsed().as_secs_f64())
+    }
+
+    /// A part has fewer neighbours; thinning leaves crowded cells what makes a core.
+    fn of_a_part(&self, rule: SubsetRule, places: usize, how: &Analysis) -> usize {
+        let share = places as f64 / self.prepared.points.len().max(1) as f64;
+        match (how.min_points, rule) {
+            (None, SubsetRule::Some { .. }) => {
+                let fewer = (self.min_points as f64 * share).ceil() as usize;
+                fewer.clamp(3, self.min_points.max(3))
+            }
+            _ => self.min_points,
         }
-        let min_points = self.min_points;
-        let eps = if let Eps::Given(eps) = how.eps {
-            eps
-        } else {
-            let some = points.select(&places);
-            let ranks: Vec<Rank> = places.iter().map(|&at| self.rank_of[at as usize]).collect();
-            let weights: Option<Vec<f64>> =
-                weights.map(|weights| places.iter().map(|&at| weights[at as usize]).collect());
-            let radii = auto::radii(&some, scales, min_points);
-            let chosen = auto::choose(&some, weights.as_deref(), &ranks, &radii, min_points)?;
-            self.tried = chosen.tried;
-            chosen.eps
-        };
-        self.clustering = dbscan_subset(points, weights, &Dbscan { eps, min_points }, &places)?;
-        self.eps = vec![eps];
-        self.subset = Some(Chosen { rule: text.to_owned(), points: places.len() });
-        Ok(())
     }
 
     /// The points that are clustered.
     fn places(
         &self,
+        points: &Points,
         rule: SubsetRule,
-        how: &Analysis,
-        scales: Option<&[Scale]>,
+        seed: u64,
+        radii: &[f64],
     ) -> Result<Vec<u32>, StudyError> {
-        let points = &self.prepared.points;
-        let seed = how.seed;
         let subset = match rule {
             SubsetRule::Some { ranks, share: 0.0 } => Subset::Ranks { ranks, seed },
             SubsetRule::Some { ranks: 0, share } => Subset::Random { share, seed },
             SubsetRule::Some { ranks, share } => Subset::RanksAndRandom { ranks, share, seed },
             SubsetRule::Thin(most) => {
-                let eps = if let Eps::Given(eps) = how.eps {
-                    eps
-                } else {
-                    // Cells of the smallest radius that could be chosen.
-                    let radii = auto::radii(points, scales, self.min_points);
-                    radii.first().copied().unwrap_or(0.0)
-                };
+                // Cells of the smallest radius that could be chosen.
+                let eps = radii.first().copied().unwrap_or(0.0);
                 Subset::Thinned { eps, most: most.unwrap_or(self.min_points), seed }
             }
         };

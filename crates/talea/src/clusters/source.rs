@@ -11,7 +11,8 @@ use std::time::Instant;
 use flate2::read::MultiGzDecoder;
 use talea_cluster::bursts::{self, Bursts, Counter};
 use talea_formats::table::{self, Table};
-use talea_model::{GapKind, Rank, Trace};
+use talea_metric::measure::{Chosen, MeasureError, Part, Span};
+use talea_model::{GapKind, Gaps, Rank, Trace};
 
 use super::{Analysis, ClusterError};
 use crate::input;
@@ -22,10 +23,32 @@ use crate::terminal::Progress;
 pub(crate) struct Source {
     /// The trace; absent for a table.
     pub(crate) trace: Option<Trace>,
-    /// Its bursts.
+    /// Its bursts, those of the part that is looked at.
     pub(crate) bursts: Bursts,
+    /// What that is.
+    pub(crate) part: Looked,
     /// Seconds that finding them took.
     pub(crate) seconds: f64,
+}
+
+/// The part of an input that is looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Looked {
+    /// From where to where; absent for a table.
+    pub(crate) span: Option<Span>,
+    /// Bursts outside.
+    pub(crate) outside: u64,
+}
+
+/// The bursts of a part of a trace: those of which most is in it.
+pub(crate) fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), MeasureError> {
+    let mut gaps = Gaps::default();
+    let span = Span::of(trace, part, &mut gaps)?;
+    let all = bursts::bursts(trace);
+    let is_whole = span.chosen == Chosen::Whole;
+    let (mut bursts, outside) = all.within(|begin, end| is_whole || span.holds(begin, end));
+    bursts.gaps.merge(gaps);
+    Ok((bursts, Looked { span: Some(span), outside }))
 }
 
 /// Reads bursts of what the user named.
@@ -35,6 +58,10 @@ pub(crate) fn load(
     progress: &mut Progress,
 ) -> Result<Source, ClusterError> {
     if is_table(path) {
+        if let Part::Between(from, _) = how.part {
+            let option = if from.is_some() { "--from" } else { "--to" };
+            return Err(ClusterError::NoTrace { option, path: path.to_owned() });
+        }
         progress.step("reading");
         let failed = |source| ClusterError::Table { source, path: path.to_owned() };
         let file = File::open(path).map_err(|error| failed(error.into()))?;
@@ -48,13 +75,14 @@ pub(crate) fn load(
         let table = table::read(BufReader::with_capacity(1 << 18, raw), wanted.as_deref())
             .map_err(failed)?;
         let bursts = of_table(table, how).map_err(failed)?;
-        return Ok(Source { trace: None, bursts, seconds: 0.0 });
+        return Ok(Source { trace: None, bursts, part: Looked::default(), seconds: 0.0 });
     }
     let trace = input::load(path, progress)?.trace;
     progress.step("finding bursts");
     let begin = Instant::now();
-    let bursts = bursts::bursts(&trace);
-    Ok(Source { trace: Some(trace), bursts, seconds: begin.elapsed().as_secs_f64() })
+    let (bursts, part) = bursts_of(&trace, how.part)
+        .map_err(|source| ClusterError::Part { source, path: path.to_owned() })?;
+    Ok(Source { trace: Some(trace), bursts, part, seconds: begin.elapsed().as_secs_f64() })
 }
 
 /// A file by its name, which is neither a trace's nor in a run.

@@ -20,6 +20,7 @@ use talea_report::data::clusters::Stages;
 
 use super::Analysis;
 use super::points::{self, Outside, borrowed, words};
+use super::source::Looked;
 
 /// Why bursts cannot be clustered.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +87,8 @@ pub(crate) struct Chosen {
 /// Clusters from a subset beside those of all points.
 #[derive(Debug)]
 pub(crate) struct Check {
+    /// The radius with which all points were clustered.
+    pub(crate) eps: Option<f64>,
     pub(crate) adjusted_rand: Option<f64>,
     pub(crate) kept: Vec<Kept>,
 }
@@ -94,6 +97,8 @@ pub(crate) struct Check {
 #[derive(Debug)]
 pub(crate) struct Study {
     pub(crate) bursts: Bursts,
+    /// Where they are from.
+    pub(crate) looked: Looked,
     pub(crate) dimensions: Vec<Dimension>,
     /// The values of each dimension for each burst; nothing for those that are a counter or the duration itself.
     pub(crate) computed: Vec<Option<Vec<f64>>>,
@@ -112,6 +117,8 @@ pub(crate) struct Study {
     /// Bursts out of a range of `--range`, by its expression.
     pub(crate) outside: Outside,
     pub(crate) tried: Vec<Tried>,
+    /// Edges of the flow graph among the points, where these were told apart by them.
+    pub(crate) edges: Option<u64>,
     pub(crate) subset: Option<Chosen>,
     pub(crate) check: Option<Check>,
     pub(crate) score: Spmdiness,
@@ -138,10 +145,18 @@ impl Study {
 }
 
 /// Clusters bursts.
-pub(crate) fn study(mut bursts: Bursts, how: &Analysis) -> Result<Study, StudyError> {
+pub(crate) fn study(
+    mut bursts: Bursts,
+    looked: Looked,
+    how: &Analysis,
+) -> Result<Study, StudyError> {
     let mut seconds = Stages::default();
     let begin = Instant::now();
     if bursts.is_empty() {
+        if looked.outside > 0 {
+            let why = format!(" in the part that is looked at, of {} outside", looked.outside);
+            return Err(StudyError::Nothing(why));
+        }
         let why = bursts.gaps.iter().next().map(|gap| format!(" ({})", gap.detail));
         return Err(StudyError::Nothing(why.unwrap_or_default()));
     }
@@ -205,6 +220,8 @@ pub(crate) fn study(mut bursts: Bursts, how: &Analysis) -> Result<Study, StudyEr
         seconds,
         prepared,
         bursts,
+        looked,
+        edges: None,
     };
     study.cluster(how)?;
     Ok(study)

@@ -5,9 +5,9 @@
 use talea_model::units::si;
 use talea_report::data::clusters::{ClusterData, ClusterRow, DimensionData};
 
-use super::findings::{percent, place};
+use super::findings::{percent, place, score};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, WIDTH, findings, gaps, grouped, wrapped};
+use crate::terminal::{Palette, findings, gaps, grouped, prose, wrapped};
 
 /// Rows of the table.
 const MOST: usize = 24;
@@ -48,10 +48,14 @@ pub(super) fn lines(data: &ClusterData, palette: Palette) -> Vec<String> {
         .points_time_share
         .map_or_else(String::new, |share| format!(", {} of the time,", percent(share)));
     let how = format!(
-        "{} of {} bursts{held} compared by {}; eps {} ({}), {} points to a core.",
+        "{} of {} bursts{held} compared by {}{}; eps {} ({}), {} points to a core.",
         grouped(data.points),
         grouped(data.bursts),
         compared(&data.dimensions),
+        data.edges.map_or_else(String::new, |edges| format!(
+            " and by the calls at both ends ({} edges)",
+            grouped(edges)
+        )),
         data.eps.map_or_else(|| "of each cluster's own".to_owned(), |eps| format!("{eps:.4}")),
         match data.eps_from.as_str() {
             "score" => format!("the ranks' sequences chose it of {}", data.tried.len()),
@@ -62,13 +66,13 @@ pub(super) fn lines(data: &ClusterData, palette: Palette) -> Vec<String> {
         },
         data.min_points
     );
-    out.extend(wrapped(&how, WIDTH));
+    out.extend(wrapped(&how, prose()));
     for left in &data.left_out {
         let share = left
             .time_share
             .map_or_else(String::new, |share| format!(", {} of the time", percent(share)));
         let text = format!("left out: {} bursts{share}: {}", grouped(left.bursts), left.reason);
-        out.extend(wrapped(&text, WIDTH).into_iter().map(|line| palette.faint(&line)));
+        out.extend(wrapped(&text, prose()).into_iter().map(|line| palette.faint(&line)));
     }
     if let Some(subset) = &data.subset {
         out.push(format!(
@@ -143,7 +147,7 @@ fn table(data: &ClusterData) -> Vec<String> {
         }
         if spmd {
             cells.push(row.ranks.to_string());
-            cells.push(row.spmd_score.map_or_else(dash, |score| format!("{score:.2}")));
+            cells.push(row.spmd_score.map_or_else(dash, score));
         }
         if sites {
             cells.push(row.site.as_ref().map(place).unwrap_or_default());

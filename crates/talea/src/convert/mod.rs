@@ -1,17 +1,23 @@
 //! `talea convert`: a run or a trace as a file of another tool.
 //!
-//! Owns the choice of the form by the ending of the file's name, and writing it. What a form can hold of a trace is told by
-//! [`views`]; its syntax is `formats`'.
+//! Owns the choice of the form by the ending of the file's name, and what is said of it: what the writer counted. What a form can hold of
+//! a trace is in [`timeline`], [`stacks`] and [`tables`]; its syntax is `formats`'.
 
+mod csv;
 mod file;
+pub(crate) mod labels;
 pub(crate) mod paraver;
 #[cfg(feature = "parquet")]
 mod parquet;
-pub(crate) mod views;
+mod stacks;
+mod tables;
+mod timeline;
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use talea_formats::profile;
+use talea_model::{Gaps, Trace};
 
 use crate::exit::{Exit, Expected};
 use crate::input::{self, InputError};
@@ -42,7 +48,16 @@ pub(crate) enum Format {
     Pprof,
     /// One stack a line, for flame graphs: .folded, .collapsed
     Collapsed,
-    /// Tables of Apache Parquet: .parquet with events, .states.parquet and .messages.parquet beside it
+    /// Tables as text: .csv with events, .states.csv and .messages.csv beside it
+    Csv,
+    #[cfg_attr(
+        feature = "parquet",
+        doc = "Tables of Apache Parquet: .parquet with events, .states.parquet and .messages.parquet beside it"
+    )]
+    #[cfg_attr(
+        not(feature = "parquet"),
+        doc = "Tables of Apache Parquet: not in this build, which lacks `--features parquet`; use csv"
+    )]
     Parquet,
 }
 
@@ -59,6 +74,7 @@ impl Format {
             (".pb", Self::Pprof),
             (".folded", Self::Collapsed),
             (".collapsed", Self::Collapsed),
+            (".csv", Self::Csv),
             (".parquet", Self::Parquet),
         ];
         endings.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, format)| format)
@@ -73,7 +89,7 @@ pub(crate) enum ConvertError {
     Input(#[from] InputError),
     /// A name that does not say which form.
     #[error(
-        "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded, .collapsed or .parquet, or --format: `{}`",
+        "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded, .collapsed, .csv or .parquet, or --format: `{}`",
         .0.display()
     )]
     Form(PathBuf),
@@ -94,7 +110,7 @@ pub(crate) enum ConvertError {
     Parquet(#[from] parquet::SaveError),
     /// Built without it.
     #[cfg(not(feature = "parquet"))]
-    #[error("this talea was built without Parquet, build it with `cargo build --release --features parquet`: `{}`", .0.display())]
+    #[error("this talea was built without Parquet: write a `.csv`, or build it with `cargo build --release --features parquet`: `{}`", .0.display())]
     NoParquet(PathBuf),
     /// Nothing that this form could hold.
     #[error("the trace has neither samples nor calls of MPI with their callers, so that there are no stacks to write: `{}`", .0.display())]
@@ -123,31 +139,95 @@ pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
     }
     let mut progress = Progress::new();
     let input = input::load(&options.input, &mut progress)?;
-    let trace = &input.trace;
     progress.step("writing");
+    let mut gaps = Gaps::default();
+    let counts = save(&input.trace, format, options, &mut gaps)?;
+    drop(progress);
+    gaps.merge(input.trace.gaps);
+    say_gaps(&gaps, None);
+    let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
+    say(&format!("wrote {}: {}", out.display(), counts.join(", ")));
+    Ok(())
+}
+
+/// Writes a form; what is in it.
+fn save(
+    trace: &Trace,
+    format: Format,
+    options: &Options,
+    gaps: &mut Gaps,
+) -> Result<Vec<Count>, ConvertError> {
+    let out = &options.out;
     let stacks =
-        || views::stacks(trace).ok_or_else(|| ConvertError::NoStacks(options.input.clone()));
-    let write = |bytes: &[u8]| {
-        let failed = |source| ConvertError::Write { source, path: out.clone() };
-        file::write(out, bytes).map_err(failed)
-    };
-    match format {
-        Format::Paraver => paraver::save(trace, out)?,
-        Format::Chrome => write(profile::chrome(&views::slices(trace)).as_bytes())?,
-        Format::Speedscope => write(profile::speedscope(&stacks()?).as_bytes())?,
-        Format::Pprof => write(&profile::pprof(&stacks()?))?,
-        Format::Collapsed => write(profile::collapsed(&stacks()?).as_bytes())?,
+        || stacks::stacks(trace).ok_or_else(|| ConvertError::NoStacks(options.input.clone()));
+    let failed = |source| ConvertError::Write { source, path: out.clone() };
+    let write = |bytes: &[u8]| file::write(out, bytes).map_err(failed);
+    Ok(match format {
+        Format::Paraver => {
+            paraver::save(trace, out)?;
+            let (states, events) = (trace.states.len(), trace.events.len());
+            let messages = trace.messages.len();
+            [(states, "state"), (events, "event"), (messages, "message")]
+                .map(|(number, noun)| Count(number as u64, noun))
+                .to_vec()
+        }
+        Format::Chrome => chrome(trace, out, gaps).map_err(failed)?,
+        Format::Speedscope => {
+            let stacks = stacks()?;
+            write(profile::speedscope(&stacks).as_bytes())?;
+            samples(&stacks)
+        }
+        Format::Pprof => {
+            let stacks = stacks()?;
+            write(&profile::pprof(&stacks))?;
+            samples(&stacks)
+        }
+        Format::Collapsed => {
+            let text = profile::collapsed(&stacks()?);
+            write(text.as_bytes())?;
+            vec![Count(text.lines().count() as u64, "stack")]
+        }
+        Format::Csv => csv::save(trace, out)?,
         #[cfg(feature = "parquet")]
         Format::Parquet => parquet::save(trace, out)?,
         // Refused before anything was read.
         #[cfg(not(feature = "parquet"))]
-        Format::Parquet => {}
+        Format::Parquet => Vec::new(),
+    })
+}
+
+fn chrome(trace: &Trace, out: &Path, gaps: &mut Gaps) -> io::Result<Vec<Count>> {
+    let timeline = timeline::timeline(trace, gaps);
+    let mut draft = file::Draft::create(out)?;
+    let counts = profile::chrome(&timeline, &mut draft)?;
+    draft.flush()?;
+    draft.finish()?;
+    Ok(vec![
+        Count(counts.slices, "slice"),
+        Count(counts.flows, "flow"),
+        Count(counts.values, "value of counters"),
+        Count(timeline.tracks.len() as u64, "thread"),
+    ])
+}
+
+/// Stacks with their weights, as [`profile::speedscope`] and [`profile::pprof`] write them.
+fn samples(stacks: &profile::Samples) -> Vec<Count> {
+    let samples = stacks.threads.iter().map(|thread| thread.samples.len() as u64).sum();
+    vec![Count(samples, "stack"), Count(stacks.threads.len() as u64, "thread")]
+}
+
+/// How many of what were written.
+#[derive(Clone, Copy, Debug)]
+struct Count(u64, &'static str);
+
+impl std::fmt::Display for Count {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(number, noun) = self;
+        let (noun, rest) = noun
+            .split_once(' ')
+            .map_or((*noun, String::new()), |(noun, rest)| (noun, format!(" {rest}")));
+        write!(f, "{number} {noun}{}{rest}", if *number == 1 { "" } else { "s" })
     }
-    drop(progress);
-    say_gaps(&trace.gaps, None);
-    let (states, events, messages) = (trace.states.len(), trace.events.len(), trace.messages.len());
-    say(&format!("wrote {}: {states} states, {events} events, {messages} messages", out.display()));
-    Ok(())
 }
 
 #[cfg(test)]
@@ -162,6 +242,7 @@ mod tests {
         check("b.json", Some(Format::Chrome));
         check("b.speedscope.json", Some(Format::Speedscope));
         check("b.parquet", Some(Format::Parquet));
+        check("b.csv", Some(Format::Csv));
         check("b.txt", None);
         check("", None);
     }

@@ -18,7 +18,7 @@ use crate::analysis::sites::Places;
 use crate::exit::{Exit, Expected};
 use crate::load::{self, LoadError, Run};
 use crate::procedures::is_poll;
-use crate::terminal::{WIDTH, clean};
+use crate::terminal::{both_ends, cell, fitted, width};
 use values::Values;
 
 /// What to print.
@@ -62,7 +62,7 @@ pub(crate) enum EventsError {
         world: u32,
         /// Rank asked for.
         rank: Rank,
-        /// What there is.
+        /// The available ones.
         known: String,
         /// The run.
         path: PathBuf,
@@ -78,6 +78,14 @@ pub(crate) enum EventsError {
         threads: usize,
         /// The run.
         path: PathBuf,
+    },
+    /// A window that ends before it begins.
+    #[error("--from {from} is after --to {to}: no call can be between them")]
+    Window {
+        /// Its begin.
+        from: Nanos,
+        /// Its end.
+        to: Nanos,
     },
     /// A window of time where no times were kept.
     #[error("the run was recorded without the times of single calls, --from and --to need them: `{}`", .0.display())]
@@ -109,26 +117,34 @@ struct Line<'a> {
 
 /// Prints the events.
 pub(crate) fn events(options: &Options) -> Result<(), EventsError> {
+    if let (Some(from), Some(to)) = (options.from, options.to)
+        && from > to
+    {
+        return Err(EventsError::Window { from, to });
+    }
     let run = load::load(&options.run)?;
     let (process, thread) = find(&run, options)?;
     let places = Places::new(&run);
     let sites: Vec<String> =
         thread.log.nodes.iter().map(|node| places.short(node.signature.path)).collect();
     let mut out = BufWriter::new(io::stdout().lock());
-    let width = |longest: Option<usize>, most: usize| longest.unwrap_or(0).clamp(4, most);
-    let site_width = width(sites.iter().map(|site| site.chars().count()).max(), 24);
+    // Of narrow terminals the arguments want their part too.
+    let column = |longest: Option<usize>, most: usize| {
+        longest.unwrap_or(0).clamp(4, (most * width() / 100).clamp(4, most))
+    };
+    let site_width = column(sites.iter().map(|site| site.chars().count()).max(), 24);
     let names = thread
         .log
         .nodes
         .iter()
         .map(|node| run.recording.procedures.get(usize::from(node.signature.procedure.0)));
-    let call_width = width(names.flatten().map(|spec| spec.name.len()).max(), 22);
+    let call_width = column(names.flatten().map(|spec| spec.name.len()).max(), 22);
     if options.format == Format::Text {
-        writeln!(
-            out,
+        let head = format!(
             "{:>12} {:>8}  {:<call_width$}  {:<site_width$}  arguments",
             "begin, s", "duration", "call", "from"
-        )?;
+        );
+        writeln!(out, "{}", fitted(&head))?;
     }
     let mut values = Values::new(&run.recording, process, thread);
     let mut events = process.events(&run.recording, thread);
@@ -170,11 +186,11 @@ pub(crate) fn events(options: &Options) -> Result<(), EventsError> {
                 let polls = if polls > 0 { format!("{polls} polls, ") } else { String::new() };
                 let text = format!(
                     "{begin:>12} {duration:>8}  {:<call_width$}  {:<site_width$}  {polls}{}",
-                    clean(call, call_width),
-                    clean(site, site_width),
+                    cell(call, call_width),
+                    both_ends(site, site_width),
                     words::brief(&args)
                 );
-                writeln!(out, "{}", clean(text.trim_end(), WIDTH))?;
+                writeln!(out, "{}", fitted(text.trim_end()))?;
             }
         }
     }

@@ -4,12 +4,14 @@
 //! numbers of requests. A source in a status is a rank of the communicator that the request was made on, which is
 //! why the requests of the thread are followed.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 use talea_model::args::special;
 use talea_model::{ArgKind, ArgSpec, NodeId, ProcedureSpec};
 use talea_run::Recording;
+use talea_run::lists::Cursor;
 use talea_run::recording::{Event, Process, Thread};
 
 use crate::requests::{Plan, Request, Requests};
@@ -22,6 +24,7 @@ pub(crate) struct Values<'a> {
     /// For each node of the thread.
     nodes: Vec<NodePlan<'a>>,
     requests: Requests,
+    lists: RefCell<Cursor<'a>>,
     /// Communicators of windows.
     windows: HashMap<i64, i64>,
 }
@@ -82,6 +85,7 @@ impl<'a> Values<'a> {
                 .map(|node| NodePlan::of(spec(usize::from(node.signature.procedure.0))))
                 .collect(),
             requests: Requests::default(),
+            lists: RefCell::new(recording.lists.cursor()),
             windows: HashMap::new(),
         }
     }
@@ -118,7 +122,7 @@ impl<'a> Values<'a> {
         let requests = plan.requests;
         if !requests.is_idle()
             && let Some(number) =
-                self.requests.follow(&requests, event.args, &self.recording.lists, None)
+                self.requests.follow(&requests, event.args, self.lists.get_mut(), None)
         {
             named.insert("request".to_owned(), json!(format!("r{number}")));
         }
@@ -164,8 +168,8 @@ impl<'a> Values<'a> {
     }
 
     fn list(&self, list: i64, value: impl Fn(i64) -> Value) -> Value {
-        match entry(&self.recording.lists, list) {
-            Some(list) => list.iter().map(|&one| value(one)).collect(),
+        match self.lists.borrow_mut().get(list) {
+            Some(list) => list.iter().map(value).collect(),
             None => Value::Null,
         }
     }
@@ -209,14 +213,15 @@ impl<'a> Values<'a> {
 
     /// The source in the status of a call that received, or that completed one request.
     fn source(&self, plan: &NodePlan<'_>, args: &[i64], rank: i64) -> Value {
-        let named = plan.requests.named(args, &self.recording.lists);
+        let mut lists = self.lists.borrow_mut();
+        let named = plan.requests.named(args, &mut lists);
         let index = plan.args.iter().position(|arg| arg.name == "index");
         let age = match index.and_then(|index| args.get(index)) {
             Some(&index) => usize::try_from(index).ok().and_then(|index| named.get(index)),
-            None => named.first(),
+            None => named.get(0),
         };
         let comm = match age {
-            Some(&age) => self.requests.get(age).and_then(|made| made.comm),
+            Some(age) => self.requests.get(age).and_then(|made| made.comm),
             None => plan.comm.first().copied().flatten().and_then(|comm| args.get(comm).copied()),
         };
         self.rank_of(comm, rank)
@@ -224,11 +229,13 @@ impl<'a> Values<'a> {
 
     /// Where wild cards received among several requests: for each position in the list, source and tag.
     fn statuses(&self, plan: &NodePlan<'_>, args: &[i64], list: i64) -> Value {
-        let triples = entry(&self.recording.lists, list).map_or(&[][..], Vec::as_slice);
-        let ages = plan.requests.named(args, &self.recording.lists);
+        let mut lists = self.lists.borrow_mut();
+        let triples: Vec<i64> =
+            lists.get(list).map_or_else(Vec::new, |triples| triples.iter().collect());
+        let ages = plan.requests.named(args, &mut lists);
         let status = |triple: &[i64]| {
             let age = usize::try_from(triple[0]).ok().and_then(|at| ages.get(at));
-            let comm = age.and_then(|&age| self.requests.get(age)?.comm);
+            let comm = age.and_then(|age| self.requests.get(age)?.comm);
             json!([triple[0], self.rank_of(comm, triple[1]), triple[2]])
         };
         triples.chunks_exact(3).map(status).collect()

@@ -194,7 +194,7 @@ fn print(frame: &Frame, source: &dyn CounterSource) -> Result<(), FabricError> {
     }
     let mut out = std::io::stdout().lock();
     let seconds = known(frame.seconds, |seconds| format!("{seconds:.3} s"));
-    writeln!(out, "{}, {seconds}", terminal::clean(source.name(), terminal::WIDTH - 20))?;
+    writeln!(out, "{}, {seconds}", terminal::cell(source.name(), terminal::width() - 20))?;
     for line in table.lines() {
         writeln!(out, "{line}")?;
     }

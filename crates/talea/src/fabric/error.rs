@@ -40,14 +40,22 @@ pub(crate) enum FabricError {
         source: PlaceError,
     },
     /// Routers that no way joins.
-    #[error(
-        "no way from {from} to {to}, expected links that the routing can follow: --routing up-down takes any that the description has"
-    )]
+    #[error("no way from {from} to {to}, expected links between them, {advice}")]
     NoWay {
         /// Where it would begin.
         from: String,
         /// Where it would end.
         to: String,
+        /// What the links are, or which other ways would do.
+        advice: &'static str,
+    },
+    /// A network that nothing can be placed on.
+    #[error(
+        "this network has switches ({routers}) and no nodes, expected nodes or adapters in its description"
+    )]
+    NoNodes {
+        /// Switches that it has.
+        routers: usize,
     },
     /// Messages that cannot be.
     #[error(transparent)]
@@ -199,13 +207,13 @@ pub(crate) enum FabricError {
     },
     /// A recording that does not say where its tiles lead.
     #[error(
-        "a recording of tiles does not say where they lead: expected --interconnect FILE, --nodemap FILE or --torus AxBxC"
+        "a recording of tiles does not say where they lead: expected --interconnect FILE, --nodemap FILE or --torus AxBxC (and of what perfquery printed --ibnetdiscover FILE)"
     )]
     NoNetwork,
-    /// Options of recordings, with a run.
-    #[error("options but --json are of recordings of tiles, expected none with a run: `{}`", path.display())]
+    /// Options of recordings, with a run or with what `perfquery` printed.
+    #[error("options but --json are of recordings of tiles, expected none with a run or with --ibnetdiscover: `{}`", path.display())]
     OfTiles {
-        /// The run.
+        /// The run, or the print.
         path: PathBuf,
     },
     /// A network whose links are not made of tiles.
@@ -362,6 +370,7 @@ impl Expected for FabricError {
             | Self::Fabric(_)
             | Self::Place { .. }
             | Self::NoWay { .. }
+            | Self::NoNodes { .. }
             | Self::Traffic(_)
             | Self::Table { .. }
             | Self::Row { .. }

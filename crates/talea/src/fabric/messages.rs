@@ -27,8 +27,8 @@ pub(crate) enum Sent {
         points: u8,
         /// True where the first and the last rank of an axis are neighbours.
         periodic: bool,
-        /// Across a face.
-        bytes: u64,
+        /// Across a face; where nobody says, faces are counted, one byte each.
+        bytes: Option<u64>,
     },
     /// A run, or a table of `from`, `to` and `bytes`.
     Matrix(PathBuf),
@@ -38,6 +38,8 @@ pub(crate) enum Sent {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) messages: Messages,
+    /// Whether their bytes are told; else each face of a stencil counts one.
+    pub(crate) sized: bool,
     /// How many ranks there are.
     pub(crate) ranks: usize,
     /// The host of each rank of a run, absent of one without a record; empty where nobody knows any.
@@ -51,17 +53,18 @@ impl Sent {
     pub(crate) fn messages(&self) -> Result<Known, FabricError> {
         match self {
             Self::Stencil { grid, points, periodic, bytes } => {
+                let (bytes, sized) = (bytes.unwrap_or(1), bytes.is_some());
                 // Edges and corners of a cube of so many bytes a face, with eight bytes a value.
-                let edge = ((*bytes as f64 / 8.0).sqrt() * 8.0) as u64;
+                let edge = ((bytes as f64 / 8.0).sqrt() * 8.0) as u64;
                 let weights = match points {
-                    7 => Weights::faces(*bytes),
+                    7 => Weights::faces(bytes),
                     // Below eight bytes an edge would have more than a face.
-                    _ => Weights { face: *bytes, edge: edge.min(*bytes), corner: (*bytes).min(8) },
+                    _ => Weights { face: bytes, edge: edge.min(bytes), corner: bytes.min(8) },
                 };
                 let stencil = Stencil { grid: *grid, periodic: [*periodic; 3], weights };
                 let messages = stencil.messages()?;
                 let ranks = stencil.ranks().unwrap_or(0) as usize;
-                Ok(Known { messages, ranks, ..Known::default() })
+                Ok(Known { messages, sized, ranks, ..Known::default() })
             }
             Self::Matrix(path) => of(path),
         }
@@ -94,7 +97,7 @@ pub(crate) fn of_analysis(analysis: &Analysis<'_>) -> Result<Known, FabricError>
         }
     }
     let gaps = recording.gaps.clone();
-    Ok(Known { messages, ranks, hosts, gaps })
+    Ok(Known { messages, sized: true, ranks, hosts, gaps })
 }
 
 fn of_table(path: &Path) -> Result<Known, FabricError> {
@@ -121,7 +124,7 @@ fn of_table(path: &Path) -> Result<Known, FabricError> {
             .map_err(|source| FabricError::Matrix { source, path: path.to_owned() })?;
     }
     let ranks = messages.ranks();
-    Ok(Known { messages, ranks, ..Known::default() })
+    Ok(Known { messages, sized: true, ranks, ..Known::default() })
 }
 
 #[cfg(test)]
@@ -138,7 +141,8 @@ mod tests {
             (8192, 8192 * face + 256 * edge + 8 * corner),
         ];
         for (bytes, expected) in expected {
-            let sent = Sent::Stencil { grid: [3; 3], points: 27, periodic: false, bytes };
+            let sent =
+                Sent::Stencil { grid: [3; 3], points: 27, periodic: false, bytes: Some(bytes) };
             let messages = sent.messages().unwrap().messages;
             let of_the_middle = messages.iter().filter(|message| message.from == 13);
             let sum: u64 = of_the_middle.map(|message| message.bytes).sum();

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use talea_fabric::HostId;
 use talea_fabric::place::read::Names;
-use talea_fabric::place::{Evaluation, Placement, Question};
+use talea_fabric::place::{Evaluation, Figures, Placement, Question};
 use talea_fabric::traffic::{Messages, Protocol};
 use talea_model::{Gap, GapKind};
 use talea_report::network::{NetworkData, Source, View, data};
@@ -33,6 +33,7 @@ pub(crate) fn network(
     options: &Options,
 ) -> Result<NetworkData, FabricError> {
     let network = Network::new(&options.network, &[])?;
+    network.check_nodes()?;
     let Known { messages, hosts, mut gaps, .. } = of_analysis(analysis)?;
     if hosts.iter().all(Option::is_none) {
         return Err(FabricError::NoPlaces);
@@ -65,6 +66,7 @@ pub(crate) fn network(
         routing: &*routing,
         protocol: Protocol::MPI,
         host_capacity: network.host_capacity,
+        figures: Figures::Loads,
     };
     let (found, loads) = Evaluation::new(&kept, &Placement::of(hosts), &question)
         .map_err(|error| network.named_error(error))?;

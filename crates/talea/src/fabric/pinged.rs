@@ -193,7 +193,7 @@ fn expected(machine: &Machine, options: &Options) -> Result<(Vec<RouterId>, Load
         control: Control::SONAR,
         ..Protocol::MPI
     };
-    let pairs = Pairs::new(&messages, &hosts, fabric, &routing, &protocol)?;
+    let pairs = Pairs::new(&messages, (&hosts, &[]), fabric, &routing, &protocol)?;
     let loads = Loads::new(&pairs, fabric, &routing)?;
     let mut way = Vec::new();
     routing

@@ -5,6 +5,7 @@
 
 use talea_fold::regions::{self, ChooseError, Names};
 use talea_fold::score::part;
+use talea_metric::measure::MeasureError;
 use talea_model::{Gap, GapKind, Gaps, Rank, Trace};
 use talea_report::data::folded::{FoldedData, FoldedRegion};
 
@@ -40,8 +41,16 @@ pub(crate) enum AnalyseError {
         rank: Rank,
         /// The region.
         region: String,
-        /// What there is.
+        /// The available ones.
         known: String,
+        /// Of which trace.
+        input: String,
+    },
+    /// A part that is empty.
+    #[error("{source}: `{input}`")]
+    Part {
+        /// Why.
+        source: MeasureError,
         /// Of which trace.
         input: String,
     },
@@ -81,7 +90,7 @@ pub(crate) enum AnalyseError {
 }
 
 fn hint(nearest: Option<&String>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; the nearest is `{name}`"))
+    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
 fn because(why: Option<&String>) -> String {
@@ -163,7 +172,8 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
     }
     let names = Names::new(inputs[0].1);
     let mut data = FoldedData {
-        inputs: inputs.iter().map(|input| input.0.clone()).collect(),
+        inputs: Vec::new(),
+        names: inputs.iter().map(|input| input.0.clone()).collect(),
         region: FoldedRegion {
             argument: names.argument(choice.region),
             name: choice.name.clone(),

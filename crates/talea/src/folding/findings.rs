@@ -3,7 +3,7 @@
 //! Owns their choice and wording: instances first, then what the main counters do inside, the call stack, differences between parts, and
 //! what makes the result doubtful.
 
-use talea_model::units::si;
+use talea_model::units::{mean_and_median, si};
 use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
 
 use super::differences::comparable;
@@ -99,8 +99,10 @@ fn instances(data: &FoldedData) -> String {
         many => format!("; {many} are left out for their durations"),
     };
     format!(
-        "{} {many} of {}{of}{whose}, {} each{spread}{outliers}.",
-        group.folded, data.region.name, group.mean_ns
+        "{} {many} of {}{of}{whose}, {}{spread}{outliers}.",
+        group.folded,
+        data.region.name,
+        mean_and_median(group.mean_ns, group.median_ns)
     )
 }
 

@@ -146,7 +146,7 @@ pub(super) fn fold_group(group: &Group<'_>, work: &Work<'_>) -> Result<Done, Ana
         locations: group.locations() as u64,
         ..FoldedGroup::default()
     };
-    (data.mean_ns, data.spread) = durations(&group.instances);
+    (data.mean_ns, data.median_ns, data.spread) = durations(&group.instances);
     let mut curves = Vec::new();
     for ((_, projected), result) in group.counters.iter().zip(fitted) {
         match result {
@@ -178,12 +178,15 @@ pub(super) fn fold_group(group: &Group<'_>, work: &Work<'_>) -> Result<Done, Ana
 }
 
 /// Mean, and standard deviation as a share of it.
-fn durations(instances: &[(u32, Nanos)]) -> (Nanos, f64) {
+fn durations(instances: &[(u32, Nanos)]) -> (Nanos, Nanos, f64) {
     let count = instances.len() as f64;
     let mean = instances.iter().map(|one| one.1.0 as f64).sum::<f64>() / count;
     let squares: f64 = instances.iter().map(|one| (one.1.0 as f64 - mean).powi(2)).sum();
     let spread = if count > 1.0 { (squares / (count - 1.0)).sqrt() / mean } else { f64::NAN };
-    (Nanos(mean as u64), spread)
+    let mut sorted: Vec<Nanos> = instances.iter().map(|one| one.1).collect();
+    sorted.sort_unstable();
+    let median = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or_default();
+    (Nanos(mean as u64), median, spread)
 }
 
 fn scaled(band: &Band, factor: f64) -> FoldedBand {

@@ -10,6 +10,7 @@ use talea_model::{Nanos, Trace};
 
 use super::Print;
 use crate::table::{Column, Table};
+use crate::terminal::{cell, fitted};
 
 /// Regions in the table; the JSON has all.
 const SHOWN: usize = 40;
@@ -42,7 +43,7 @@ pub(super) fn list(traces: &[(String, Trace)], print: Print) -> String {
     let mut out = String::new();
     for (name, rows) in &all {
         if all.len() > 1 {
-            let _ = writeln!(out, "{}", crate::terminal::clean(name, crate::terminal::WIDTH));
+            let _ = writeln!(out, "{}", fitted(name));
         }
         if rows.is_empty() {
             out.push_str("no regions: nothing in the trace begins and ends\n");
@@ -60,7 +61,7 @@ pub(super) fn list(traces: &[(String, Trace)], print: Print) -> String {
         for row in rows.iter().take(SHOWN) {
             table.row([
                 row.name.clone(),
-                row.of.chars().take(24).collect(),
+                cell(&row.of, 24),
                 row.instances.to_string(),
                 row.time_ns.to_string(),
                 row.mean_ns.to_string(),

@@ -72,6 +72,18 @@ pub(crate) enum FoldError {
     /// The analysis.
     #[error(transparent)]
     Analyse(#[from] AnalyseError),
+    /// A run that was recorded without samples.
+    #[error(
+        "the run has no samples, so nothing is known of what happens inside `{region}`: record with `talea run --sample 100Hz -- {command}`: `{run}`"
+    )]
+    NoSamples {
+        /// The region.
+        region: String,
+        /// What was run.
+        command: String,
+        /// The run.
+        run: String,
+    },
     /// A file.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -100,18 +112,31 @@ impl Expected for FoldError {
 pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
     let mut progress = Progress::new();
     let mut traces: Vec<(String, Trace)> = Vec::new();
+    let mut unsampled = None;
     for path in &options.inputs {
         let input = input::load(path, &mut progress)?;
-        traces.push((path.display().to_string(), input.trace));
+        let name = path.display().to_string();
+        unsampled = unsampled.or(input.unsampled.map(|command| (command, name.clone())));
+        traces.push((name, input.trace));
     }
     if let Print::List | Print::ListJson = options.print {
         drop(progress);
         return Ok(print(&list::list(&traces, options.print))?);
     }
     progress.step("folding");
-    let named: Vec<(String, &Trace)> =
-        traces.iter().map(|(name, trace)| (name.clone(), trace)).collect();
-    let folded = analyse(&named, &options.what)?;
+    let named: Vec<(String, &Trace)> = options
+        .inputs
+        .iter()
+        .zip(&traces)
+        .map(|(path, (_, trace))| (input::known_as(path), trace))
+        .collect();
+    let mut folded = analyse(&named, &options.what).map_err(|error| match (error, unsampled) {
+        (AnalyseError::NoData { region, .. }, Some((command, run))) => {
+            FoldError::NoSamples { region, command, run }
+        }
+        (error, _) => error.into(),
+    })?;
+    folded.data.inputs = traces.iter().map(|(path, _)| path.clone()).collect();
     let data = &folded.data;
     if let Some(path) = &options.out_prv {
         progress.step("writing");

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use talea_fold::regions::{self, Choice, Names, ProbeColumns, Spans, StackColumns, Wanted, choose};
 use talea_fold::{Projected, SelectOptions, project, select};
-use talea_metric::suggest;
+use talea_metric::measure::{Chosen, Span};
+use talea_metric::{suggest, synonyms};
 use talea_model::trace::types;
-use talea_model::{Gap, GapKind, Gaps, Nanos, Rank, Trace};
+use talea_model::{Gap, GapKind, Gaps, Rank, Trace};
 
 use super::analyse::{AnalyseError, Named};
 use super::group::Sample;
@@ -22,7 +23,9 @@ pub(super) struct Prepared {
     /// Groups of instances, as places in `spans`.
     pub(super) modes: Vec<Vec<u32>>,
     pub(super) probes: ProbeColumns,
-    /// Counters that are folded, as places in `probes`; the others tell where a set of counters changed.
+    /// Counters of nodes, which others read at other times.
+    nodes: ProbeColumns,
+    /// Counters that are folded, as places in `probes` and then `nodes`; the others tell where a set of counters changed.
     pub(super) wanted: Vec<usize>,
     pub(super) stacks: StackColumns,
     /// Rank of each location, counted over the applications that the trace has.
@@ -90,27 +93,36 @@ pub(super) fn prepare(
     if all == 0 {
         return Err(empty("that end", 0));
     }
-    if what.from.is_some() || what.to.is_some() {
-        let (from, to) = (what.from.unwrap_or_default(), what.to.unwrap_or(Nanos(u64::MAX)));
-        let inside: Vec<bool> =
-            (0..all).map(|at| spans.begin[at] >= from && spans.end[at] <= to).collect();
-        spans.retain(|at| inside[at]);
-        if spans.is_empty() {
-            return Err(empty("between the times asked for", all));
-        }
+    let mut gaps = trace.gaps.clone();
+    let part = Span::of(trace, what.part, &mut gaps)
+        .map_err(|source| AnalyseError::Part { source, input: input.clone() })?;
+    let inside: Vec<bool> = (0..all)
+        .map(|at| part.chosen == Chosen::Whole || part.holds(spans.begin[at].0, spans.end[at].0))
+        .collect();
+    spans.retain(|at| inside[at]);
+    if spans.is_empty() {
+        let of = match part.chosen {
+            Chosen::Asked => "between the times asked for",
+            _ => "after MPI_Init and before MPI_Finalize (--with-init has the others)",
+        };
+        return Err(empty(of, all));
     }
     let mut probes = regions::probes(trace, &spans);
     regions::borders(&mut probes, &spans);
     let mut stacks = regions::stacks(trace, &spans);
+    let mut nodes = regions::node_probes(trace, &spans);
+    regions::borders(&mut nodes, &spans);
     if what.extent == Extent::WithoutMpi {
+        // Nodes go on counting while a rank is in MPI.
+        nodes = ProbeColumns::default();
         regions::without_mpi(trace, &mut spans, &mut probes, &mut stacks);
     }
-    let wanted = pick(&probes, what, &choice.name)?;
+    let wanted = pick(&probes, &nodes, what, &choice.name)?;
     let options = SelectOptions { outliers: what.outliers, ..SelectOptions::default() };
     let selection = select(&spans.durations(), &options);
-    let mut gaps = trace.gaps.clone();
     gaps.merge(spans.gaps.clone());
     gaps.merge(probes.gaps.clone());
+    gaps.merge(nodes.gaps.clone());
     gaps.merge(selection.gaps);
     if selection.modes.is_empty() {
         return Err(empty("that last longer than 0", 0));
@@ -121,25 +133,32 @@ pub(super) fn prepare(
         note(&mut gaps, GapKind::Unresolved, count, detail);
     }
     let modes = selection.modes;
-    Ok(Prepared { choice, spans, modes, probes, wanted, stacks, ranks, gaps })
+    Ok(Prepared { choice, spans, modes, probes, nodes, wanted, stacks, ranks, gaps })
 }
 
 /// The counters that were asked for.
-fn pick(probes: &ProbeColumns, what: &What, region: &str) -> Result<Vec<usize>, AnalyseError> {
+fn pick(
+    probes: &ProbeColumns,
+    nodes: &ProbeColumns,
+    what: &What,
+    region: &str,
+) -> Result<Vec<usize>, AnalyseError> {
+    let names = || probes.names.iter().chain(&nodes.names).map(String::as_str);
+    let types = || probes.types.iter().chain(&nodes.types).copied();
     if what.counters.is_empty() {
-        return Ok((0..probes.types.len()).collect());
+        return Ok((0..names().count()).collect());
     }
     let mut kept = Vec::new();
     for wanted in &what.counters {
         let number = wanted.parse::<u32>().ok();
-        let found = probes.names.iter().zip(&probes.types).position(|(name, &event_type)| {
-            name.eq_ignore_ascii_case(wanted) || Some(event_type) == number
-        });
-        match found {
+        let exact = names()
+            .zip(types())
+            .position(|(name, one)| name.eq_ignore_ascii_case(wanted) || Some(one) == number);
+        match exact.or_else(|| names().position(|name| synonyms::same(name, wanted))) {
             Some(at) if !kept.contains(&at) => kept.push(at),
             Some(_) => {}
             None => {
-                let nearest = suggest(wanted, probes.names.iter().map(String::as_str));
+                let nearest = suggest(wanted, names());
                 let (region, counter) = (region.to_owned(), wanted.clone());
                 return Err(AnalyseError::Counter { region, counter, nearest });
             }
@@ -151,10 +170,14 @@ fn pick(probes: &ProbeColumns, what: &What, region: &str) -> Result<Vec<usize>, 
 impl Prepared {
     /// Counters on the instances of one mode, the type beside each.
     pub(super) fn projected(&self, mode: usize) -> Vec<(u32, Projected)> {
-        let counters = self.probes.counters();
         let wanted = self.modes.get(mode).map(Vec::as_slice).unwrap_or_default();
-        let mut found = project(&self.spans.columns(), &self.probes.probes(&counters), wanted);
-        let one = |&at: &usize| (self.probes.types[at], std::mem::take(&mut found[at]));
+        let mut found = Vec::new();
+        for columns in [&self.probes, &self.nodes] {
+            let counters = columns.counters();
+            let projected = project(&self.spans.columns(), &columns.probes(&counters), wanted);
+            found.extend(columns.types.iter().copied().zip(projected));
+        }
+        let one = |&at: &usize| std::mem::take(&mut found[at]);
         self.wanted.iter().map(one).collect()
     }
 

@@ -1,6 +1,6 @@
 //! What `talea fold` prints: sentences, a table of counters with a picture of each rate, the call stack as rows.
 //!
-//! Owns the layout within 100 columns.
+//! Owns the layout.
 
 use talea_model::Nanos;
 use talea_model::units::{si, three_digits};
@@ -8,7 +8,7 @@ use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedM
 
 use super::findings::percent;
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, WIDTH, clean, wrapped};
+use crate::terminal::{Palette, cell, prose, wrapped};
 
 /// Columns of the picture of a rate.
 const PICTURE: usize = 24;
@@ -24,7 +24,7 @@ pub(super) fn text(data: &FoldedData) -> String {
     let palette = Palette::stdout();
     let mut lines: Vec<String> = Vec::new();
     for (at, finding) in data.findings.iter().enumerate() {
-        for line in wrapped(finding, WIDTH) {
+        for line in wrapped(finding, prose()) {
             lines.push(if at == 0 { palette.strong(&line) } else { line });
         }
     }
@@ -56,7 +56,7 @@ pub(super) fn text(data: &FoldedData) -> String {
                 percent(coverage.hole),
                 percent(coverage.hole_expected)
             ),
-            WIDTH,
+            prose(),
         ));
     }
     for (at, gap) in data.gaps.iter().enumerate() {
@@ -64,7 +64,7 @@ pub(super) fn text(data: &FoldedData) -> String {
             lines.push(palette.faint("more gaps: --json has all"));
             break;
         }
-        for (row, line) in wrapped(&gap.detail, WIDTH - 5).into_iter().enumerate() {
+        for (row, line) in wrapped(&gap.detail, prose() - 5).into_iter().enumerate() {
             lines.push(
                 palette.faint(&format!("{}{line}", if row == 0 { "gap: " } else { "     " })),
             );
@@ -177,10 +177,10 @@ fn stack(group: &FoldedGroup) -> Vec<String> {
     ]);
     for run in group.stack.iter().take(RUNS) {
         // The last part of a qualified name tells most.
-        let short = |name: &str| clean(name.rsplit("::").next().unwrap_or(name), ROUTINE);
+        let short = |name: &str| cell(name.rsplit("::").next().unwrap_or(name), ROUTINE);
         let turns = || {
             let names: Vec<String> = run.mixed.iter().map(|name| short(name)).collect();
-            clean(&format!("in turns: {}", names.join(", ")), ROUTINE)
+            cell(&format!("in turns: {}", names.join(", ")), ROUTINE)
         };
         let routine = run.routine.as_deref().map_or_else(turns, |name| {
             if name.chars().count() <= ROUTINE { name.to_owned() } else { short(name) }
@@ -216,7 +216,7 @@ fn parts(data: &FoldedData) -> Vec<String> {
     let mut table = Table::new(&[
         ("part", Column::Yields),
         ("inst.", Column::Right),
-        ("duration", Column::Right),
+        ("mean", Column::Right),
         ("spread", Column::Right),
         (if name.is_empty() { "rate" } else { name }, Column::Right),
         ("held-out", Column::Right),

@@ -1,7 +1,8 @@
 //! What `talea fold` folds, and how: the choices of the command line, and those of a report.
 
 use talea_fold::{Outliers, SelectOptions};
-use talea_model::{Nanos, Rank};
+use talea_metric::measure::Part;
+use talea_model::Rank;
 
 /// What is folded, and how.
 #[derive(Clone, Debug)]
@@ -24,10 +25,8 @@ pub(crate) struct What {
     pub(crate) outliers: Outliers,
     /// What becomes of groups of instances.
     pub(crate) groups: Groups,
-    /// Instances that begin before are left out.
-    pub(crate) from: Option<Nanos>,
-    /// Instances that end after are left out.
-    pub(crate) to: Option<Nanos>,
+    /// Instances of which most lies outside are left out.
+    pub(crate) part: Part,
     /// How errors are found.
     pub(crate) trial: Trial,
     /// Points of curves.
@@ -46,8 +45,7 @@ impl Default for What {
             fit: Fit::Spline,
             outliers: SelectOptions::default().outliers,
             groups: Groups::Largest,
-            from: None,
-            to: None,
+            part: Part::default(),
             trial: Trial::Quick,
             points: 501,
         }

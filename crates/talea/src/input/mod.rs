@@ -8,6 +8,7 @@ pub(crate) mod run;
 use std::path::{Path, PathBuf};
 
 use talea_model::Trace;
+use talea_run::RunDirectory;
 
 use crate::analysis::Analysis;
 use crate::exit::{Exit, Expected};
@@ -19,6 +20,8 @@ use crate::terminal::Progress;
 pub(crate) struct Input {
     /// Everything that happened.
     pub(crate) trace: Trace,
+    /// The command of a run that was recorded without samples.
+    pub(crate) unsampled: Option<String>,
 }
 
 /// Why there is no trace.
@@ -54,20 +57,33 @@ impl Expected for InputError {
     }
 }
 
+/// What a reader knows an input by, for titles: a file's name, or a run's with its command.
+pub(crate) fn known_as(path: &Path) -> String {
+    let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // A link's own name is what the user knows.
+    let name = path.file_name().or_else(|| whole.file_name());
+    let name =
+        name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let run = whole.is_dir().then(|| RunDirectory::open(&whole).ok()?.metadata().ok()).flatten();
+    match run.map(|metadata| metadata.command).filter(|command| !command.is_empty()) {
+        Some(command) => format!("{name}: {command}"),
+        None => name,
+    }
+}
+
 /// Reads what the user named.
 pub(crate) fn load(path: &Path, progress: &mut Progress) -> Result<Input, InputError> {
     progress.step("reading");
     let read = |source| InputError::Read { source, path: path.to_owned() };
-    let trace = if std::fs::metadata(path).map_err(read)?.is_dir() {
-        let run = load::load(path)?;
-        run::trace(&Analysis::new(&run, progress))
+    let run = if std::fs::metadata(path).map_err(read)?.is_dir() {
+        load::load(path)?
     } else if paraver::is_trace(path).map_err(read)? {
-        paraver::load(path)?
-    } else if let Ok(run) = load::load(path) {
-        // A file inside a run directory names the run, as everywhere.
-        run::trace(&Analysis::new(&run, progress))
+        return Ok(Input { trace: paraver::load(path)?, unsampled: None });
     } else {
-        return Err(InputError::Unknown(path.to_owned()));
+        // A file inside a run directory names the run, as everywhere.
+        load::load(path).map_err(|_| InputError::Unknown(path.to_owned()))?
     };
-    Ok(Input { trace })
+    let is_sampled = run.metadata.options.contains_key("sample_counter");
+    let trace = run::trace(&Analysis::new(&run, progress));
+    Ok(Input { trace, unsampled: (!is_sampled).then_some(run.metadata.command) })
 }

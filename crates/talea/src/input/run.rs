@@ -15,12 +15,13 @@ use talea_model::{ArgKind, Gap, GapKind, Nanos, ProcedureSpec, Rank, Trace};
 use talea_run::live::record;
 use talea_run::recording::{Process, Thread};
 
-pub(crate) use self::loops::label;
 use self::loops::{Loops, iterations};
+pub(crate) use self::loops::{label, loop_names};
 use self::names::{Callers, Calls, Kind};
 use self::samples::{Pictures, Sampled};
 use crate::analysis::Analysis;
 use crate::analysis::arguments::SendPlan;
+use crate::analysis::location::ThreadAt;
 use crate::analysis::messages::{self, Messages};
 use crate::analysis::walk::walk;
 use crate::procedures::Traffic;
@@ -73,15 +74,20 @@ pub(crate) fn trace(analysis: &Analysis<'_>) -> Trace {
     for (at, process) in recording.processes.iter().enumerate() {
         for (number, thread) in process.threads.iter().enumerate() {
             if let Some(location) = places.of(at, number) {
-                let end = analysis.ranks[at].end;
-                Filler { analysis, process, thread, location, end }.fill(
+                let whole = (process.started.at, analysis.ranks[at].end);
+                let sampled = sampled.get(at).and_then(Option::as_ref);
+                let known = sampled.and_then(|sampled| sampled.presence(thread.number));
+                // Nothing else says when a thread came that is not the process's first.
+                let present = if number == 0 { Some(whole) } else { known };
+                Filler { analysis, process, thread, location, whole, present }.fill(
                     &mut trace,
                     &mut calls,
                     &mut callers,
                 );
+                let at = ThreadAt { process: at, thread: number };
+                iterations(analysis, at, location, &mut loops, &mut trace);
             }
         }
-        iterations(analysis, at, &places, &mut loops, &mut trace);
     }
     let mut pictures = Pictures::new(&sites, &mut callers);
     for (at, sampled) in sampled.iter().enumerate() {
@@ -181,7 +187,10 @@ struct Filler<'a> {
     process: &'a Process,
     thread: &'a Thread,
     location: u32,
-    end: Nanos,
+    /// From the process's start to its end.
+    whole: (Nanos, Nanos),
+    /// When the thread was there; where nobody knows, it is from its first to its last call.
+    present: Option<(Nanos, Nanos)>,
 }
 
 /// What is the same at every visit of a node.
@@ -216,19 +225,26 @@ impl Filler<'_> {
         let nodes = self.thread.log.nodes.len();
         let plans: Vec<NodePlan> = (0..nodes).map(|node| self.plan(node, calls, callers)).collect();
         let place = (self.location, 0);
-        let mut before = self.process.started.at;
+        let (start, end) = self.whole;
+        let mut before = None;
         let state = |trace: &mut Trace, begin: Nanos, end: Nanos, state: u32| {
             if end > begin {
                 let (location, cpu) = place;
                 trace.push_state(StateRecord { location, cpu, begin: begin.0, end: end.0, state });
             }
         };
+        let mut lists = recording.lists.cursor();
         let mut events = self.process.events(recording, self.thread);
         while let Some(event) = events.next_event() {
             let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
             let Some(plan) = plans.get(event.node.0 as usize) else { continue };
             let end = begin + duration;
-            state(trace, before, begin, types::RUNNING);
+            let since = before.unwrap_or_else(|| {
+                let came = self.present.map_or(begin, |(came, _)| came.max(start).min(begin));
+                state(trace, start, came, types::NOT_CREATED);
+                came
+            });
+            state(trace, since, begin, types::RUNNING);
             state(trace, begin, end, plan.kind.state);
             let mut kinds = vec![plan.kind.event];
             let mut values = vec![plan.kind.value];
@@ -238,7 +254,7 @@ impl Filler<'_> {
             };
             plan.callers.iter().for_each(|&(kind, value)| pair(kind, value));
             if plan.collective {
-                let bytes = plan.send.bytes(recording, self.process, event.args);
+                let bytes = plan.send.bytes(recording, self.process, event.args, &mut lists);
                 pair(types::SEND_SIZE, i64::try_from(bytes.0).unwrap_or(i64::MAX));
                 if let Some(&comm) = plan.comm.and_then(|at| event.args.get(at)) {
                     pair(types::COMMUNICATOR, comm.saturating_add(1));
@@ -253,9 +269,12 @@ impl Filler<'_> {
             }
             trace.push_event(place, begin.0, &kinds, &values);
             trace.push_event(place, end.0, &[plan.kind.event], &[0]);
-            before = end;
+            before = Some(end);
         }
-        state(trace, before, self.end, types::RUNNING);
+        let last = before.unwrap_or(start);
+        let went = self.present.map_or(last, |(_, went)| went.min(end).max(last));
+        state(trace, last, went, types::RUNNING);
+        state(trace, went, end, types::NOT_CREATED);
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use talea_metric::measure::Part;
 use talea_metric::metrics_of;
 use talea_model::{Gap, GapKind, Gaps, Trace};
 
@@ -23,9 +24,9 @@ pub(super) struct Cluster {
     pub(super) table: Vec<f64>,
 }
 
-/// The clusters that `talea cluster` finds without options.
-pub(super) fn of(trace: &Trace, models: &Models, gaps: &mut Gaps) -> Vec<Cluster> {
-    let Some(data) = clusters::data(trace, "") else {
+/// The clusters that `talea cluster` finds in that part without other options.
+pub(super) fn of(trace: &Trace, part: Part, models: &Models, gaps: &mut Gaps) -> Vec<Cluster> {
+    let Some(data) = clusters::data(trace, part, "") else {
         gaps.note(Gap {
             kind: GapKind::Missing,
             rank: None,

@@ -117,7 +117,8 @@ fn report(study: &Study) -> Report<'_> {
         by_rank: study.ranks.iter().map(|rank| finite(rank.table[at])).collect(),
         by_cluster: study.clusters.iter().map(|one| finite(one.table[at])).collect(),
     });
-    let counters = study.numbers.counters.iter();
+    let of_nodes = study.numbers.nodes.iter().map(|one| &one.name);
+    let counters = study.numbers.counters.iter().chain(of_nodes);
     Report {
         input: study.path.display().to_string(),
         span_ns: Span {

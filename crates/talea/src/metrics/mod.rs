@@ -18,7 +18,6 @@ use std::path::PathBuf;
 use talea_metric::Expression;
 use talea_metric::efficiency::Scaling;
 use talea_metric::measure::{MeasureError, Part};
-use talea_model::{Gap, GapKind};
 
 use crate::exit::{Exit, Expected};
 use crate::input::{self, InputError};
@@ -41,6 +40,8 @@ pub(crate) struct Options {
     pub(crate) scaling: Scaling,
     /// How it is printed.
     pub(crate) format: Format,
+    /// Whether the text lists what has no value.
+    pub(crate) all: bool,
 }
 
 /// A metric that the user defines.
@@ -130,23 +131,14 @@ pub(crate) fn metrics(options: &Options) -> Result<(), MetricsError> {
         let mut study =
             study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
         if options.rows == Rows::Cluster {
-            study.clusters = clusters::of(&input.trace, &models, &mut study.gaps);
-            if let Part::Between(..) = options.part {
-                let detail = "clusters are those of the whole trace, not of the part asked for";
-                study.gaps.note(Gap {
-                    kind: GapKind::Unsupported,
-                    rank: None,
-                    detail: detail.to_owned(),
-                    count: 0,
-                });
-            }
+            study.clusters = clusters::of(&input.trace, options.part, &models, &mut study.gaps);
         }
         studies.push(study);
     }
     study::compare(&mut studies, options.scaling);
     drop(progress);
     let text = match options.format {
-        Format::Text => text::text(&studies, options.rows),
+        Format::Text => text::text(&studies, options.rows, options.all),
         Format::Json => json::json(&studies),
         Format::Csv => csv::csv(&studies),
     };

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use talea_formats::{models, pmu_events};
 use talea_metric::expression::Absent;
 use talea_metric::model::{Problem, builtin};
+use talea_metric::synonyms::Known;
 use talea_metric::{Definition, Model};
 
 use super::{MetricsError, Options};
@@ -33,7 +34,8 @@ impl Models {
         &self,
         numbers: &mut BTreeMap<String, f64>,
     ) -> Vec<Result<f64, Absent>> {
-        let own = self.own.evaluate(&|name| numbers.get(name).copied());
+        let known = Known::new(numbers);
+        let own = self.own.evaluate(&|name| known.number(name));
         for (definition, value) in self.own.metrics.iter().zip(&own) {
             if let Ok(value) = value {
                 numbers.entry(definition.name.clone()).or_insert(*value);

@@ -9,16 +9,20 @@ use talea_metric::efficiency::{Factor, Run, Scaling, factors};
 use talea_metric::expression::Absent;
 use talea_metric::measure::{MeasureError, Measured, Numbers, Part, measure};
 use talea_metric::model::{Node, Problem, Split};
+use talea_metric::synonyms::Known;
 use talea_metric::{Evaluated, Expression, Model, metrics_of};
 use talea_model::{Gap, GapKind, Gaps, Trace};
 
 use super::clusters::Cluster;
 use super::models::Models;
+use super::text;
 
 /// One input.
 pub(super) struct Study {
     /// As the user named it.
     pub(super) path: PathBuf,
+    /// The head of its column, filled by [`compare`].
+    pub(super) head: String,
     /// What was measured.
     pub(super) numbers: Numbers,
     /// Numbers by name, over all locations.
@@ -91,12 +95,14 @@ impl Study {
         models: &Models,
     ) -> Result<Self, MeasureError> {
         let numbers = measure(trace, part)?;
-        let mut values = numbers.values(&numbers.locations);
+        let mut values = numbers.whole();
         let of_ranks = numbers.locations.chunk_by(|a, b| a.process == b.process);
         let ranks = of_ranks.map(|threads| rank(&numbers, threads, models)).collect();
         let own = models.own_values(&mut values);
-        let table = metrics_of(&values);
-        let number = |name: &str| values.get(name).copied();
+        let mut table = metrics_of(&values);
+        numbers.check(&mut table, &numbers.locations);
+        let known = Known::new(&values);
+        let number = |name: &str| known.number(name);
         let mut shown = Vec::new();
         if !models.own.metrics.is_empty() {
             shown.push(evaluated(&models.own, &own, &number));
@@ -113,6 +119,7 @@ impl Study {
         }
         let mut gaps = trace.gaps.clone();
         gaps.merge(numbers.gaps.clone());
+        note_impossible(&table, &mut gaps);
         let mut counters =
             table.iter().filter_map(|one| one.from.as_ref()).flat_map(Expression::counters);
         if counters.any(|name| name == "#cache_line") && !values.contains_key("#cache_line") {
@@ -128,6 +135,7 @@ impl Study {
         let run = numbers.run();
         Ok(Self {
             path: path.to_owned(),
+            head: String::new(),
             numbers,
             values,
             ranks,
@@ -145,16 +153,37 @@ fn rank(numbers: &Numbers, threads: &[Measured], models: &Models) -> Rank {
     let mut values = numbers.values(threads);
     models.own_values(&mut values);
     let place = threads[0].place;
+    let mut table = metrics_of(&values);
+    numbers.check(&mut table, threads);
     Rank {
         application: place.application,
         number: place.task - 1,
         threads: threads.len(),
-        table: metrics_of(&values).into_iter().map(|one| one.value.unwrap_or(f64::NAN)).collect(),
+        table: table.into_iter().map(|one| one.value.unwrap_or(f64::NAN)).collect(),
     }
 }
 
-/// Computes the factors of all inputs, those of scaling against the first.
+/// Says which metrics were left out although their counters were there.
+fn note_impossible(table: &[Evaluated], gaps: &mut Gaps) {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for one in table.iter().filter(|one| one.measured) {
+        if let Err(reason) = &one.value {
+            reasons.entry(reason).or_default().push(one.name);
+        }
+    }
+    for (reason, names) in reasons {
+        let detail = format!("{} left out: {reason}", names.join(", "));
+        gaps.note(Gap { kind: GapKind::Damaged, rank: None, detail, count: names.len() as u64 });
+    }
+}
+
+/// Names the inputs and computes the factors of all, those of scaling against the first.
 pub(super) fn compare(studies: &mut [Study], scaling: Scaling) {
+    let paths: Vec<&Path> = studies.iter().map(|study| study.path.as_path()).collect();
+    let heads = text::heads(&paths, text::most_of_head());
+    for (study, head) in studies.iter_mut().zip(heads) {
+        study.head = head;
+    }
     let runs: Vec<Run> = studies.iter().map(|study| study.run.clone()).collect();
     let reference = if runs.len() > 1 { runs.first() } else { None };
     for (study, run) in studies.iter_mut().zip(&runs) {

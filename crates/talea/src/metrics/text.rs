@@ -1,7 +1,9 @@
-//! Results for people, in at most 100 columns.
+//! Results for people.
 //!
 //! Owns the layout: what was looked at, factors of efficiency of all inputs side by side, the table by category, models as trees, and
-//! behind everything what could not be computed, once for each reason.
+//! behind everything how much could not be computed, or what, once for each reason.
+
+use std::path::Path;
 
 use talea_metric::measure::Chosen;
 
@@ -10,13 +12,15 @@ use super::figure::{figure, spread};
 use super::study::Study;
 use super::{Rows, tree};
 use crate::table::{Column, Table};
-use crate::terminal::{WIDTH, clean};
+use crate::terminal::{clean, fitted, limit, prose, width, wrapped};
 
 /// Inputs that stand side by side; more follow below.
 const BESIDE: usize = 5;
+/// Columns of an input's head.
+const HEAD: usize = 13;
 const GAPS: usize = 8;
 
-pub(super) fn text(studies: &[Study], rows: Rows) -> String {
+pub(super) fn text(studies: &[Study], rows: Rows, all: bool) -> String {
     let mut lines: Vec<String> = Vec::new();
     for study in studies {
         lines.extend(looked_at(study));
@@ -52,26 +56,49 @@ pub(super) fn text(studies: &[Study], rows: Rows) -> String {
             lines.extend(tree::model(outcome, study, studies.len()));
         }
     }
-    let lacking: Vec<Vec<String>> = studies.iter().map(absent).collect();
-    if lacking.windows(2).all(|two| two[0] == two[1]) {
-        lines.extend(
-            lacking
-                .into_iter()
-                .next()
-                .and_then(|lacking| under("Without a value", lacking))
-                .into_iter()
-                .flatten(),
-        );
+    if all {
+        lines.extend(lacking(studies));
     } else {
-        for (study, lacking) in studies.iter().zip(lacking) {
-            let title = format!("Without a value of {}", head(study));
-            lines.extend(under(&title, lacking).into_iter().flatten());
-        }
+        lines.extend(count_lacking(studies));
     }
     for study in studies {
         lines.extend(gaps(study, studies.len()));
     }
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// What has no value, once for all inputs where they lack the same.
+fn lacking(studies: &[Study]) -> Vec<String> {
+    let lacking: Vec<Vec<String>> = studies.iter().map(absent).collect();
+    if lacking.windows(2).all(|two| two[0] == two[1]) {
+        let first = lacking.into_iter().next();
+        return first.and_then(|lines| under("Without a value", lines)).unwrap_or_default();
+    }
+    let each = studies.iter().zip(lacking).filter_map(|(study, lacking)| {
+        under(&format!("Without a value of {}", head(study)), lacking)
+    });
+    each.flatten().collect()
+}
+
+/// How much has no value, in one line where that is the same of all inputs.
+fn count_lacking(studies: &[Study]) -> Vec<String> {
+    let count = |study: &Study| {
+        let factors = study.factors.iter().map(|factor| factor.value.is_err());
+        let all = factors.chain(study.table.iter().map(|one| one.value.is_err()));
+        let without = all.clone().filter(|without| *without).count();
+        format!("{without} of {} metrics have no value", all.count())
+    };
+    let mut counts: Vec<String> = studies.iter().map(count).collect();
+    counts.dedup();
+    let mut lines = vec![String::new()];
+    if let [same] = counts.as_slice() {
+        lines.push(format!("{same}; --all says which and why"));
+    } else {
+        let each = studies.iter().map(|study| format!("{}: {}", head(study), count(study)));
+        lines.extend(each);
+        lines.push("--all says which and why".to_owned());
+    }
+    lines
 }
 
 fn looked_at(study: &Study) -> Vec<String> {
@@ -84,23 +111,59 @@ fn looked_at(study: &Study) -> Vec<String> {
     let threads = study.numbers.locations.len();
     let ranks = study.ranks.len();
     let threads = if threads == ranks { String::new() } else { format!(", {threads} threads") };
-    vec![
-        clean(&study.path.display().to_string(), WIDTH),
-        format!(
-            "  {} of {ranks} {}{threads}: {} to {}, {how}",
-            span.length(),
-            if ranks == 1 { "rank" } else { "ranks" },
-            span.begin,
-            span.end
-        ),
-    ]
+    let part = format!(
+        "{} of {ranks} {}{threads}: {} to {}, {how}",
+        span.length(),
+        if ranks == 1 { "rank" } else { "ranks" },
+        span.begin,
+        span.end
+    );
+    let mut lines = vec![fitted(&study.path.display().to_string())];
+    lines.extend(wrapped(&part, prose() - 2).into_iter().map(|line| format!("  {line}")));
+    lines
+}
+
+/// Columns of a head; in a pipe it is whole.
+pub(super) fn most_of_head() -> usize {
+    if limit() > width() { limit() } else { HEAD }
 }
 
 /// The head of an input's column.
 pub(super) fn head(study: &Study) -> String {
-    let name = study.path.file_name().unwrap_or_default().to_string_lossy();
-    let short = name.split('.').next().unwrap_or_default();
-    clean(short, 13)
+    study.head.clone()
+}
+
+/// Short names of inputs that tell them apart: the file's without its kind, with its folder where files are called the same, and
+/// without the begin that all share where they are longer than `most`.
+pub(super) fn heads(paths: &[&Path], most: usize) -> Vec<String> {
+    let whole = |path: &Path| {
+        let text = path.display().to_string();
+        let text = text.trim_end_matches('/');
+        let kind = [".prv.gz", ".prv"].iter().find_map(|kind| text.strip_suffix(kind));
+        kind.unwrap_or(text).to_owned()
+    };
+    let whole: Vec<String> = paths.iter().map(|path| whole(path)).collect();
+    let ends = |parts: usize| -> Vec<String> {
+        let end = |text: &String| {
+            let all: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+            all[all.len().saturating_sub(parts)..].join("/")
+        };
+        whole.iter().map(end).collect()
+    };
+    let distinct = |names: &[String]| {
+        names.iter().collect::<std::collections::BTreeSet<_>>().len() == names.len()
+    };
+    let deepest = whole.iter().map(|text| text.matches('/').count() + 1).max().unwrap_or(1);
+    let names = (1..=deepest).map(ends).find(|names| distinct(names)).unwrap_or_else(|| ends(1));
+    let cut: Vec<String> = names.iter().map(|name| clean(name, most)).collect();
+    if distinct(&cut) || !distinct(&names) {
+        return cut;
+    }
+    let shared = names.iter().skip(1).fold(names[0].chars().count(), |shared, name| {
+        names[0].chars().zip(name.chars()).take(shared).take_while(|(a, b)| a == b).count()
+    });
+    let rest = |name: &String| -> String { name.chars().skip(shared.saturating_sub(2)).collect() };
+    names.iter().map(|name| clean(&format!("…{}", rest(name)), most)).collect()
 }
 
 /// Columns for a name and some inputs.
@@ -244,7 +307,7 @@ fn by_rank(study: &Study, inputs: usize) -> Vec<String> {
         lines.push(one.name.to_owned());
         let broken = text.split(' ').fold(Vec::<String>::new(), |mut lines, word| {
             match lines.last_mut() {
-                Some(line) if line.chars().count() + word.chars().count() + 2 < WIDTH - 2 => {
+                Some(line) if line.chars().count() + word.chars().count() + 2 < width() - 2 => {
                     line.push_str("  ");
                     line.push_str(word);
                 }
@@ -260,7 +323,7 @@ fn by_rank(study: &Study, inputs: usize) -> Vec<String> {
 /// Whose what follows is, where there are several.
 fn titled(study: &Study, inputs: usize) -> Vec<String> {
     if inputs > 1 {
-        vec![String::new(), clean(&study.path.display().to_string(), WIDTH)]
+        vec![String::new(), fitted(&study.path.display().to_string())]
     } else {
         Vec::new()
     }
@@ -293,11 +356,33 @@ fn gaps(study: &Study, inputs: usize) -> Vec<String> {
         .gaps
         .iter()
         .take(GAPS)
-        .map(|gap| clean(&format!("gap: {of}{}", gap.detail), WIDTH))
+        .flat_map(|gap| wrapped(&format!("gap: {of}{}", gap.detail), prose()))
         .collect();
     let more = study.gaps.iter().count().saturating_sub(GAPS);
     if more > 0 {
         lines.push(format!("gap: {of}and {more} more, see --json"));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_keep_what_tells_inputs_apart() {
+        let check = |paths: &[&str], expected: &[&str]| {
+            let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+            assert_eq!(heads(&paths, HEAD), expected);
+        };
+        check(&["runs/n2.bad", "runs/n2.fix"], &["n2.bad", "n2.fix"]);
+        check(&["a/app.prv", "b/app.prv.gz"], &["a/app", "b/app"]);
+        check(&["epoch_1proc.prv.gz", "epoch_16proc.prv.gz"], &["epoch_1proc", "epoch_16proc"]);
+        check(
+            &["a_very_long_name_of_1_rank.prv", "a_very_long_name_of_16_ranks.prv"],
+            &["…_1_rank", "…_16_ranks"],
+        );
+        check(&["one.prv", "one.prv"], &["one", "one"]);
+        check(&["/data/run/"], &["run"]);
+    }
 }

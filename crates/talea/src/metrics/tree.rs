@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::figure::figure;
 use super::study::{ModelLine, Outcome, Study};
 use super::text::{aligned, head};
-use crate::terminal::{WIDTH, clean, wrapped};
+use crate::terminal::{cell, fitted, prose, width, wrapped};
 
 /// Parts may leave so much of their whole before it is said.
 const TOLERATED: f64 = 0.05;
@@ -24,7 +24,7 @@ pub(super) fn model(outcome: &Outcome, study: &Study, inputs: usize) -> Vec<Stri
     });
     let rows: Vec<_> = rows.collect();
     let mut lines = Vec::new();
-    let title = clean(&format!("Model {}{of}", outcome.name), WIDTH - 20);
+    let title = cell(&format!("Model {}{of}", outcome.name), width() - 20);
     if rows.is_empty() {
         lines.push(format!("{title}: none of its {} metrics has a value", outcome.lines.len()));
     } else {
@@ -40,7 +40,7 @@ pub(super) fn model(outcome: &Outcome, study: &Study, inputs: usize) -> Vec<Stri
         .filter_map(|line| Some((line.value.as_ref().err()?.to_string(), line.name.clone())));
     lines.extend(reasons(absent, "  without value: "));
     for problem in outcome.problems.iter().take(PROBLEMS) {
-        let text = wrapped(&format!("problem: {problem}"), WIDTH - 4);
+        let text = wrapped(&format!("problem: {problem}"), prose() - 4);
         lines.extend(text.into_iter().map(|line| format!("  {line}")));
     }
     if outcome.problems.len() > PROBLEMS {
@@ -55,15 +55,12 @@ fn split(line: &ModelLine) -> Option<String> {
     let (whole, parts) = (*line.value.as_ref().ok()?, line.children_sum?);
     let rest = (whole - parts) / whole;
     (line.depth < 2 && rest.abs() > TOLERATED && rest.is_finite()).then(|| {
-        clean(
-            &format!(
-                "  the parts of {} add up to {} of its {}",
-                line.name,
-                figure(parts, &line.unit),
-                figure(whole, &line.unit)
-            ),
-            WIDTH,
-        )
+        fitted(&format!(
+            "  the parts of {} add up to {} of its {}",
+            line.name,
+            figure(parts, &line.unit),
+            figure(whole, &line.unit)
+        ))
     })
 }
 
@@ -88,7 +85,7 @@ pub(super) fn reasons(absent: impl Iterator<Item = (String, String)>, before: &s
             list = format!("{list} and {} more", names.len() - NAMES);
         }
         for (at, line) in
-            wrapped(&format!("{before}{list}: {reason}"), WIDTH - 6).into_iter().enumerate()
+            wrapped(&format!("{before}{list}: {reason}"), prose() - 6).into_iter().enumerate()
         {
             lines.push(format!("{}{line}", if at == 0 { "  " } else { "    " }));
         }

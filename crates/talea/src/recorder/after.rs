@@ -3,19 +3,21 @@
 //! Owns the words of the summary and the warnings about runs that cannot be what was meant. Whatever fails here is
 //! said and changes nothing about the program's exit code.
 
+use talea_model::units::percent;
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_run::recording::Recording;
 use talea_run::{Metadata, Outcome, RunDirectory};
 
-use super::{After, Options, fabric, sampling};
+use super::{After, Options, fabric, launched, sampling};
+use crate::analysis::findings::signal_name;
 use crate::analysis::rank::{RankStudy, part};
 use crate::analysis::{Analysis, findings};
 use crate::load::{self, Run};
 use crate::report;
 use crate::terminal::{Progress, grouped, say};
 
-/// Explains a run that has ended.
-pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &Options) {
+/// Explains a run that has ended; whether anything of the program was recorded.
+pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &Options) -> bool {
     let mut progress = Progress::new();
     let sampled = options.sampling.is_some().then(|| sampling::settle(directory));
     // What ranks did not bring together themselves, because they never came to MPI_Finalize.
@@ -27,15 +29,25 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
             load::note_counters(&mut recording, metadata);
             recording
         }
-        Err(error) => return say(&format!("warning: {error}")),
+        Err(error) => {
+            say(&format!("warning: {error}"));
+            return true;
+        }
     };
-    let some = sampled.as_ref().is_some_and(|sampled| sampled.samples > 0);
-    warn(&recording, metadata, some);
+    // Of samples or of marked phases.
+    let has_samples = sampled.as_ref().is_some_and(|sampled| sampled.processes > 0);
+    // A record that cannot be read says so in its gaps.
+    let recorded = !recording.processes.is_empty()
+        || !recording.gaps.is_empty()
+        || has_samples
+        || metadata.fabric.is_some();
+    warn(&recording, metadata, has_samples, options);
     if options.after == After::Nothing {
         drop(progress);
         sampled.iter().for_each(sampling::Settled::say);
         metadata.fabric.iter().for_each(fabric::say_kept);
-        return say(&format!("recorded {}", directory.path().display()));
+        say(&format!("recorded {}", directory.path().display()));
+        return recorded;
     }
     progress.step("resolving call sites");
     let sites = load::resolve(&recording);
@@ -60,6 +72,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
         Ok(()) => say(&format!("report   {}", directory.report().display())),
         Err(error) => say(&format!("warning: {error}")),
     }
+    recorded
 }
 
 /// Says what was recorded in about six lines.
@@ -70,7 +83,13 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     let outcome = match run.metadata.outcome {
         Some(Outcome::ExitCode(0)) | None => String::new(),
         Some(Outcome::ExitCode(code)) => format!(", exit code {code}"),
-        Some(Outcome::Signal(signal)) => format!(", ended by signal {signal}"),
+        Some(Outcome::Signal(signal)) => format!(", ended by {}", signal_name(signal)),
+    };
+    let outcome = match run.metadata.interrupted {
+        Some(signal) if !outcome.contains("ended by") => {
+            format!("{outcome} after {}", signal_name(signal))
+        }
+        _ => outcome,
     };
     if analysis.ranks.is_empty() {
         say(&format!("time     {wall}{outcome}"));
@@ -83,9 +102,10 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     }
     let size = recording.sizes.total;
     say(&format!(
-        "time     {wall}, {} rank{}{outcome}; {} events recorded in {}",
+        "time     {wall}, {} rank{}{}{outcome}; {} events recorded in {}",
         analysis.ranks.len(),
         if analysis.ranks.len() == 1 { "" } else { "s" },
+        threads(analysis),
         grouped(recording.events()),
         if size == Bytes(0) { "memory".to_owned() } else { size.to_string() }
     ));
@@ -98,10 +118,11 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
         shares.sort_by(f64::total_cmp);
         let mpi: Nanos = analysis.ranks.iter().map(|rank| rank.mpi).sum();
         say(&format!(
-            "in MPI   {} of the time (ranks {} to {})",
-            findings::percent(part(mpi, all)),
-            findings::percent(shares[0]),
-            findings::percent(shares[shares.len() - 1])
+            "in MPI   {} of the time{} (ranks {} to {})",
+            percent(part(mpi, all)),
+            if analysis.has_threads() { " of all threads" } else { "" },
+            percent(shares[0]),
+            percent(shares[shares.len() - 1])
         ));
     }
     if let Some(sampled) = sampled {
@@ -109,6 +130,12 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     }
     run.metadata.fabric.iter().for_each(fabric::say_kept);
     say_gaps(&recording.gaps);
+}
+
+/// How many threads there are, where ranks have several.
+fn threads(analysis: &Analysis<'_>) -> String {
+    let threads: usize = analysis.ranks.iter().map(|study| study.active().count()).sum();
+    if analysis.has_threads() { format!(" with {threads} threads") } else { String::new() }
 }
 
 fn say_gaps(gaps: &Gaps) {
@@ -120,16 +147,36 @@ fn say_gaps(gaps: &Gaps) {
     }
 }
 
+/// Why there may be no record of any process.
+fn nothing(metadata: &Metadata, options: &Options) -> String {
+    let begin = "nothing is recorded: no process of the program initialised MPI";
+    match metadata.outcome {
+        // Its own words stand above.
+        Some(Outcome::ExitCode(code)) if code != 0 => {
+            format!("{begin} before the command ended with exit code {code}")
+        }
+        Some(Outcome::Signal(signal)) => {
+            format!("{begin} before {} ended the command", signal_name(signal))
+        }
+        _ => {
+            let program = launched(&options.command).to_string_lossy();
+            format!(
+                "{begin}. `ldd {program}` must name an MPI library; a program that links it statically, or clears LD_PRELOAD, cannot be recorded. \
+                 A program without MPI: `talea run --sample 100Hz -- {}`",
+                metadata.command
+            )
+        }
+    }
+}
+
 /// Runs that cannot be what was meant.
-fn warn(recording: &Recording, metadata: &Metadata, sampled: bool) {
+fn warn(recording: &Recording, metadata: &Metadata, has_samples: bool, options: &Options) {
     let processes = &recording.processes;
     if processes.is_empty() {
-        if sampled {
+        if has_samples {
             say("no process of the program initialised MPI; there are samples of it");
         } else if recording.gaps.is_empty() {
-            say(
-                "no process of the program initialised MPI; programs that do not use it, that link it statically, or that clear LD_PRELOAD cannot be recorded",
-            );
+            say(&nothing(metadata, options));
         } else {
             say("no record of the program can be read");
         }

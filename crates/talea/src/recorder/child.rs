@@ -23,7 +23,7 @@ use super::environment::Variables;
 pub(super) struct Running {
     child: Child,
     handle: Option<Handle>,
-    forwarder: Option<std::thread::JoinHandle<()>>,
+    forwarder: Option<std::thread::JoinHandle<Option<i32>>>,
 }
 
 /// Starts `program` with the words of `command`.
@@ -52,8 +52,11 @@ pub(super) fn start(
     Ok(Running { child, handle, forwarder })
 }
 
-fn forward(mut signals: Signals, child: Pid, foreground: bool) {
+/// Passes signals on until nothing more can come; the first of them.
+fn forward(mut signals: Signals, child: Pid, foreground: bool) -> Option<i32> {
+    let mut first = None;
     for number in signals.forever() {
+        first = first.or(Some(number));
         let signal = match number {
             SIGINT => Signal::INT,
             SIGTERM => Signal::TERM,
@@ -67,26 +70,26 @@ fn forward(mut signals: Signals, child: Pid, foreground: bool) {
             (false, _) => rustix::process::kill_process_group(child, signal),
         };
     }
+    first
 }
 
 impl Running {
-    /// Waits for the end.
-    pub(super) fn wait(mut self) -> Outcome {
+    /// Waits for the end; how it ended, and the first signal that talea got meanwhile.
+    pub(super) fn wait(mut self) -> (Outcome, Option<i32>) {
         let status = self.child.wait();
         if let Some(handle) = self.handle {
             handle.close();
         }
-        if let Some(forwarder) = self.forwarder {
-            let _ = forwarder.join();
-        }
-        match status {
+        let signal = self.forwarder.and_then(|forwarder| forwarder.join().ok().flatten());
+        let outcome = match status {
             Ok(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => Outcome::ExitCode(code),
                 (None, signal) => Outcome::Signal(signal.unwrap_or(0)),
             },
             // Someone else has waited for it, which nobody can: as for a shell, unknown.
             Err(_) => Outcome::ExitCode(127),
-        }
+        };
+        (outcome, signal)
     }
 }
 

@@ -47,8 +47,7 @@ pub(super) fn variables(options: &Options, recorder: &Path, live: &Path, out: &P
     let merge = if options.live_dir.is_some() { Merge::Ranks } else { options.merge };
     let calls = if options.calls == Calls::All { "all" } else { "mpi" };
     // Marked phases are recorded with samples; their library makes the program's markers do something.
-    let mark = recorder.with_file_name(library::MARK_NAME);
-    let mark = Some(mark).filter(|mark| options.sampling.is_some() && mark.is_file());
+    let mark = options.sampling.as_ref().and_then(|_| library::marks(recorder));
     let others = std::env::var_os("LD_PRELOAD");
     let preloaded = preload(recorder, mark.as_deref(), others.as_deref());
     let mut variables = vec![

@@ -30,6 +30,31 @@ pub(crate) enum Launcher {
     Other,
 }
 
+/// The launch that this process is one of several of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inside {
+    /// What started it.
+    pub(crate) launcher: &'static str,
+    /// How many processes it started.
+    pub(crate) size: u32,
+    /// Which of them this is.
+    pub(crate) rank: u32,
+}
+
+/// Whether a launcher started this process with others, by what it leaves in the environment.
+pub(crate) fn inside(variable: impl Fn(&str) -> Option<String>) -> Option<Inside> {
+    const LEFT: [(&str, &str, &str); 3] = [
+        ("mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+        ("srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+        ("mpirun", "PMI_SIZE", "PMI_RANK"),
+    ];
+    LEFT.into_iter().find_map(|(launcher, size, rank)| {
+        let number = |name| variable(name)?.parse().ok();
+        let found = Inside { launcher, size: number(size)?, rank: number(rank)? };
+        (found.size > 1).then_some(found)
+    })
+}
+
 /// Whether a name is that of a launcher; Debian adds the MPI's name after a dot.
 pub(crate) fn is_launcher(program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
@@ -135,6 +160,30 @@ impl Launcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_of_a_launcher_know_it() {
+        let check = |set: &[(&str, &str)], expected: Option<(&str, u32, u32)>| {
+            let found = inside(|name| Some(set.iter().find(|one| one.0 == name)?.1.to_owned()));
+            assert_eq!(found.map(|one| (one.launcher, one.size, one.rank)), expected, "{set:?}");
+        };
+        check(&[], None);
+        check(
+            &[("OMPI_COMM_WORLD_SIZE", "2"), ("OMPI_COMM_WORLD_RANK", "1")],
+            Some(("mpirun", 2, 1)),
+        );
+        check(&[("PMI_SIZE", "1"), ("PMI_RANK", "0")], None);
+        check(&[("PMI_SIZE", "4")], None);
+        let step = [
+            ("SLURM_STEP_NUM_TASKS", "8"),
+            ("SLURM_PROCID", "3"),
+            ("PMI_SIZE", "8"),
+            ("PMI_RANK", "3"),
+        ];
+        check(&step, Some(("srun", 8, 3)));
+        // A batch script has the number of tasks of its job, and is alone.
+        check(&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "0")], None);
+    }
 
     #[test]
     fn versions_end_whatever_a_launcher_leaves_behind() {

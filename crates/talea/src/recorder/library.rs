@@ -3,12 +3,14 @@
 //! Owns the search and what to do when it fails. The library is loaded into the program by the dynamic loader; talea
 //! itself never opens it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// File name of the library.
 pub(crate) const NAME: &str = "libtalea_mpi.so";
 /// File name of the library of phase markers, which lies beside it where it is installed.
 pub(crate) const MARK_NAME: &str = "libtalea_mark.so";
+/// What builds that.
+pub(crate) const MARK_REMEDY: &str = "cargo build --release -p talea-mark";
 /// Names its path where it is in none of the usual places.
 pub(crate) const VARIABLE: &str = "TALEA_MPI_LIBRARY";
 
@@ -21,6 +23,11 @@ pub(crate) enum LibraryError {
     /// In none of the usual places.
     #[error("{NAME} was not found beside talea, in ../lib or ../lib64/talea; build it with `cargo build --release -p talea-mpi` or name it in {VARIABLE}: `{}`", .0.display())]
     Missing(PathBuf),
+}
+
+/// The library of phase markers beside the recording library, if it is there.
+pub(crate) fn marks(recorder: &Path) -> Option<PathBuf> {
+    Some(recorder.with_file_name(MARK_NAME)).filter(|path| path.is_file())
 }
 
 /// The library's absolute path.

@@ -1,7 +1,7 @@
 //! `talea run`: start a program so that it is recorded, wait for it, and explain it.
 //!
 //! Owns the order of things: everything that can be wrong is found before the program starts, and nothing that goes
-//! wrong afterwards changes the program's exit code. What reaches the ranks is [`environment`]'s, how the launcher is
+//! wrong afterwards changes the program's exit code, but for a program that ends well and of which nothing at all was recorded. What reaches the ranks is [`environment`]'s, how the launcher is
 //! told is [`launcher`]'s, waiting and signals are [`child`]'s.
 
 mod after;
@@ -16,6 +16,7 @@ pub(crate) use child::in_foreground;
 pub(crate) use sampling::Sampling;
 
 use std::ffi::OsString;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -72,6 +73,9 @@ pub(crate) enum After {
     Nothing,
 }
 
+/// Set by users who want a process of a launcher recorded by itself.
+const ALONE: &str = "TALEA_ALONE";
+
 /// Why the program was not started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
@@ -85,6 +89,28 @@ pub(crate) enum RunError {
         "expected a command, found what looks like an option and is none, see `--help`; a command comes after `--`: `{0}`"
     )]
     Option(String),
+    /// Started once for each rank, by the launcher that it should start itself.
+    #[error(
+        "{started} started this as one of {size} processes; each would be a run of one rank. Put the launcher behind: `{right}`; {ALONE}=1 records each process alone"
+    )]
+    Inside {
+        /// The launcher.
+        started: &'static str,
+        /// How many.
+        size: u32,
+        /// The same in the order that records.
+        right: String,
+    },
+    /// The same, in another process than the first.
+    #[error(
+        "{started} started this as one of {size} processes: `talea run` comes before {started}; {ALONE}=1 records each process alone"
+    )]
+    Another {
+        /// The launcher.
+        started: &'static str,
+        /// How many.
+        size: u32,
+    },
     /// No such file.
     #[error("the program does not exist: `{}`", .0.display())]
     NoProgram(PathBuf),
@@ -148,13 +174,26 @@ impl Expected for RunError {
     }
 }
 
-/// Runs and records the program. The exit code is the program's own, 128 + N where signal N ended it.
+/// Runs and records the program. The exit code is the program's own, 128 + N where signal N ended it; 3 where it ended
+/// well and nothing of it was recorded.
 pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     let program = find_program(&options.command[0])?;
+    let inside = launcher::inside(|name| std::env::var(name).ok());
+    if let Some(inside) = inside.filter(|_| !may_launch(&program, &options.command)) {
+        return Err(wrong_order(inside, options));
+    }
     let library = library::find()?;
     let launcher = launcher::detect(&program);
     if let Some(sampling) = &options.sampling {
         sampling.check()?;
+        if library::marks(&library).is_none() {
+            say(&format!(
+                "warning: {} is not in the folder of {}: phases that the program marks are not recorded; `{}` builds it",
+                library::MARK_NAME,
+                library::NAME,
+                library::MARK_REMEDY
+            ));
+        }
     }
     let directory = RunDirectory::create(options.out.as_deref(), &default_name(&options.command))?;
     let live = match &options.live_dir {
@@ -182,7 +221,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     let begin = Instant::now();
     let command = launcher.with_exports(&options.command, &variables);
     let started = child::start(&program, &command, &variables);
-    let outcome = match started {
+    let (outcome, interrupted) = match started {
         Ok(child) => child.wait(),
         Err(source) => {
             // Nothing was recorded: leave no empty run behind.
@@ -192,6 +231,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     };
     metadata.wall = Some(Nanos(begin.elapsed().as_nanos().min(u128::from(u64::MAX)) as u64));
     metadata.outcome = Some(outcome);
+    metadata.interrupted = interrupted;
     if let Some(folder) = &options.live_dir
         && let Err(error) = environment::bring_back(&live, &directory)
     {
@@ -206,11 +246,43 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     if let Err(error) = directory.write_metadata(&metadata) {
         say(&format!("warning: {error}"));
     }
-    let _ = std::panic::catch_unwind(|| after::explain(&directory, &metadata, options));
+    let recorded = std::panic::catch_unwind(|| after::explain(&directory, &metadata, options));
     Ok(match outcome {
+        Outcome::ExitCode(0) if matches!(recorded, Ok(false)) => Exit::Lacking.code(),
         Outcome::ExitCode(code) => code.clamp(0, 255) as u8,
         Outcome::Signal(signal) => 128_u8.saturating_add(signal.clamp(0, 127) as u8),
     })
+}
+
+/// Whether a command may start a launcher itself, or is to be recorded alone all the same.
+fn may_launch(program: &Path, command: &[OsString]) -> bool {
+    let is_script = || {
+        let mut begin = [0; 2];
+        let read = std::fs::File::open(program).and_then(|mut file| file.read_exact(&mut begin));
+        read.is_ok() && &begin == b"#!"
+    };
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    command.iter().any(|word| launcher::is_launcher(Path::new(word)))
+        || matches!(&*name, "sh" | "bash" | "dash" | "zsh" | "ksh" | "fish" | "make" | "perl")
+        || std::env::var_os(ALONE).is_some()
+        || is_script()
+}
+
+/// The launcher started talea, and not talea the launcher.
+fn wrong_order(inside: launcher::Inside, options: &Options) -> RunError {
+    if inside.rank != 0 {
+        return RunError::Another { started: inside.launcher, size: inside.size };
+    }
+    let quoted = |words: &[OsString]| {
+        words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    };
+    let mut own: Vec<OsString> = std::env::args_os().skip(1).collect();
+    own.truncate(own.len().saturating_sub(options.command.len()));
+    own.retain(|word| word != "--");
+    let launcher::Inside { launcher: started, size, .. } = inside;
+    let (own, command) = (quoted(&own), quoted(&options.command));
+    let right = format!("talea {own} -- {started} -n {size} {command}");
+    RunError::Inside { started, size, right }
 }
 
 /// Keeps the objects of this host beside the record; ranks on other hosts do the same for theirs.
@@ -218,7 +290,9 @@ fn note_host(directory: &RunDirectory, host: &str) {
     let path = directory.host(host);
     let objects = match talea_sampling::discover() {
         Ok(Discovered { found: Found::Xml(text), .. }) => text,
-        Ok(Discovered { found: Found::Objects(topology), .. }) => xml::write(&topology),
+        Ok(Discovered { found: Found::Objects(topology), .. }) => {
+            xml::write(&topology, xml::Version::Two)
+        }
         // Views say that nothing is known of the host.
         Err(_) => return,
     };
@@ -260,6 +334,13 @@ fn executable(path: &Path) -> Result<(), RunError> {
 
 /// `talea-PROGRAM`, by the program that a launcher starts.
 fn default_name(command: &[OsString]) -> String {
+    let name = Path::new(launched(command)).file_name().unwrap_or_default().to_string_lossy();
+    let harmless = |c: char| if c.is_ascii_alphanumeric() || "._-+".contains(c) { c } else { '_' };
+    format!("talea-{}", name.chars().map(harmless).take(60).collect::<String>())
+}
+
+/// The word that names the program, behind launchers and what else starts it; the first where none is found.
+fn launched(command: &[OsString]) -> &OsString {
     let program = |word: &&OsString| {
         let text = word.to_string_lossy();
         !text.starts_with('-') && !text.contains('=') && find_program(word).is_ok()
@@ -269,9 +350,7 @@ fn default_name(command: &[OsString]) -> String {
     let wrapper = |word: &&OsString| is_wrapper(Path::new(word));
     let named =
         if wraps { command[1..].iter().filter(program).find(|word| !wrapper(word)) } else { None };
-    let name = Path::new(named.unwrap_or(first)).file_name().unwrap_or_default().to_string_lossy();
-    let harmless = |c: char| if c.is_ascii_alphanumeric() || "._-+".contains(c) { c } else { '_' };
-    format!("talea-{}", name.chars().map(harmless).take(60).collect::<String>())
+    named.unwrap_or(first)
 }
 
 /// Programs that only set something up for the one behind them.

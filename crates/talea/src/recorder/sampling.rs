@@ -122,7 +122,7 @@ impl Sampling {
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     /// Processes with files.
-    processes: usize,
+    pub(super) processes: usize,
     threads: usize,
     pub(super) samples: usize,
     bytes: Bytes,

@@ -1,8 +1,9 @@
 //! `talea report`: a run's data in the shape that the report shows, and the file.
 //!
 //! Owns filling [`ReportData`] from an analysis: title, rows of sites and ranks, classes, matrix. What is drawn over
-//! time is [`time`]'s. Every view that has a `--json` takes its keys from here, so that they agree with the report.
+//! time is [`time`]'s and [`detail`]'s. Every view that has a `--json` takes its keys from here, so that they agree with the report.
 
+mod detail;
 mod hosts;
 mod studies;
 pub(crate) mod time;
@@ -12,17 +13,21 @@ pub(crate) use hosts::host_rows;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use talea_model::{Nanos, Rank};
+use talea_model::{Nanos, Rank, ResolvedFrame};
 use talea_report::ReportData;
-use talea_report::data::{Cell, ClassId, Matrix, RankClass, RankRow, RunInfo, SiteRow};
+use talea_report::data::{
+    Cell, ClassId, Matrix, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow,
+};
 use talea_run::Outcome;
 use talea_run::directory::{WriteError, replace};
 use talea_run::live::layout::TimesMode;
 use talea_run::recording::Ended;
 
 use crate::analysis::calls::CallSite;
-use crate::analysis::classes::{Class, ranges};
+use crate::analysis::classes::Class;
 use crate::analysis::findings::{end, findings};
+use crate::analysis::groups::{By, Group};
+use crate::analysis::location::ThreadAt;
 use crate::analysis::rank::part;
 use crate::analysis::tree::numbers;
 use crate::analysis::{Analysis, graph, tree};
@@ -115,8 +120,10 @@ pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
             .map(|(id, class)| rank_class(analysis, id, class))
             .collect(),
         sites: site_rows(analysis),
+        lines: group_rows(analysis, By::Line),
+        routines: group_rows(analysis, By::Routine),
         ranks: rank_rows(analysis),
-        timelines: time::timelines(analysis),
+        timelines: detail::timelines(analysis),
         iterations: time::series(analysis),
         hosts: host_rows(analysis),
         studies,
@@ -169,14 +176,16 @@ fn info(analysis: &Analysis<'_>) -> RunInfo {
 }
 
 fn rank_class(analysis: &Analysis<'_>, id: u32, class: &Class) -> RankClass {
-    let thread = &analysis.process(class.representative).threads[0];
+    let thread = analysis.recorded(class.representative);
     let first = numbers(id as usize);
     RankClass {
         id,
         name: class.name.clone(),
-        ranks: ranges(class.members.iter().map(|&at| analysis.ranks[at].rank.0)),
+        ranks: analysis.ranks_of(&class.members),
+        locations: analysis.locations(&class.members),
         count: class.members.len() as u32,
-        representative: analysis.ranks[class.representative].rank,
+        representative: analysis.ranks[class.representative.process].rank,
+        thread: thread.number,
         tree: tree::tree(analysis, thread, &class.shown, first),
         graph: graph::graph(analysis, thread, &class.shown, first),
     }
@@ -206,16 +215,8 @@ fn site_row(analysis: &Analysis<'_>, id: u32, site: &CallSite, all: Nanos) -> Si
         file: first.and_then(|frame| frame.file.clone()).unwrap_or_default(),
         line: first.and_then(|frame| frame.line).unwrap_or(0),
         address: first.map(|frame| frame.address.clone()).unwrap_or_default(),
-        path: frames
-            .iter()
-            .map(|frame| match &frame.function {
-                // Without a line the short form is the function again.
-                Some(function) if frame.short() != *function => {
-                    format!("{function} {}", frame.short())
-                }
-                _ => frame.short(),
-            })
-            .collect(),
+        place: analysis.places.short(path),
+        path: frames.iter().map(ResolvedFrame::long).collect(),
         count: stats.calls,
         time: stats.time,
         share: if site.bracket { 0.0 } else { part(stats.time, all) },
@@ -231,30 +232,82 @@ fn site_row(analysis: &Analysis<'_>, id: u32, site: &CallSite, all: Nanos) -> Si
     }
 }
 
-/// The class of each rank.
-fn class_of_ranks(analysis: &Analysis<'_>) -> Vec<ClassId> {
-    let mut class_of = vec![0; analysis.ranks.len()];
+/// Rows of call sites that are summed, most time first.
+pub(crate) fn group_rows(analysis: &Analysis<'_>, by: By) -> Vec<SiteGroup> {
+    let all = analysis.time_of_all();
+    analysis.groups(by).into_iter().map(|group| group_row(analysis, by, group, all)).collect()
+}
+
+fn group_row(analysis: &Analysis<'_>, by: By, group: Group, all: Nanos) -> SiteGroup {
+    let stats = &group.stats;
+    let path = analysis.calls.sites()[group.sites[0] as usize].signature.path;
+    let first = analysis.places.frames(path).first();
+    let line = first.and_then(|frame| frame.line).filter(|_| by == By::Line);
+    let (rank_min, rank_max) = stats.extremes().unwrap_or((Rank(0), Rank(0)));
+    SiteGroup {
+        category: group.category,
+        function: first.and_then(|frame| frame.function.clone()).unwrap_or_default(),
+        file: first.and_then(|frame| frame.file.clone()).unwrap_or_default(),
+        line: line.unwrap_or(0),
+        paths: group.sites.len() as u64,
+        count: stats.calls,
+        time: stats.time,
+        share: part(group.inside, all),
+        bytes: stats.bytes,
+        min: stats.durations.min(),
+        median: stats.durations.median().unwrap_or_default(),
+        max: stats.durations.max(),
+        imbalance: stats.imbalance(),
+        rank_min,
+        rank_max,
+        procedures: group.procedures,
+        label: group.label,
+        sites: group.sites,
+    }
+}
+
+/// The class of each thread of each rank.
+fn class_of_threads(analysis: &Analysis<'_>) -> Vec<Vec<ClassId>> {
+    let mut class_of: Vec<Vec<ClassId>> =
+        analysis.ranks.iter().map(|study| vec![0; study.threads.len()]).collect();
     for (id, class) in (0..).zip(&analysis.classes) {
-        class.members.iter().for_each(|&at| class_of[at] = id);
+        class.members.iter().for_each(|at| class_of[at.process][at.thread] = id);
     }
     class_of
 }
 
 fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
-    let class_of = class_of_ranks(analysis);
+    let class_of = class_of_threads(analysis);
+    let thread = |at: ThreadAt| {
+        let study = analysis.thread(at);
+        ThreadRow {
+            thread: study.number,
+            class: class_of[at.process][at.thread],
+            begin: study.begin,
+            end: study.end,
+            mpi: study.mpi,
+            compute: study.run - study.mpi,
+            events: study.events,
+        }
+    };
     let rows = analysis.ranks.iter().enumerate().map(|(at, study)| {
         let process = analysis.process(at);
         RankRow {
             rank: study.rank,
             host: process.host.clone(),
-            class: class_of[at],
+            class: class_of[at].first().copied().unwrap_or(0),
             wall: study.end - study.begin,
             mpi: study.mpi,
             compute: study.run - study.mpi,
             bytes: study.bytes,
             events: study.events,
-            end: end(process, study.end - study.begin),
+            end: end(&analysis.run.metadata, process, study.end - study.begin),
             ok: process.ended == Ended::Finalized,
+            threads: if study.has_threads() {
+                analysis.threads_of(at).map(thread).collect()
+            } else {
+                Vec::new()
+            },
         }
     });
     rows.collect()

@@ -4,8 +4,9 @@
 //! `talea cluster` and `talea track`.
 
 use talea_fold::regions::{Region, possible};
+use talea_metric::measure::Part;
 use talea_model::trace::types;
-use talea_model::units::si;
+use talea_model::units::{mean_and_median, si};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 use talea_report::data::clusters::{ClusterData, TrackData};
 use talea_report::data::folded::FoldedData;
@@ -25,7 +26,7 @@ const MOST_EVENTS: u64 = 2_000_000;
 const MOST_CLUSTERED: u64 = 300_000;
 /// Loops, and marked phases, that are folded: those with most time first.
 const MOST_LOOPS: usize = 4;
-/// Executions that a loop's iterations, or a phase, must have to be folded.
+/// Executions of a loop's iterations, or of a phase, that must be there, and alike, to be folded.
 const LEAST_ITERATIONS: usize = 8;
 /// A change over the run is looked for in so many windows.
 const WINDOWS: u64 = 8;
@@ -56,7 +57,9 @@ fn all(analysis: &Analysis<'_>, missing: &mut Gaps) -> Vec<Study> {
     if events > MOST_CLUSTERED {
         return studies;
     }
-    if let Some(data) = clusters::data(&trace, "").filter(|data| data.clusters.len() > 1) {
+    if let Some(data) =
+        clusters::data(&trace, Part::default(), "").filter(|data| data.clusters.len() > 1)
+    {
         let enough = data.points > WINDOWS * LEAST_BURSTS;
         studies.push(kinds(&data, known));
         let drift = if enough { tracks::data(&trace, WINDOWS) } else { None };
@@ -66,27 +69,46 @@ fn all(analysis: &Analysis<'_>, missing: &mut Gaps) -> Vec<Study> {
     studies
 }
 
-/// Loops of the largest class by time: their number on the page, and how the trace names their iterations.
-fn loops(analysis: &Analysis<'_>, trace: &Trace) -> Vec<(LoopId, u32)> {
+/// A loop that is folded.
+struct Folded {
+    /// Its number on the page.
+    id: LoopId,
+    /// Its name in the trace and how often it turns.
+    title: String,
+    /// What `talea fold` calls it.
+    region: String,
+    /// Whether it is the one that `talea fold` folds unasked.
+    main: bool,
+}
+
+/// Loops of the largest class: the main loop, then the others by time.
+fn loops(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Folded> {
     let Some(class) = analysis.classes.first() else { return Vec::new() };
-    let process = analysis.process(class.representative);
-    let Some(thread) = process.threads.first() else { return Vec::new() };
+    let process = analysis.process(class.representative.process);
+    let thread = analysis.recorded(class.representative);
     let walked = walk(&analysis.run.recording, process, thread);
-    let flow = Flow::new(thread, &walked);
-    let mut found: Vec<_> = flow
-        .timeline
-        .loops
-        .iter()
-        .filter(|one| one.iterations.len() >= LEAST_ITERATIONS)
-        .filter_map(|one| {
-            let label = run::label(analysis, thread, &flow, one.index);
-            let named = trace.labels.event_types.iter();
-            let number = named.clone().find(|kind| kind.label == label)?.number;
-            Some((one.total, graph_loop(numbers(0), one.index), number))
-        })
-        .collect();
-    found.sort_by_key(|one| std::cmp::Reverse(one.0));
-    found.into_iter().map(|(_, id, number)| (id, number)).take(MOST_LOOPS).collect()
+    let flow = Flow::of(&analysis.run.recording, thread, &walked, &analysis.paths);
+    let names = run::loop_names(analysis, thread, &flow);
+    let mut found = Vec::new();
+    for (number, (one, name)) in flow.timeline.loops.iter().zip(names).enumerate() {
+        let main = flow.timeline.main == Some(number);
+        let label = run::label(&name);
+        let known = trace.labels.event_types.iter().find(|kind| kind.label == label);
+        let event_type = known.filter(|_| !main && one.iterations.len() >= LEAST_ITERATIONS);
+        if !main && event_type.is_none() {
+            continue;
+        }
+        let folded = Folded {
+            id: graph_loop(numbers(0), one.index),
+            title: format!("{label} ×{}", one.iterations.len()),
+            region: event_type
+                .map_or_else(|| "iteration".to_owned(), |kind| kind.number.to_string()),
+            main,
+        };
+        found.push((!main, std::cmp::Reverse(one.total), folded));
+    }
+    found.sort_by_key(|one| (one.0, one.1));
+    found.into_iter().map(|one| one.2).take(MOST_LOOPS).collect()
 }
 
 /// Values of the marked phases with most time that have instances enough.
@@ -111,13 +133,15 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Stu
     };
     let known = &analysis.run.recording.gaps;
     let mut studies = Vec::new();
-    for (id, number) in loops(analysis, trace) {
-        match fold(Some(number.to_string())) {
-            Ok(folded) => studies.push(folded_study(&folded.data, Some(id), known)),
-            Err(error) => {
-                let label = trace.labels.event_type(number).map_or("a loop", |kind| &kind.label);
-                not_folded(format!("`{label}`"), error);
+    for one in loops(analysis, trace) {
+        match fold(Some(one.region)) {
+            // A few executions that are alike say nothing; whoever wants them asks `talea fold`.
+            Ok(folded) if !one.main && folded.data.all.folded < LEAST_ITERATIONS as u64 => {}
+            Ok(folded) => {
+                let study = folded_study(&folded.data, Some(one.id), known);
+                studies.push(Study { title: one.title, ..study });
             }
+            Err(error) => not_folded(format!("`{}`", one.title), error),
         }
     }
     for value in phases(trace) {
@@ -170,8 +194,10 @@ fn folded_study(data: &FoldedData, loop_id: Option<LoopId>, known: &Gaps) -> Stu
         loop_id,
         title: data.region.of.clone(),
         note: format!(
-            "{} of {} executions folded, {} each",
-            group.folded, group.found, group.mean_ns
+            "{} of {} executions folded, {}",
+            group.folded,
+            group.found,
+            mean_and_median(group.mean_ns, group.median_ns)
         ),
         findings: data.findings.clone(),
         pictures: vec![Picture {
@@ -218,7 +244,7 @@ fn kinds(data: &ClusterData, known: &Gaps) -> Study {
         head: dimension.name.clone(),
         unit: if dimension.unit == "ns" { "s".to_owned() } else { dimension.unit.clone() },
     }));
-    heads.extend(columns([("ranks", ""), ("SPMD score", ""), ("before the call at", "")]));
+    heads.extend(columns([("ranks", ""), ("SPMD score", "%"), ("before the call at", "")]));
     Study {
         kind: StudyKind::Kinds,
         loop_id: None,

@@ -1,29 +1,29 @@
-//! `talea show RUN classes`: ranks that behave alike.
+//! `talea show RUN classes`: threads that behave alike, ranks where each has one.
 //!
 //! Owns the columns and keys.
 
 use serde_json::json;
 
+use talea_model::units::percent;
+
 use super::{Format, gaps, joined, json};
 use crate::analysis::Analysis;
-use crate::analysis::classes::ranges;
-use crate::analysis::findings::percent;
+use crate::analysis::classes::Class;
 use crate::table::{Column, Table};
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
-    let ranks = |class: &crate::analysis::classes::Class| {
-        ranges(class.members.iter().map(|&at| analysis.ranks[at].rank.0))
-    };
     if format == Format::Json {
-        let class = |(id, class): (usize, &crate::analysis::classes::Class)| {
-            let study = &analysis.ranks[class.representative];
+        let class = |(id, class): (usize, &Class)| {
+            let study = analysis.thread(class.representative);
             json!({
                 "id": id,
                 "name": class.name,
-                "ranks": ranks(class),
+                "ranks": analysis.ranks_of(&class.members),
+                "locations": analysis.locations(&class.members),
                 "count": class.members.len(),
-                "representative": study.rank,
+                "representative": analysis.ranks[class.representative.process].rank,
+                "thread": study.number,
                 "exact_classes": class.exact,
                 "events": study.events,
                 "nodes": study.graph.nodes,
@@ -32,9 +32,10 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         };
         return json(&analysis.classes.iter().enumerate().map(class).collect::<Vec<_>>());
     }
+    let threads = analysis.has_threads();
     let mut table = Table::new(&[
         ("class", Column::Left),
-        ("ranks", Column::Right),
+        (if threads { "threads" } else { "ranks" }, Column::Right),
         ("shown", Column::Right),
         ("identical", Column::Right),
         ("events", Column::Right),
@@ -44,21 +45,25 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         ("which", Column::Yields),
     ]);
     for class in &analysis.classes {
-        let study = &analysis.ranks[class.representative];
-        let mpi = class.members.iter().map(|&at| analysis.ranks[at].mpi_share()).sum::<f64>();
+        let study = analysis.thread(class.representative);
+        let mpi = class.members.iter().map(|&at| analysis.thread(at).mpi_share()).sum::<f64>();
         table.row([
             class.name.clone(),
             class.members.len().to_string(),
-            study.rank.to_string(),
+            analysis.locations(&[class.representative]),
             if class.exact == 1 { "all".to_owned() } else { format!("{} groups", class.exact) },
             study.events.to_string(),
             study.graph.nodes.to_string(),
             study.graph.edges.to_string(),
             percent(mpi / class.members.len() as f64),
-            ranks(class),
+            analysis.locations(&class.members),
         ]);
     }
     let mut lines = table.lines();
+    if threads {
+        lines.push(String::new());
+        lines.push("0-3.1-2: threads 1 and 2 of each of ranks 0 to 3".to_owned());
+    }
     lines.extend(gaps(analysis));
     joined(lines)
 }

@@ -10,24 +10,25 @@ use talea_run::directory::{WriteError, replace};
 
 use super::{Format, GraphFormat, joined, json};
 use crate::analysis::classes::Shown;
+use crate::analysis::location::ThreadAt;
 use crate::analysis::{Analysis, graph};
 use crate::table::{Column, Table};
-use crate::terminal::{WIDTH, clean, say};
+use crate::terminal::{cell, fitted, say};
 
 /// The view's text; a picture is written to `svg`.
 pub(super) fn show(
     analysis: &Analysis<'_>,
-    rank: Option<usize>,
+    which: Option<ThreadAt>,
     svg: Option<&Path>,
     format: GraphFormat,
 ) -> Result<String, WriteError> {
-    let at =
-        rank.or_else(|| analysis.classes.first().map(|class| class.representative)).unwrap_or(0);
-    let (recording, process) = (&analysis.run.recording, analysis.process(at));
-    let Some(thread) = process.threads.first() else { return Ok(String::new()) };
-    let shown = Shown::new(recording, process, thread);
+    let first = || analysis.classes.first().map(|class| class.representative);
+    let Some(at) = which.or_else(first) else { return Ok(String::new()) };
+    let (recording, process) = (&analysis.run.recording, analysis.process(at.process));
+    let thread = analysis.recorded(at);
+    let shown = Shown::new(recording, process, thread, &analysis.paths);
     let graph = graph::graph(analysis, thread, &shown, 0);
-    let study = &analysis.ranks[at];
+    let study = analysis.thread(at);
     if let Some(path) = svg {
         replace(path, graph_svg(&graph).as_bytes())?;
         say(&format!("graph    {}", path.display()));
@@ -36,7 +37,8 @@ pub(super) fn show(
     Ok(match format {
         GraphFormat::Dot => graph_dot(&graph),
         GraphFormat::Other(Format::Json) => json(&json!({
-            "rank": study.rank,
+            "rank": analysis.ranks[at.process].rank,
+            "thread": study.number,
             "stats": stats,
             "graph": graph,
         })),
@@ -44,8 +46,12 @@ pub(super) fn show(
         GraphFormat::Other(Format::Text) => {
             let mut lines = vec![
                 format!(
-                    "rank {}: {} events, {} nodes, {} edges, {:.1} events a node",
-                    study.rank, stats.events, stats.nodes, stats.edges, stats.cardinality
+                    "{}: {} events, {} nodes, {} edges, {:.1} events a node",
+                    analysis.location(at),
+                    stats.events,
+                    stats.nodes,
+                    stats.edges,
+                    stats.cardinality
                 ),
                 format!(
                     "with chains drawn as one: {} nodes, {} edges",
@@ -73,11 +79,11 @@ pub(super) fn show(
                     node.label.clone(),
                     node.visits.to_string(),
                     node.time.to_string(),
-                    clean(&next.join(", "), 40),
+                    cell(&next.join(", "), 40),
                 ]);
             }
             lines.extend(table.lines());
-            joined(lines.into_iter().map(|line| clean(&line, WIDTH)))
+            joined(lines.into_iter().map(|line| fitted(&line)))
         }
     })
 }

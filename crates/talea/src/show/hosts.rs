@@ -6,7 +6,7 @@ use super::{Format, gaps, joined, json};
 use crate::analysis::Analysis;
 use crate::report::host_rows;
 use crate::table::{Column, Table};
-use crate::terminal::{WIDTH, clean};
+use crate::terminal::{fitted, prose, wrapped};
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
@@ -22,7 +22,7 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.push(clean(&format!("{}: {}", host.name, host.machine), WIDTH));
+        lines.push(fitted(&format!("{}: {}", host.name, host.machine)));
         let mut table = Table::new(&[
             ("rank", Column::Right),
             ("may run on PUs", Column::Yields),
@@ -43,8 +43,8 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
             ]);
         }
         lines.extend(table.lines());
-        lines.extend(host.notes.iter().map(|note| clean(&format!("note: {note}"), WIDTH)));
-        lines.extend(host.gaps.iter().map(|gap| clean(&format!("gap: {gap}"), WIDTH)));
+        lines.extend(host.notes.iter().flat_map(|note| wrapped(&format!("note: {note}"), prose())));
+        lines.extend(host.gaps.iter().flat_map(|gap| wrapped(&format!("gap: {gap}"), prose())));
     }
     lines.extend(gaps(analysis));
     joined(lines)

@@ -9,6 +9,7 @@ use super::{Format, gaps, joined, json};
 use crate::analysis::Analysis;
 use crate::report;
 use crate::table::{Column, Table};
+use crate::terminal::limit;
 
 /// Ranks that fit beside each other.
 const SQUARE: u32 = 8;
@@ -41,7 +42,7 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         vec![format!("{} in {} messages; rows send, columns receive", total.bytes, total.messages)];
     if !analysis.matrix.is_empty() {
         lines.push(String::new());
-        lines.extend(if matrix.ranks <= SQUARE {
+        lines.extend(if matrix.ranks <= SQUARE && 5 + 10 * matrix.ranks as usize <= limit() {
             square(analysis, matrix.ranks)
         } else {
             list(analysis)

@@ -20,9 +20,11 @@ use talea_model::Rank;
 use talea_run::directory::WriteError;
 
 use crate::analysis::Analysis;
+use crate::analysis::classes::ranges;
+use crate::analysis::location::ThreadAt;
 use crate::exit::{Exit, Expected};
 use crate::load::{self, LoadError};
-use crate::terminal::Progress;
+use crate::terminal::{Progress, prose, wrapped};
 
 /// What to show.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub(crate) enum View {
     Structure {
         /// This rank instead of one of each class.
         rank: Option<Rank>,
+        /// Of its threads this one only.
+        thread: Option<u32>,
         /// Text or JSON.
         format: Format,
     },
@@ -47,6 +51,8 @@ pub(crate) enum View {
     Graph {
         /// This rank instead of the largest class.
         rank: Option<Rank>,
+        /// Of its threads this one instead of the first.
+        thread: Option<u32>,
         /// A picture.
         svg: Option<PathBuf>,
         /// Text, JSON or DOT.
@@ -59,6 +65,8 @@ pub(crate) enum View {
     },
     /// Call sites.
     Calls {
+        /// The unit of a row; without it the format decides.
+        by: Option<CallsBy>,
         /// Text or JSON.
         format: Format,
     },
@@ -84,6 +92,17 @@ pub(crate) enum View {
         /// Text or JSON.
         format: Format,
     },
+}
+
+/// The unit of a row of call sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CallsBy {
+    /// Each call path
+    Path,
+    /// Each line of the source and procedure, all paths to it together
+    Line,
+    /// Each routine of the program, all its calls together
+    Routine,
 }
 
 /// How a view is printed.
@@ -126,7 +145,19 @@ pub(crate) enum ShowError {
     Rank {
         /// Asked for.
         rank: Rank,
-        /// What there is.
+        /// The available ones.
+        known: String,
+        /// The run.
+        path: PathBuf,
+    },
+    /// No such thread.
+    #[error("no record of thread {thread} of rank {rank}, which has {known}: `{}`", path.display())]
+    Thread {
+        /// The rank.
+        rank: Rank,
+        /// Asked for.
+        thread: u32,
+        /// The available ones.
         known: String,
         /// The run.
         path: PathBuf,
@@ -165,25 +196,16 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
         let why = run.recording.gaps.iter().next().map(|gap| format!(" ({})", gap.detail));
         return Err(ShowError::Empty { why: why.unwrap_or_default(), path: options.run.clone() });
     }
-    let rank = |rank: Option<Rank>| match rank {
-        None => Ok(None),
-        Some(rank) => analysis.rank(rank).map(Some).ok_or_else(|| ShowError::Rank {
-            rank,
-            known: crate::analysis::classes::ranges(
-                analysis.ranks.iter().map(|study| study.rank.0),
-            ),
-            path: options.run.clone(),
-        }),
-    };
     let text = match &options.view {
-        View::Structure { rank: wanted, format } => {
-            structure::show(&analysis, rank(*wanted)?, *format)
+        View::Structure { rank, thread, format } => {
+            structure::show(&analysis, &chosen(&analysis, options, *rank, *thread)?, *format)
         }
-        View::Graph { rank: wanted, svg, format } => {
-            graph::show(&analysis, rank(*wanted)?, svg.as_deref(), *format)?
+        View::Graph { rank, thread, svg, format } => {
+            let which = chosen(&analysis, options, *rank, *thread)?;
+            graph::show(&analysis, which.first().copied(), svg.as_deref(), *format)?
         }
         View::Stats { format } => stats::show(&analysis, *format),
-        View::Calls { format } => calls::show(&analysis, *format),
+        View::Calls { by, format } => calls::show(&analysis, *by, *format),
         View::Matrix { format } => matrix::show(&analysis, *format),
         View::Classes { format } => classes::show(&analysis, *format),
         View::Hosts { format } => hosts::show(&analysis, *format),
@@ -199,14 +221,47 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
     Ok(())
 }
 
+/// The threads of a rank, or the one that is wanted; none without a rank.
+fn chosen(
+    analysis: &Analysis<'_>,
+    options: &Options,
+    rank: Option<Rank>,
+    thread: Option<u32>,
+) -> Result<Vec<ThreadAt>, ShowError> {
+    let Some(rank) = rank else { return Ok(Vec::new()) };
+    let path = || options.run.clone();
+    let place = analysis.rank(rank).ok_or_else(|| ShowError::Rank {
+        rank,
+        known: ranges(analysis.ranks.iter().map(|study| study.rank.0)),
+        path: path(),
+    })?;
+    let mut threads: Vec<ThreadAt> = analysis.threads_of(place).collect();
+    let Some(thread) = thread else { return Ok(threads) };
+    threads.retain(|&at| analysis.thread(at).number == thread);
+    if threads.is_empty() {
+        let numbers = analysis.ranks[place].active().map(|(_, one)| one.number);
+        let known = match ranges(numbers) {
+            none if none.is_empty() => "none".to_owned(),
+            one if one.parse::<u32>().is_ok() => format!("thread {one} only"),
+            several => format!("threads {several}"),
+        };
+        return Err(ShowError::Thread { rank, thread, known, path: path() });
+    }
+    Ok(threads)
+}
+
 impl View {
+    /// Where none is named.
+    pub(crate) const DEFAULT: Self =
+        Self::Structure { rank: None, thread: None, format: Format::Text };
+
     /// Whether what is missing stands in the view itself.
     fn tells_gaps(&self) -> bool {
         match self {
             Self::Stats { .. } => true,
             Self::Graph { .. } => false,
             Self::Structure { format, .. }
-            | Self::Calls { format }
+            | Self::Calls { format, .. }
             | Self::Matrix { format }
             | Self::Classes { format }
             | Self::Hosts { format }
@@ -233,7 +288,7 @@ fn gaps(analysis: &Analysis<'_>) -> Vec<String> {
     let mut lines: Vec<String> = gaps
         .iter()
         .take(SHOWN)
-        .map(|gap| format!("gap: {}", crate::terminal::clean(&gap.detail, 94)))
+        .flat_map(|gap| wrapped(&format!("gap: {}", gap.detail), prose()))
         .collect();
     let more = gaps.iter().count().saturating_sub(SHOWN);
     if more > 0 {

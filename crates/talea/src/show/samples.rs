@@ -16,7 +16,7 @@ use super::{Format, ShowError, joined, json};
 use crate::load::LoadError;
 use crate::samples::SampleSites;
 use crate::table::{Column, Table};
-use crate::terminal::{WIDTH, clean};
+use crate::terminal::{prose, wrapped};
 
 /// Rows of a table in text.
 const SHOWN: usize = 20;
@@ -78,7 +78,7 @@ pub(super) fn show(run: &Path, rank: Option<Rank>, format: Format) -> Result<Str
         }
         text(process, places, &mut lines);
     }
-    let gaps = all.gaps.iter().map(|gap| clean(&format!("gap: {}", gap.detail), WIDTH));
+    let gaps = all.gaps.iter().flat_map(|gap| wrapped(&format!("gap: {}", gap.detail), prose()));
     lines.extend(gaps);
     Ok(joined(lines))
 }
@@ -255,7 +255,7 @@ fn text(process: &ProcessSamples, places: &Places, lines: &mut Vec<String>) {
     let (host, pid, samples) = (&process.host, process.pid, process.samples());
     let s = if with == 1 { "" } else { "s" };
     let line = format!("{who} ({host}, pid {pid}): {samples} samples of {with} thread{s}, {every}");
-    lines.push(clean(&line, WIDTH));
+    lines.extend(wrapped(&line, prose()));
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let mut table = Table::new(&[
         ("self", Column::Right),

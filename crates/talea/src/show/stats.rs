@@ -3,10 +3,12 @@
 //! Owns the public keys of its JSON; the help of the view says what each means.
 
 use serde::Serialize;
-use talea_model::{Bytes, Gaps};
+use talea_model::{Bytes, Gaps, Nanos};
 
 use super::{Format, gaps, joined, json};
 use crate::analysis::Analysis;
+use crate::analysis::delays::Delay;
+use crate::analysis::rank::{ThreadStudy, part};
 
 #[derive(Serialize)]
 struct Stats<'a> {
@@ -21,28 +23,41 @@ struct Stats<'a> {
     bytes_times: Bytes,
     classes: usize,
     dominant_loop_share: Option<f64>,
+    mpi_share: Option<f64>,
+    waiting_share: Option<f64>,
+    running_share: Option<f64>,
+    delayed_share: Option<f64>,
     gaps: &'a Gaps,
 }
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
     let recording = &analysis.run.recording;
-    let mean = |value: &dyn Fn(&crate::analysis::rank::RankStudy) -> f64| {
-        let ranks = analysis.ranks.len();
-        (ranks > 0).then(|| analysis.ranks.iter().map(value).sum::<f64>() / ranks as f64)
+    let threads = || analysis.ranks.iter().flat_map(|rank| rank.active().map(|(_, one)| one));
+    let mean = |value: &dyn Fn(&ThreadStudy) -> f64| {
+        let count = threads().count();
+        (count > 0).then(|| threads().map(value).sum::<f64>() / count as f64)
     };
+    let of = if analysis.has_threads() { "a thread" } else { "a rank" };
+    let time = analysis.time_of_all();
+    let mpi: Nanos = analysis.ranks.iter().map(|rank| rank.mpi).sum();
+    let delay = analysis.delay();
     let stats = Stats {
         ranks: analysis.ranks.len(),
         calls: analysis.calls.calls(),
         events: recording.events(),
-        nodes: mean(&|rank| rank.graph.nodes as f64),
-        edges: mean(&|rank| rank.graph.edges as f64),
-        cardinality: mean(&|rank| rank.graph.cardinality),
+        nodes: mean(&|thread| thread.graph.nodes as f64),
+        edges: mean(&|thread| thread.graph.edges as f64),
+        cardinality: mean(&|thread| thread.graph.cardinality),
         bytes_total: recording.sizes.total,
         bytes_sequence: recording.sizes.sequence,
         bytes_times: recording.sizes.times,
         classes: analysis.classes.len(),
         dominant_loop_share: analysis.dominant_share(),
+        mpi_share: (time > Nanos(0)).then(|| part(mpi, time)),
+        waiting_share: analysis.waiting_share().filter(|_| time > Nanos(0)),
+        running_share: delay.map(Delay::ran_share),
+        delayed_share: delay.map(Delay::share),
         gaps: &recording.gaps,
     };
     if format == Format::Json {
@@ -56,6 +71,12 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         || "unknown: no loop, or no times".to_owned(),
         |share| format!("{:.1} % of the time", share * 100.0),
     );
+    let of_time = |share: Option<f64>| {
+        share.map_or_else(
+            || "unknown: no times".to_owned(),
+            |share| format!("{:.1} % of the time", share * 100.0),
+        )
+    };
     let mean = |value: Option<f64>, of: &str| {
         value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1}  ({of})"))
     };
@@ -63,14 +84,18 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         ("ranks", stats.ranks.to_string()),
         ("calls", stats.calls.to_string()),
         ("events", stats.events.to_string()),
-        ("nodes", mean(stats.nodes, "a rank")),
-        ("edges", mean(stats.edges, "a rank")),
+        ("nodes", mean(stats.nodes, of)),
+        ("edges", mean(stats.edges, of)),
         ("cardinality", mean(stats.cardinality, "events a node")),
         ("bytes", per_event(stats.bytes_total)),
         ("  sequence", per_event(stats.bytes_sequence)),
         ("  times", per_event(stats.bytes_times)),
         ("classes", stats.classes.to_string()),
         ("dominant loop", share),
+        ("in MPI", of_time(stats.mpi_share)),
+        ("  waiting", of_time(stats.waiting_share)),
+        ("on PUs", of_time(stats.running_share)),
+        ("ready, no PU", of_time(stats.delayed_share)),
     ]
     .map(|(name, value)| format!("{name:<14}{value}"))
     .into();

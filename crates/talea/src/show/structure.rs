@@ -5,48 +5,53 @@
 use serde_json::{Value, json};
 use talea_report::data::{TreeKind, TreeNode};
 
-use super::{Format, gaps, joined, json};
-use crate::analysis::classes::{Shown, ranges};
-use crate::analysis::findings::{findings, percent};
-use crate::analysis::{Analysis, tree};
-use crate::terminal::{Palette, WIDTH, bar, clean, wrapped};
+use talea_model::units::percent;
 
-/// Columns at the right: calls, time, share, bar.
-const FIGURES: usize = 9 + 10 + 8 + 8;
+use super::{Format, gaps, joined, json};
+use crate::analysis::classes::{Class, Shown};
+use crate::analysis::findings::findings;
+use crate::analysis::location::ThreadAt;
+use crate::analysis::{Analysis, tree};
+use crate::terminal::{Palette, bar, cell, prose, width, wrapped};
+
+/// Columns at the right: calls, time, share.
+const FIGURES: usize = 9 + 10 + 8;
+/// Columns of the bar behind them, which narrow terminals have no room for.
+const BAR: usize = 8;
+const ROOMY: usize = 80;
 /// Calls in a row; of more, the first ones and the last one are shown.
 const ROW: usize = 12;
 
-/// The view's text.
-pub(super) fn show(analysis: &Analysis<'_>, rank: Option<usize>, format: Format) -> String {
-    let trees: Vec<(String, usize, TreeNode)> = match rank {
-        Some(at) => {
-            let (recording, process) = (&analysis.run.recording, analysis.process(at));
-            let shown =
-                process.threads.first().map(|thread| Shown::new(recording, process, thread));
-            let shown = process.threads.first().zip(shown.as_ref());
-            let ranks = analysis.ranks[at].rank.to_string();
-            shown
-                .map(|(thread, shown)| (ranks, at, tree::tree(analysis, thread, shown, 0)))
-                .into_iter()
-                .collect()
-        }
-        None => analysis
-            .classes
-            .iter()
-            .map(|class| {
-                let thread = &analysis.process(class.representative).threads[0];
-                let ranks = ranges(class.members.iter().map(|&at| analysis.ranks[at].rank.0));
-                (ranks, class.representative, tree::tree(analysis, thread, &class.shown, 0))
-            })
-            .collect(),
+/// A tree, the threads that it stands for, and the one whose it is.
+struct Drawn {
+    members: Vec<ThreadAt>,
+    shown: ThreadAt,
+    tree: TreeNode,
+}
+
+/// The view's text, of one thread of each class unless some are chosen.
+pub(super) fn show(analysis: &Analysis<'_>, which: &[ThreadAt], format: Format) -> String {
+    let recording = &analysis.run.recording;
+    let one = |&at: &ThreadAt| {
+        let thread = analysis.recorded(at);
+        let shown = Shown::new(recording, analysis.process(at.process), thread, &analysis.paths);
+        let tree = tree::tree(analysis, thread, &shown, 0);
+        Drawn { members: vec![at], shown: at, tree }
+    };
+    let of_class = |class: &Class| {
+        let (members, shown) = (class.members.clone(), class.representative);
+        let tree = tree::tree(analysis, analysis.recorded(shown), &class.shown, 0);
+        Drawn { members, shown, tree }
+    };
+    let trees: Vec<Drawn> = if which.is_empty() {
+        analysis.classes.iter().map(of_class).collect()
+    } else {
+        which.iter().map(one).collect()
     };
     match format {
-        Format::Json => json(
-            &trees
-                .iter()
-                .map(|(ranks, at, tree)| document(analysis, ranks, *at, tree))
-                .collect::<Vec<_>>(),
-        ),
+        Format::Json => {
+            json(&trees.iter().map(|drawn| document(analysis, drawn)).collect::<Vec<_>>())
+        }
         Format::Text => {
             let mut lines: Vec<String> = Vec::new();
             let sentences = findings(analysis);
@@ -54,23 +59,25 @@ pub(super) fn show(analysis: &Analysis<'_>, rank: Option<usize>, format: Format)
                 sentences
                     .iter()
                     .take(5)
-                    .flat_map(|found| wrapped(&found.text.replace('`', ""), WIDTH)),
+                    .flat_map(|found| wrapped(&found.text.replace('`', ""), prose())),
             );
             lines.extend(gaps(analysis));
-            for (ranks, at, tree) in &trees {
+            for Drawn { members, shown, tree } in &trees {
                 lines.push(String::new());
-                let study = &analysis.ranks[*at];
-                let head = if ranks.contains(['-', ',']) {
-                    format!("ranks {}, shown: rank {}", clean(ranks, 40), study.rank)
+                let head = if let [one] = members.as_slice() {
+                    analysis.location(*one)
                 } else {
-                    format!("rank {ranks}")
+                    let what = if analysis.has_threads() { "threads" } else { "ranks" };
+                    let members = cell(&analysis.locations(members), 34);
+                    format!("{what} {members}, shown: {}", analysis.location(*shown))
                 };
                 lines.push(format!(
-                    "{head:<width$}{:>9}{:>10}{:>8}",
+                    "{:<width$}{:>9}{:>10}{:>8}",
+                    cell(&head, names() - 1),
                     "calls",
                     "time",
                     "share",
-                    width = WIDTH - FIGURES
+                    width = names()
                 ));
                 let palette = Palette::stdout();
                 write(analysis, palette, tree, 0, &mut lines);
@@ -139,25 +146,34 @@ fn line(analysis: &Analysis<'_>, palette: Palette, node: &TreeNode, depth: usize
     }
 }
 
+/// Columns of the tree.
+fn names() -> usize {
+    let width = width();
+    width - FIGURES - if width >= ROOMY { BAR } else { 0 }
+}
+
 /// A line with its figures; no share where it has none.
 fn figures(text: &str, events: u64, time: &str, share: f64) -> String {
-    let width = WIDTH - FIGURES;
-    let text = clean(text, width);
+    let width = names();
+    let text = cell(text, width);
     let (share, bar) = if share.is_nan() {
         (String::new(), String::new())
     } else {
-        (percent(share), bar(share, 7))
+        let wide = self::width() >= ROOMY;
+        (percent(share), if wide { bar(share, BAR - 1) } else { String::new() })
     };
     format!("{text:<width$}{events:>9}{time:>10}{share:>8} {bar}").trim_end().to_owned()
 }
 
-fn document(analysis: &Analysis<'_>, ranks: &str, at: usize, tree: &TreeNode) -> Value {
-    let study = &analysis.ranks[at];
+fn document(analysis: &Analysis<'_>, drawn: &Drawn) -> Value {
+    let study = analysis.thread(drawn.shown);
     json!({
-        "ranks": ranks,
-        "representative": study.rank,
+        "ranks": analysis.ranks_of(&drawn.members),
+        "locations": analysis.locations(&drawn.members),
+        "representative": analysis.ranks[drawn.shown.process].rank,
+        "thread": study.number,
         "run_ns": study.run,
-        "tree": node(tree),
+        "tree": node(&drawn.tree),
     })
 }
 
@@ -174,6 +190,7 @@ fn node(tree: &TreeNode) -> Value {
         "label": tree.label,
         "count": tree.count,
         "range": tree.range,
+        "iterations": tree.iterations,
         "guard": tree.guard,
         "time_ns": tree.time,
         "share": tree.share,

@@ -6,7 +6,7 @@ use serde_json::json;
 use talea_metric::catalogue;
 
 use super::{Options, TopoError, measure, objects};
-use crate::terminal::{WIDTH, clean};
+use crate::terminal::fitted;
 
 /// Prints every name with where it is read, its unit and what it counts.
 pub(super) fn list(options: &Options) -> Result<(), TopoError> {
@@ -39,7 +39,7 @@ pub(super) fn list(options: &Options) -> Result<(), TopoError> {
             let tail =
                 if reason.is_empty() { about.clone() } else { format!("not here: {reason}") };
             let line = format!("{name:<32} {scope:<8} {unit:<4} {source:<11} {tail}");
-            writeln!(out, "{}", clean(line.trim_end(), WIDTH))?;
+            writeln!(out, "{}", fitted(line.trim_end()))?;
         }
     }
     Ok(out.flush()?)

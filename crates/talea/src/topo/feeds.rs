@@ -11,6 +11,7 @@ use talea_topology::{Frame, MonitorInfo, Topology};
 use super::screen::feed::{Feed, News};
 use super::screen::history::{History, Replay};
 use super::shown::infos;
+use crate::input::known_as;
 
 /// Values that a live view keeps in memory to scrub back; what is older is in the recording.
 const MOST_VALUES: usize = 8 << 20;
@@ -134,7 +135,7 @@ pub(super) fn replay(recording: Recording) -> Replay {
     let about = &recording.about;
     let title = [&about.host, &about.command].map(String::as_str);
     let title: Vec<&str> = title.into_iter().filter(|text| !text.is_empty()).collect();
-    let path = recording.path.display().to_string();
+    let path = known_as(&recording.path);
     let from = |at: Nanos| recording.frames.partition_point(|frame| frame.at < at) as u64;
     let most = recording.phases.iter().map(|(number, _)| *number as usize + 1).max().unwrap_or(0);
     let mut phases = vec![String::new(); most.min(MOST_PHASES)];

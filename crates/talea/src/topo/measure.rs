@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use talea_model::Nanos;
+use talea_model::{Gaps, Nanos};
 use talea_sampling::{Plugin, Scenario as Simulation, Simulated, Sources, Target};
 use talea_topo::machine::host_name;
 use talea_topo::{About, Machine, Session, SessionError, recording};
-use talea_topology::Monitor;
+use talea_topology::{Monitor, Topology};
 
 use super::command::Watched;
 use super::screen::ScreenError;
@@ -67,7 +67,11 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     let folder = tempfile::tempdir()?;
     let record = options.record.clone().unwrap_or_else(|| folder.path().join("node.talea"));
     let sources = sources(&machine, options)?;
-    let monitors = monitors(&sources, options)?;
+    let is_whole = options.pids.is_empty() && options.command.is_empty();
+    let of_processes = || Target::Processes { pids: options.pids.clone(), children: true };
+    let watched =
+        if is_whole || options.simulate.is_some() { Target::Machine } else { of_processes() };
+    let monitors = monitors(&machine.topology, &sources, &watched, options)?;
     // Before the command exists, so that no signal ends talea and leaves the command behind. The screen has its own.
     let asked = if to == Where::Files { Asked::new()? } else { Asked::default() };
     let watched = Watched::start(options, folder.path())?;
@@ -115,16 +119,25 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     if record.extension().is_some_and(|extension| extension == "trace" || extension == "paje") {
         say_gaps(&gaps);
     } else {
-        let recording = recording::read(&record, None)?;
+        let mut recording = recording::read(&record, None, &mut Gaps::default())?;
+        // What is not kept has no name that anybody knows.
+        if options.record.is_none() {
+            recording.path = recording.about.host.clone().into();
+        }
         outputs::recording(&recording, None, options)?;
     }
     Ok(code)
 }
 
 /// The monitors that the options ask for.
-fn monitors(sources: &Sources, options: &Options) -> Result<Vec<Monitor>, TopoError> {
+fn monitors(
+    topology: &Topology,
+    sources: &Sources,
+    watched: &Target,
+    options: &Options,
+) -> Result<Vec<Monitor>, TopoError> {
     let text = monitors_text(&options.monitors)?;
-    let read = talea_topo::read_monitors(sources, text.as_deref());
+    let read = talea_topo::read_monitors(topology, sources, text.as_deref(), watched);
     let monitors = read.map_err(|mistakes| match &options.monitors {
         super::Monitors::File(path) => {
             TopoError::from(mistakes.in_file(&path.display().to_string()))

@@ -8,6 +8,7 @@ mod counters;
 mod feeds;
 mod measure;
 mod objects;
+mod objects_json;
 mod outputs;
 mod phases;
 mod png;
@@ -19,13 +20,14 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read as _};
 use std::path::{Path, PathBuf};
 
-use talea_model::Nanos;
+use talea_model::{Gaps, Nanos};
 use talea_sampling::plugin::PluginError;
 use talea_topo::recording::{self, ReadError};
 use talea_topo::{MachineError, SessionError};
 use talea_topology::monitors::Mistakes;
 use talea_topology::name::NameError;
 use talea_topology::restrict::RestrictError;
+use talea_topology::xml;
 
 use crate::cli::Scenario;
 use crate::exit::{Exit, Expected};
@@ -37,6 +39,8 @@ use screen::ScreenError;
 pub(crate) struct Options {
     /// Where objects are from.
     pub(crate) objects: Objects,
+    /// They are this machine's, whatever they look like.
+    pub(crate) as_this_machine: bool,
     /// PUs, or an object.
     pub(crate) restrict: Option<String>,
     /// Without bridges and devices.
@@ -108,6 +112,8 @@ pub(crate) struct Outputs {
     pub(crate) png: Option<PathBuf>,
     /// The objects.
     pub(crate) xml: Option<PathBuf>,
+    /// Its version.
+    pub(crate) xml_version: xml::Version,
     /// A recording as text.
     pub(crate) paje: Option<PathBuf>,
     /// JSON on standard output.
@@ -151,9 +157,14 @@ pub(crate) enum TopoError {
         "expected a monitor such as `FAULTS{{ OBJ = PU; CTR = page-faults; }}`, found none; without --monitors the default ones run"
     )]
     NoMonitors,
+    /// Values of this machine on another one's objects.
+    #[error(
+        "{0}; --as-this-machine shows them there all the same, --simulate and --replay work with any objects"
+    )]
+    Elsewhere(MachineError),
     /// Measuring.
     #[error("{0}")]
-    Session(#[from] SessionError),
+    Session(SessionError),
     /// A plug-in.
     #[error("{0}")]
     Plugin(#[from] PluginError),
@@ -189,6 +200,15 @@ pub(crate) enum TopoError {
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
+}
+
+impl From<SessionError> for TopoError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Machine(error @ MachineError::Elsewhere { .. }) => Self::Elsewhere(error),
+            error => Self::Session(error),
+        }
+    }
 }
 
 impl Expected for TopoError {
@@ -234,16 +254,23 @@ pub(crate) fn topo(options: &Options) -> Result<u8, TopoError> {
     )
 }
 
+/// What was found missing before something failed explains the failure, and is said with it.
 fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
+    let mut gaps = Gaps::default();
+    replayed(path, options, &mut gaps).inspect_err(|_| say_gaps(&gaps))
+}
+
+fn replayed(path: &Path, options: &Options, gaps: &mut Gaps) -> Result<(), TopoError> {
     let topology = match options.objects {
         Objects::Machine => None,
         _ => Some(objects::machine(options)?.topology),
     };
-    let mut recording = recording::read(path, topology.clone())?;
+    let mut recording = recording::read(path, topology.clone(), gaps)?;
     if let Some(run) = &options.run {
         phases::add(&mut recording, run, options.rank)?;
     }
-    let other = options.compare.as_ref().map(|path| recording::read(path, topology)).transpose()?;
+    let other = options.compare.as_ref().map(|path| recording::read(path, topology, gaps));
+    let other = other.transpose()?;
     if options.out.is_any() {
         return outputs::recording(&recording, other.as_ref(), options);
     }
@@ -275,12 +302,18 @@ fn monitors_text(monitors: &Monitors) -> Result<Option<String>, TopoError> {
 }
 
 /// What could not be had, for people.
-fn say_gaps(gaps: &talea_model::Gaps) {
+fn say_gaps(gaps: &Gaps) {
     const MOST: usize = 8;
     for gap in gaps.iter().take(MOST) {
-        say(&format!("missing: {}", gap.detail));
+        say(&format!("{}: {}", word(gap.kind), gap.detail));
     }
     if let more @ 1.. = gaps.iter().count().saturating_sub(MOST) {
-        say(&format!("missing: {more} more, see --json"));
+        say(&format!("and {more} more gaps: --json lists them"));
     }
+}
+
+/// The word for a sort of gap, as JSON has it.
+fn word(kind: talea_model::GapKind) -> String {
+    let value = serde_json::to_value(kind).ok();
+    value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

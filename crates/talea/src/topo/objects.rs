@@ -12,6 +12,9 @@ pub(super) fn machine(options: &Options) -> Result<Machine, TopoError> {
         Objects::File(path) => Machine::of_file(path)?,
         Objects::Synthetic(text) => Machine::synthetic(text)?,
     };
+    if options.as_this_machine {
+        machine = machine.as_this_machine();
+    }
     if let Some(text) = &options.restrict {
         machine.topology = part(&machine.topology, text)?;
     }

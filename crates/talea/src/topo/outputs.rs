@@ -11,10 +11,12 @@ use talea_topology::accumulate::imbalance;
 use talea_topology::layout::Options as Room;
 use talea_topology::phases::{Phase, Phases};
 use talea_topology::svg::{Shown, picture};
-use talea_topology::{Attributes, Topology, xml};
+use talea_topology::xml;
 
-use super::shown::{self, facts, findings, sentences};
+use super::objects_json::objects_json;
+use super::shown::{self, about, findings, sentences};
 use super::{Options, TopoError, png, say_gaps, text};
+use crate::input::known_as;
 use crate::terminal::say;
 
 fn write(path: &Path, content: &str) -> Result<(), TopoError> {
@@ -55,7 +57,7 @@ pub(super) fn objects(machine: &Machine, options: &Options) -> Result<(), TopoEr
         write(path, &page(topology, &[], &empty, None))?;
     }
     if let Some(path) = &out.xml {
-        write(path, &xml::write(topology))?;
+        write(path, &xml::write(topology, out.xml_version))?;
     }
     if out.json {
         let mut value = objects_json(topology);
@@ -82,7 +84,7 @@ pub(super) fn recording(
         write(path, &html(recording, other))?;
     }
     if let Some(path) = &out.xml {
-        write(path, &xml::write(&recording.topology))?;
+        write(path, &xml::write(&recording.topology, out.xml_version))?;
     }
     if let Some(path) = &out.paje {
         write(path, &talea_formats::paje::write(&to_paje(recording)))?;
@@ -111,9 +113,9 @@ fn pictures(svg: &str, options: &Options) -> Result<(), TopoError> {
 fn html(recording: &Recording, other: Option<&Recording>) -> String {
     let monitors = shown::infos(recording);
     let hints = findings(recording);
-    let of = |recording: &Recording| (facts(recording, None), sentences(&recording.gaps));
+    let of = |recording: &Recording| (about(recording), sentences(&recording.gaps));
     let name = |recording: &Recording| match recording.about.command.as_str() {
-        "" => recording.path.display().to_string(),
+        "" => known_as(&recording.path),
         command => command.to_owned(),
     };
     let ((first_facts, first_gaps), second) = (of(recording), other.map(of));
@@ -146,41 +148,6 @@ fn print_json(value: &Value) -> Result<(), TopoError> {
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }
 
-/// `counts` and `objects`.
-fn objects_json(topology: &Topology) -> Value {
-    let counts: serde_json::Map<String, Value> = topology
-        .counts()
-        .into_iter()
-        .map(|(kind, count)| (kind.name().to_owned(), json!(count)))
-        .collect();
-    let objects: Vec<Value> = topology
-        .iter()
-        .map(|(id, object)| {
-            let set = |set: &talea_topology::CpuSet| (!set.is_empty()).then(|| set.to_string());
-            let (memory, cache) = match &object.attributes {
-                Attributes::Numa { memory, .. } => (Some(*memory), None),
-                Attributes::Cache { size, .. } => (None, Some(*size)),
-                _ => (None, None),
-            };
-            json!({
-                "id": id.0,
-                "type": object.kind.name(),
-                "label": topology.label(id),
-                "name": object.name,
-                "subtype": object.subtype,
-                "os_index": object.os_index,
-                "logical_index": object.logical_index,
-                "cpuset": set(&object.cpuset),
-                "nodeset": set(&object.nodeset),
-                "parent": object.parent.map(|parent| parent.0),
-                "memory": memory,
-                "cache_size": cache,
-            })
-        })
-        .collect();
-    json!({ "counts": counts, "objects": objects })
-}
-
 fn run_json(run: &Phases) -> Value {
     let phase = |phase: &Phase| {
         json!({
@@ -201,6 +168,7 @@ fn run_json(run: &Phases) -> Value {
         "outside": run.outside,
         "merged": run.merged,
         "median_ns": run.median.0,
+        "mean_ns": run.mean.0,
         "phases": run.all.iter().map(phase).collect::<Vec<_>>(),
     })
 }

@@ -215,9 +215,10 @@ fn course(run: &Run, rank: u32, path: &Path, shift: i64) -> Result<Course, Phase
         end: moved(study.end),
         ..Course::default()
     };
-    if let Some(main) = study.main() {
+    let lead = analysis.classes.first().map(|class| analysis.thread(class.representative));
+    if let Some((lead, main)) = lead.and_then(|lead| Some((lead, lead.main()?))) {
         course.iterations =
-            study.iterations.iter().map(|one| (moved(one.begin), one.duration)).collect();
+            lead.iterations.iter().map(|one| (moved(one.begin), one.duration)).collect();
         course.slow.clone_from(&main.durations.outliers);
         course.median = main.durations.median;
         course.place =
@@ -229,8 +230,7 @@ fn course(run: &Run, rank: u32, path: &Path, shift: i64) -> Result<Course, Phase
 /// Where a loop stands, as the report says it.
 fn place(analysis: &Analysis<'_>, index: u32) -> Option<String> {
     let class = analysis.classes.first()?;
-    let thread = analysis.process(class.representative).threads.first()?;
-    let root = tree::tree(analysis, thread, &class.shown, 0);
+    let root = tree::tree(analysis, analysis.recorded(class.representative), &class.shown, 0);
     let mut open: Vec<&TreeNode> = vec![&root];
     while let Some(node) = open.pop() {
         if node.loop_id == Some(tree::graph_loop(0, index)) && !node.label.is_empty() {

@@ -11,6 +11,7 @@ use talea_topology::svg::{Placed, Range, Shown, ShownHint, ShownMonitor};
 use talea_topology::{Monitor, MonitorInfo, ObjectId};
 
 use super::TopoError;
+use crate::input::known_as;
 
 /// Most threads that are marked on a picture.
 const MOST_PLACED: usize = 4096;
@@ -153,7 +154,7 @@ fn shown_monitor(
 fn title(recording: &Recording, other: Option<&Recording>) -> String {
     let name = |recording: &Recording| {
         let command = &recording.about.command;
-        if command.is_empty() { recording.path.display().to_string() } else { command.clone() }
+        if command.is_empty() { known_as(&recording.path) } else { command.clone() }
     };
     match other {
         None => name(recording),
@@ -163,21 +164,33 @@ fn title(recording: &Recording, other: Option<&Recording>) -> String {
 
 /// Host, source, date, and which time is shown.
 pub(super) fn facts(recording: &Recording, at: Option<Nanos>) -> Vec<String> {
-    let about = &recording.about;
+    let mut all = about(recording);
+    let place = all.len().saturating_sub(usize::from(recording.run.is_some()));
+    all.insert(place, time(recording, at));
+    all
+}
+
+/// Which time is shown.
+fn time(recording: &Recording, at: Option<Nanos>) -> String {
     let span = recording.frames.last().map_or(0.0, |frame| frame.at.seconds());
-    let time = match at {
+    match at {
         Some(at) => {
             let phase = recording.run.as_ref().and_then(|run| Some(run.name(run.at(at)?)));
             let phase = phase.map(|phase| format!(", {phase}")).unwrap_or_default();
             format!("at {:.2} s of {span:.2} s{phase}", at.seconds())
         }
         None => format!("mean of {} values over {span:.2} s", recording.frames.len()),
-    };
+    }
+}
+
+/// Host, source, date, the run beside it: what a page says, which shows any time.
+pub(super) fn about(recording: &Recording) -> Vec<String> {
+    let about = &recording.about;
     let date = about.start.get(..16).map(|date| date.replace('T', " ")).unwrap_or_default();
     let source =
         if about.source.is_empty() { String::new() } else { format!("source: {}", about.source) };
     let run = recording.run.as_ref().map(Phases::summary).unwrap_or_default();
-    let all = [about.host.clone(), source, date, time, run];
+    let all = [about.host.clone(), source, date, run];
     all.into_iter().filter(|fact| !fact.is_empty()).collect()
 }
 

@@ -3,14 +3,15 @@
 use std::io::{BufWriter, Write};
 
 use talea_model::Nanos;
+use talea_model::units::si;
 use talea_topo::Recording;
 use talea_topology::accumulate::imbalance;
 use talea_topology::svg::amount;
-use talea_topology::{Attributes, ObjectId, Topology};
+use talea_topology::{Attributes, ObjectId, ObjectKind, Topology};
 
 use super::shown::{self, findings, sentence};
 use super::{Options, TopoError, say_gaps};
-use crate::terminal::{WIDTH, bar, clean, wrapped};
+use crate::terminal::{bar, cell, fitted, prose, wrapped};
 
 /// Rows of a monitor before the rest is summed up.
 const MOST_ROWS: usize = 32;
@@ -22,23 +23,41 @@ pub(super) fn objects(topology: &Topology) -> Result<(), TopoError> {
         topology.root().map(|root| (root, 0)).into_iter().collect();
     while let Some((id, depth)) = open.pop() {
         let object = topology.get(id);
-        let more = match &object.attributes {
-            Attributes::Cache { size, .. } if *size > 0 => format!(" ({})", binary(*size)),
-            Attributes::Numa { memory, .. } if *memory > 0 => format!(" ({})", binary(*memory)),
-            _ => String::new(),
+        let size = match &object.attributes {
+            Attributes::Cache { size, .. } => Some(*size),
+            Attributes::Numa { memory, .. } => Some(*memory),
+            _ => object.device_memory().or_else(|| object.capacity()),
         };
+        // The kind of a core is that of its PUs.
+        let kind = topology.cpu_kind(id).filter(|_| object.kind == ObjectKind::Core);
+        let denied = (is_end(object.kind) && !topology.is_allowed(id)).then_some("not allowed");
+        let mut more: Vec<String> =
+            kind.map(|kind| topology.cpu_kind_name(kind)).into_iter().collect();
+        more.extend(size.filter(|&size| size > 0).map(binary));
+        if let Attributes::Pci(pci) = &object.attributes {
+            let maker = [object.vendor(), object.model()].into_iter().flatten();
+            more.extend(maker.map(str::to_owned));
+            more.extend((pci.link_speed > 0.0).then(|| si(pci.link_speed * 1e9, "B/s")));
+        }
+        more.extend(denied.map(str::to_owned));
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
         let line = format!("{}{}{more}", "  ".repeat(depth), topology.label(id));
-        writeln!(out, "{}", clean(&line, WIDTH))?;
+        writeln!(out, "{}", fitted(&line))?;
         let children: Vec<ObjectId> = object.all_children().collect();
         open.extend(children.into_iter().rev().map(|child| (child, depth + 1)));
     }
     let counts: Vec<String> =
         topology.counts().iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    for line in wrapped(&counts.join(", "), WIDTH) {
+    for line in wrapped(&counts.join(", "), prose()) {
         writeln!(out, "{line}")?;
     }
     out.flush()?;
     Ok(())
+}
+
+/// What an administrator keeps from use: PUs and memory.
+fn is_end(kind: ObjectKind) -> bool {
+    matches!(kind, ObjectKind::Pu | ObjectKind::NumaNode)
 }
 
 /// Sizes of memory are powers of two.
@@ -65,8 +84,8 @@ pub(super) fn recording(
 ) -> Result<(), TopoError> {
     let shown = shown::shown(recording, other, options.at)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    writeln!(out, "{}", clean(&shown.title, WIDTH))?;
-    for line in wrapped(&shown.subtitle.join(" · "), WIDTH) {
+    writeln!(out, "{}", fitted(&shown.title))?;
+    for line in wrapped(&shown.subtitle.join(" · "), prose()) {
         writeln!(out, "{line}")?;
     }
     if other.is_none() {
@@ -74,7 +93,7 @@ pub(super) fn recording(
             let (from, to): (Nanos, Nanos) = (hint.from, hint.to);
             let text =
                 format!("{} ({:.1} s to {:.1} s)", sentence(&hint), from.seconds(), to.seconds());
-            for (number, line) in wrapped(&text, WIDTH - 2).iter().enumerate() {
+            for (number, line) in wrapped(&text, prose() - 2).iter().enumerate() {
                 writeln!(out, "{} {line}", if number == 0 { "*" } else { " " })?;
             }
         }
@@ -85,10 +104,10 @@ pub(super) fn recording(
         let unequal = unequal.map(|ratio| format!(", max/mean {ratio:.2}")).unwrap_or_default();
         let info = &monitor.info;
         let head = format!("{} at {}: {}{unequal}", info.name, info.level, info.counter);
-        writeln!(out, "\n{}", clean(&head, WIDTH))?;
+        writeln!(out, "\n{}", fitted(&head))?;
         let most = numbers.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
         for (&id, value) in info.objects.iter().zip(&monitor.values).take(MOST_ROWS) {
-            let label = clean(&recording.topology.label(id), 24);
+            let label = cell(&recording.topology.label(id), 24);
             let (text, part) = match value {
                 Some(value) if !value.is_nan() => (amount(*value, &info.unit), value.abs() / most),
                 _ => ("absent".to_owned(), 0.0),

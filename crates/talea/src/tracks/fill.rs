@@ -48,6 +48,7 @@ pub(super) fn data(frames: &[Frame<'_>], followed: &Followed, options: &Options)
         of: if options.windows.is_some() { "windows" } else { "runs" }.to_owned(),
         per_task: followed.per_task,
         dimensions: dimensions(followed),
+        edges: followed.edges,
         frames: frames
             .iter()
             .enumerate()

@@ -5,16 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use talea_cluster::auto;
-use talea_cluster::bursts::Bursts;
+use talea_cluster::auto::{self, Task};
 use talea_cluster::dimension::Dimension;
 use talea_cluster::prepare::{Preparation, Prepared, Range, prepare};
 use talea_cluster::sequence::Spmdiness;
 use talea_cluster::track::{self, REQUISITES, Requisites, Step, Tracker, Tracking};
-use talea_cluster::{Clustering, Dbscan, Points, dbscan};
+use talea_cluster::{Clustering, Points};
 use talea_model::Rank;
 
 use super::frames::Frame;
+use super::radius::{self, Radius, beyond};
+use super::sites::{self, Sites};
 use super::{Options, PerTask, TrackError};
 use crate::clusters::{self, Eps, StudyError};
 
@@ -38,6 +39,8 @@ pub(super) struct Followed {
     pub(super) offsets: Vec<usize>,
     pub(super) prepared: Prepared,
     pub(super) per_task: bool,
+    /// Whether the calls at both ends of bursts tell them apart.
+    pub(super) edges: bool,
     pub(super) frames: Vec<Clustered>,
     pub(super) steps: Vec<Step>,
     /// The requisites with which each frame was matched.
@@ -87,17 +90,20 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
         Preparation { duration: Range { low: 0.0, high: f64::INFINITY }, dimensions: described };
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let prepared = prepare(&slices, &durations, &preparation)?;
-    let eps = radius(frames, &prepared, &offsets, options)?;
+    let may_use_edges = clusters::may_use_edges(how, &dimensions);
+    let radius = radius::choose(frames, &prepared, &offsets, may_use_edges, options)?;
+    let sites = sites::number(frames);
     let mut clustered = Vec::new();
     let mut extents = Vec::new();
-    for (frame, &offset) in frames.iter().zip(&offsets) {
+    for ((frame, &offset), sites) in frames.iter().zip(&offsets).zip(&sites) {
         let end = offset + frame.bursts.len();
         let points =
             |at: usize| prepared.bursts.partition_point(|&burst| (burst as usize) < at) as u32;
         let places: Vec<u32> = (points(offset)..points(end)).collect();
         let own: Vec<u32> =
             places.iter().map(|&at| prepared.bursts[at as usize] - offset as u32).collect();
-        let (one, extent) = cluster(frame, &prepared, &places, own, eps, options)?;
+        let (one, mut extent) = cluster(frame, &prepared, &places, own, radius, options)?;
+        traits(frame, &one, sites, &mut extent);
         clustered.push(one);
         extents.push(extent);
     }
@@ -112,6 +118,7 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
         offsets,
         prepared,
         per_task,
+        edges: radius.edges,
         frames: clustered,
         steps,
         requisites,
@@ -123,52 +130,12 @@ pub(super) fn is_count(one: &Dimension) -> bool {
     one.expression.as_counter().is_some() && one.unit().is_empty()
 }
 
-/// One radius for all frames, as they are on one scale: that of the frame with most points, whose sequences say most; of all
-/// windows together, which are one run.
-fn radius(
-    frames: &[Frame<'_>],
-    prepared: &Prepared,
-    offsets: &[usize],
-    options: &Options,
-) -> Result<f64, TrackError> {
-    if let Eps::Given(eps) = options.analysis.eps {
-        return Ok(eps);
-    }
-    let end = |at: usize| offsets.get(at + 1).copied().unwrap_or(usize::MAX);
-    let points = |at: usize| prepared.bursts.partition_point(|&burst| (burst as usize) < at);
-    let ranges = (0..frames.len()).map(|at| points(offsets[at])..points(end(at)));
-    let most = if options.windows.is_some() {
-        Some(0..prepared.bursts.len())
-    } else {
-        ranges.clone().max_by_key(|range| (range.len(), std::cmp::Reverse(range.start)))
-    };
-    let mut rows: Vec<(Rank, usize, f64)> = Vec::new();
-    for place in most.unwrap_or_default() {
-        let burst = prepared.bursts[place] as usize;
-        let frame = offsets.partition_point(|&offset| offset <= burst) - 1;
-        let bursts = &frames[frame].bursts;
-        let at = burst - offsets[frame];
-        let weight =
-            Some(bursts.duration[at]).filter(|duration| duration.is_finite()).unwrap_or(1.0);
-        rows.push((bursts.rank[at], place, weight));
-    }
-    // Windows follow each other: the sort is stable, so that each rank's bursts stay in the order of time.
-    rows.sort_by_key(|row| row.0);
-    let places: Vec<u32> = rows.iter().map(|row| row.1 as u32).collect();
-    let ranks: Vec<Rank> = rows.iter().map(|row| row.0).collect();
-    let weights: Vec<f64> = rows.iter().map(|row| row.2).collect();
-    let points = prepared.points.select(&places);
-    let min_points = options.analysis.min_points.unwrap_or_else(|| auto::min_points(&ranks)).max(1);
-    let radii = auto::radii(&points, Some(&prepared.scales), min_points);
-    Ok(auto::choose(&points, Some(&weights), &ranks, &radii, min_points)?.eps)
-}
-
 fn cluster(
     frame: &Frame<'_>,
     prepared: &Prepared,
     places: &[u32],
     own: Vec<u32>,
-    eps: f64,
+    Radius { eps, edges }: Radius,
     options: &Options,
 ) -> Result<(Clustered, track::Frame), TrackError> {
     let how = &options.analysis;
@@ -188,7 +155,18 @@ fn cluster(
         }
     };
     let min_points = how.min_points.unwrap_or_else(usual);
-    let clustering = dbscan(&points, Some(&weights), &Dbscan { eps, min_points })?;
+    let of = |points: &Points| {
+        let task =
+            Task { points, weights: Some(&weights), rank_of: &rank_of, min_points, part: None };
+        task.cluster(eps)
+    };
+    let clustering = if edges {
+        let edges: Vec<u32> =
+            own.iter().filter_map(|&burst| bursts.edge.get(burst as usize).copied()).collect();
+        of(&points.apart(&edges, beyond(Some(eps))))?
+    } else {
+        of(&points)?
+    };
     let score = auto::score(&clustering, &rank_of);
     let mut extent = track::Frame::new(&points, &clustering, weights.iter().sum());
     // Points this near are neighbours, whichever frame they are of.
@@ -196,53 +174,30 @@ fn cluster(
         one.low.iter_mut().for_each(|low| *low -= eps / 2.0);
         one.high.iter_mut().for_each(|high| *high += eps / 2.0);
     }
-    traits(frame, &own, &clustering, &points, &mut extent);
     Ok((Clustered { bursts: own, clustering, eps, min_points, score }, extent))
-}
-
-/// A number that means the same in all frames: of the names of a burst's call, which numbers of other traces do not share.
-fn site(frame: &Frame<'_>, bursts: &Bursts, burst: usize) -> Option<u64> {
-    let caller = *bursts.caller.get(burst).filter(|&&caller| caller != 0)?;
-    let labels = &frame.trace?.labels;
-    let line = bursts.line.get(burst).copied().unwrap_or_default();
-    let names = [
-        labels.value(bursts.site_types[0], caller)?,
-        labels.value(bursts.site_types[1], line).unwrap_or_default(),
-    ];
-    Some(names.iter().flat_map(|name| name.bytes().chain([0])).fold(0xcbf2_9ce4_8422_2325, fnv))
-}
-
-/// One step of the hash of Fowler, Noll and Vo.
-fn fnv(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
 }
 
 /// Calls that end the bursts of each cluster, half of the weight; and with the call before in its rank's sequence, the other half.
 fn traits(
     frame: &Frame<'_>,
-    own: &[u32],
-    clustering: &Clustering,
-    points: &Points,
+    Clustered { bursts: own, clustering, .. }: &Clustered,
+    sites: &Sites,
     extent: &mut track::Frame,
 ) {
     let bursts = &frame.bursts;
-    let mut known = BTreeMap::new();
-    let mut site_of = |burst: usize| {
-        let key = (bursts.caller.get(burst).copied(), bursts.line.get(burst).copied());
-        *known.entry(key).or_insert_with(|| site(frame, bursts, burst))
-    };
-    let mut before: Option<(Rank, u64)> = None;
-    for (&burst, label) in own.iter().zip(&clustering.labels).take(points.len()) {
+    let mut before: Option<(Rank, u32)> = None;
+    for (&burst, label) in own.iter().zip(&clustering.labels) {
         let rank = bursts.rank[burst as usize];
-        let Some(site) = site_of(burst as usize) else { continue };
+        let Some(site) = sites.of(bursts, burst as usize) else { continue };
         let last = before.filter(|(of, _)| *of == rank).map_or(0, |(_, site)| site);
         before = Some((rank, site));
         let Some(cluster) = label.place().and_then(|place| extent.clusters.get_mut(place)) else {
             continue;
         };
         let weight = bursts.duration[burst as usize].max(0.0) / 2.0;
-        *cluster.traits.entry(site).or_insert(0.0) += weight;
-        let pair = last.to_le_bytes().into_iter().fold(site, fnv);
+        // Sites count from 1: alone, it follows none; a pair begins above all that are alone.
+        let (alone, pair) = (u64::from(site), u64::from(last + 1) << 32 | u64::from(site));
+        *cluster.traits.entry(alone).or_insert(0.0) += weight;
         *cluster.traits.entry(pair).or_insert(0.0) += weight;
     }
 }

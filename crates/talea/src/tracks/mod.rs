@@ -1,22 +1,25 @@
 //! `talea track`: the same kinds of computation in runs of different scales, or in windows of one run.
 //!
 //! Owns the way from inputs to objects that are followed. [`frames`] reads, [`follow`] clusters each frame on one scale and matches,
-//! [`fill`] makes the data that text, JSON and pictures show.
+//! [`radius`] finds the radius and what tells bursts apart, [`sites`] finds the same calls in other versions of a program, [`fill`] makes the data that text, JSON and pictures show.
 
 mod fill;
 mod follow;
 mod frames;
+mod radius;
+mod sites;
 mod text;
 
 use std::path::PathBuf;
 
-use talea_cluster::DbscanError;
+use talea_cluster::classify::ClassifyError;
 use talea_cluster::dimension::DimensionError;
 use talea_cluster::prepare::PrepareError;
+use talea_metric::measure::Part;
 use talea_model::{Nanos, Trace};
 use talea_report::data::clusters::TrackData;
 
-use crate::clusters::{Analysis, ClusterError, Source, StudyError, print, write_file};
+use crate::clusters::{Analysis, ClusterError, Source, StudyError, print, source, write_file};
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Palette, Progress};
 
@@ -97,7 +100,7 @@ pub(crate) enum TrackError {
     Prepare(#[from] PrepareError),
     /// Clustering.
     #[error(transparent)]
-    Dbscan(#[from] DbscanError),
+    Cluster(#[from] ClassifyError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] std::io::Error),
@@ -115,7 +118,8 @@ impl Expected for TrackError {
 
 /// The clusters of windows of a trace, without options: what a report shows. Nothing where there is nothing to follow.
 pub(crate) fn data(trace: &Trace, windows: u64) -> Option<TrackData> {
-    let source = Source { bursts: talea_cluster::bursts::bursts(trace), trace: None, seconds: 0.0 };
+    let (bursts, part) = source::bursts_of(trace, Part::default()).ok()?;
+    let source = Source { bursts, part, trace: None, seconds: 0.0 };
     let options = Options {
         inputs: Vec::new(),
         windows: Some(Windows::Count(windows)),

@@ -5,9 +5,9 @@
 use talea_model::units::si;
 use talea_report::data::clusters::TrackData;
 
-use crate::clusters::{compared, percent, site_name};
+use crate::clusters::{compared, percent, score, site_name};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, findings, gaps, grouped};
+use crate::terminal::{Palette, cell, findings, gaps, grouped};
 
 /// Objects of the table.
 const MOST: usize = 12;
@@ -18,7 +18,8 @@ const FRAMES: usize = 40;
 pub(super) fn lines(data: &TrackData, palette: Palette) -> Vec<String> {
     let mut out: Vec<String> = findings(&data.findings, palette).collect();
     out.push(String::new());
-    out.push(format!("compared by {}", compared(&data.dimensions)));
+    let edges = if data.edges { " and by the calls at both ends" } else { "" };
+    out.push(format!("compared by {}{edges}", compared(&data.dimensions)));
     out.push(String::new());
     out.extend(frames(data));
     out.push(String::new());
@@ -93,14 +94,14 @@ fn objects(data: &TrackData) -> Vec<String> {
             let site = object.site.as_ref().filter(|_| first).map(site_name);
             table.row([
                 if first { object.id.to_string() } else { String::new() },
-                frame.name.chars().take(16).collect(),
-                crate::terminal::clean(&clusters.join(" "), 12),
+                cell(&frame.name, 16),
+                cell(&clusters.join(" "), 12),
                 grouped(one.points),
                 share(one.time_share),
                 one.mean_duration_ns.map_or_else(dash, |mean| si(mean, "ns")),
                 one.ipc.map_or_else(dash, |ipc| format!("{ipc:.2}")),
                 one.instructions.map_or_else(dash, |ins| si(ins, "")),
-                one.spmd_score.map_or_else(dash, |score| format!("{score:.2}")),
+                one.spmd_score.map_or_else(dash, score),
                 site.unwrap_or_default(),
             ]);
             first = false;

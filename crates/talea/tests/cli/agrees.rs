@@ -3,7 +3,7 @@
 //! The logger is preloaded in front of the recording library, so that both see the same calls.
 
 use super::bench::{Bench, Mpi};
-use crate::compare::compare;
+use crate::compare::{InRow, compare};
 
 /// Records a program under the logger, and compares every rank. The number of calls compared.
 #[track_caller]
@@ -27,11 +27,13 @@ fn check(bench: &Bench, mpi: Mpi, ranks: u32, options: &[&str], words: &[&str]) 
     all.extend(options);
     bench.record(&run, &all, &command);
     let run = bench.path(&run).display().to_string();
+    let kept = options.windows(2).any(|pair| pair == ["--calls", "all"]);
+    let in_row = if kept { InRow::Kept } else { InRow::Folded };
     (0..ranks)
         .map(|rank| {
             let events = bench.text(&["events", &run, "--rank", &rank.to_string(), "--json-lines"]);
             let log = logs.join(format!("rank-{rank}.log"));
-            compare(&log, &events)
+            compare(&log, &events, in_row)
                 .unwrap_or_else(|error| panic!("{} {words:?}, rank {rank}: {error}", mpi.name))
         })
         .sum()
@@ -81,6 +83,26 @@ fn random_programs() {
     for mpi in Mpi::newer() {
         for (seed, merge) in [("1", "auto"), ("2", "ranks"), ("3", "ranks")] {
             check(&bench, mpi, 4, &["--merge", merge], &["random", "--seed", seed]);
+        }
+    }
+}
+
+#[test]
+fn polls_of_several_kinds_in_turn() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        // Two ranks wait in turn, ten times each for four messages, and ask at least once in vain in three ways.
+        assert!(check(&bench, mpi, 2, &[], &["progress", "10", "2000"]) > 2 * 10 * (4 + 3 + 1));
+        assert!(check(&bench, mpi, 2, &["--calls", "all"], &["progress", "5"]) > 2 * 5 * 8);
+    }
+}
+
+#[test]
+fn lists_that_move_and_shrink() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        for way in ["sliding", "compact"] {
+            assert!(check(&bench, mpi, 1, &[], &["request_lists", way, "300"]) > 3 * 300);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the tests stand on: the built program, its library, the MPIs of this machine, and a folder of one's own.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -218,6 +219,12 @@ impl Bench {
         serde_json::from_str(&self.text(words)).unwrap()
     }
 
+    /// The data of a run's report.
+    #[track_caller]
+    pub(super) fn report(&self, run: &str) -> Value {
+        page_data(&self.text(&["report", run, "--out", "-"]))["report"].clone()
+    }
+
     /// The exit code and standard error of a command.
     #[track_caller]
     pub(super) fn fails(&self, words: &[&str]) -> (i32, String) {
@@ -247,3 +254,32 @@ const SETTINGS: [(&str, &str); 11] = [
     ("OMP_NUM_THREADS", "1"),
     ("LC_ALL", "C"),
 ];
+
+/// The data that stand in a page, plain or packed.
+pub(super) fn page_data(page: &str) -> Value {
+    let rest = &page[page.find("id=\"talea-data\"").unwrap()..];
+    let (head, body) = rest.split_once('>').unwrap();
+    let body = body[..body.find("</script>").unwrap()].trim();
+    if !head.contains("deflate") {
+        return serde_json::from_str(body).unwrap();
+    }
+    let six = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let (mut bytes, mut bits, mut held) = (Vec::new(), 0, 0_u32);
+    for c in body.bytes().filter(|&c| c != b'=') {
+        (held, bits) = ((held << 6) | u32::from(six(c)), bits + 6);
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+            held &= (1 << bits) - 1;
+        }
+    }
+    let mut text = String::new();
+    flate2::read::ZlibDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::bench::{checkout, missing};
 
-fn data(name: &str) -> Option<PathBuf> {
+pub(super) fn data(name: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("TALEA_DATA").map_or_else(beside, PathBuf::from);
     let path = folder.join("paraver").join(name);
@@ -50,14 +50,27 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn titles_have_the_name_of_the_input() {
+    let Some(path) = data(EPOCH) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["cluster", path.to_str().unwrap(), "--html", "c.html", "--svg", "c.svg"];
+    text(&talea(folder.path(), &words));
+    let files = ["c.html", "c.svg"].map(|name| folder.path().join(name));
+    let [page, picture] = files.map(|file| std::fs::read_to_string(file).unwrap());
+    assert!(page.contains("<h1>clusters of epoch_16proc.prv.gz</h1>"), "{page}");
+    let folder = path.parent().unwrap().to_str().unwrap();
+    assert!(!page.contains(folder) && !picture.contains(folder), "{folder}");
+}
+
+#[test]
 fn json_keys_are_stable() {
     let Some(path) = data(EPOCH) else { return };
     let folder = tempfile::tempdir().unwrap();
     let found = json(folder.path(), &["cluster", path.to_str().unwrap()]);
     assert_eq!(
         keys(&found).join(" "),
-        "input source bursts points ranks time_ns points_time_share left_out dimensions eps min_points eps_from tried \
-         subset check clusters noise noise_time_share spmd_score findings gaps seconds"
+        "input source bursts span_ns points ranks time_ns points_time_share left_out dimensions edges eps min_points \
+         eps_from tried subset check clusters noise noise_time_share spmd_score findings gaps seconds"
     );
     assert_eq!(
         keys(&found["clusters"][0]).join(" "),
@@ -72,7 +85,7 @@ fn json_keys_are_stable() {
     assert!(clusters.windows(2).all(|pair| share(&pair[0]) >= share(&pair[1])));
     assert!(found["spmd_score"].as_f64().unwrap() > 0.9);
     // What the program does ten times, on every rank, and where.
-    assert!((0.4..0.6).contains(&share(&clusters[0])), "{}", clusters[0]);
+    assert!((0.6..0.9).contains(&share(&clusters[0])), "{}", clusters[0]);
     assert_eq!(clusters[0]["site"]["line"], "partlist.F90:829");
 }
 
@@ -94,8 +107,7 @@ fn every_trace_has_sensible_clusters_without_options() {
         let noise = found["noise_time_share"].as_f64().unwrap();
         assert!(1.0 - noise > held, "{name}: {noise} of the time is noise");
         let shown = text(&talea(folder.path(), &["cluster", path]));
-        let longest = shown.lines().map(|line| line.chars().count()).max().unwrap();
-        assert!(longest <= 100, "{name}: {longest} columns\n{shown}");
+        assert!(!shown.contains('…'), "{name}: something is cut\n{shown}");
     }
 }
 
@@ -273,19 +285,112 @@ fn labels_of_real_bursts_are_those_of_scikit_learn() {
 }
 
 #[test]
-fn a_part_says_what_it_lost() {
+fn a_thinned_part_says_what_all_bursts_say() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, more) in [
+        (EPOCH, &["--min-duration", "0"][..]),
+        (EPOCH, &["--min-duration", "0", "--eps", "0.0136"]),
+        (EPOCH, &[]),
+        ("epoch_4proc.prv.gz", &["--min-duration", "0"]),
+        ("epoch_1proc.prv.gz", &["--min-duration", "0"]),
+        ("epoch_1proc.prv.gz", &["--min-duration", "0", "--eps", "0.0136"]),
+        (LULESH, &["--min-duration", "0"]),
+    ] {
+        let Some(path) = data(name) else { return };
+        let words = [&["cluster", path.to_str().unwrap()], more].concat();
+        let all = json(folder.path(), &words);
+        for seed in ["1", "2", "3"] {
+            let part = ["--seed", seed, "--check", "--subset"];
+            let found = json(folder.path(), &[&words[..], &part].concat());
+            assert_eq!(found["subset"]["rule"], "thin");
+            assert!(found["subset"]["share"].as_f64().unwrap() < 1.0, "{name}");
+            assert_eq!(
+                (&found["eps"], &found["check"]["eps"]),
+                (&all["eps"], &all["eps"]),
+                "{name}"
+            );
+            let index = found["check"]["adjusted_rand"].as_f64().unwrap();
+            assert!(index >= 0.99, "{name}, seed {seed}: {index}");
+            assert_eq!(found["check"]["lost"], 0, "{name}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_part_by_chance_says_what_it_lost() {
     let Some(path) = data(EPOCH) else { return };
     let folder = tempfile::tempdir().unwrap();
-    for rule in ["ranks=8,random=15%", "random=25%", "ranks=8", "thin"] {
-        let found =
-            json(folder.path(), &["cluster", path.to_str().unwrap(), "--subset", rule, "--check"]);
+    let words = ["cluster", path.to_str().unwrap(), "--min-duration", "0"];
+    let all = json(folder.path(), &words);
+    for rule in ["ranks=8,random=15%", "random=10%", "ranks=8"] {
+        let found = json(folder.path(), &[&words[..], &["--subset", rule, "--check"]].concat());
         assert_eq!(found["subset"]["rule"], rule);
-        assert!(found["subset"]["share"].as_f64().unwrap() < 1.0);
-        let index = found["check"]["adjusted_rand"].as_f64().unwrap();
-        assert!(index > 0.5, "{rule}: {index}");
-        let kept = found["check"]["clusters"].as_array().unwrap();
-        assert!(kept[0]["recall"].as_f64().unwrap() > 0.9, "{rule}: {}", kept[0]);
+        // The comparison is with what all bursts give by themselves, their radius included.
+        let check = &found["check"];
+        assert_eq!(check["eps"], all["eps"], "{rule}");
+        assert_eq!(
+            check["clusters"].as_array().unwrap().len(),
+            all["clusters"].as_array().unwrap().len()
+        );
+        let index = check["adjusted_rand"].as_f64().unwrap();
+        assert!((0.2..0.99).contains(&index), "{rule}: {index}");
     }
+}
+
+#[test]
+fn start_up_is_no_kind_of_computation() {
+    let Some(path) = data(EPOCH) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = path.to_str().unwrap();
+    let low_ipc = |found: &Value| {
+        let clusters = found["clusters"].as_array().unwrap();
+        clusters.iter().any(|one| {
+            one["time_share"].as_f64().unwrap() > 0.2 && one["ipc"].as_f64().unwrap() < 0.4
+        })
+    };
+    let found = json(folder.path(), &["cluster", path]);
+    assert_eq!(found["span_ns"]["chosen"], "between-init-and-finalize");
+    assert!(!low_ipc(&found), "{}", found["clusters"]);
+    let left = &found["left_out"][0];
+    assert!(left["reason"].as_str().unwrap().contains("end of MPI_Init"), "{left}");
+    assert!(left["bursts"].as_u64().unwrap() >= 16, "a burst of each rank at least: {left}");
+    let count = |found: &Value| {
+        let left = found["left_out"].as_array().unwrap().iter();
+        left.map(|one| one["bursts"].as_u64().unwrap()).sum::<u64>()
+            + found["points"].as_u64().unwrap()
+    };
+    assert_eq!(count(&found), 30_712);
+    let whole = json(folder.path(), &["cluster", path, "--with-init"]);
+    assert!(low_ipc(&whole), "{}", whole["clusters"]);
+    assert_eq!(whole["span_ns"]["chosen"], "whole");
+    // The same part by its times is the same.
+    let ends = ["begin", "end"].map(|end| found["span_ns"][end].to_string());
+    let words = ["cluster", path, "--from", &ends[0], "--to", &ends[1]];
+    let asked = json(folder.path(), &words);
+    assert_eq!(asked["span_ns"]["chosen"], "asked");
+    assert_eq!((&asked["clusters"], count(&asked)), (&found["clusters"], 30_712));
+    // So does everything that follows clusters, or computes metrics of them.
+    let bursts = |words: &[&str]| {
+        let found = json(folder.path(), &[&["track", path, "--windows", "4"], words].concat());
+        let frames = found["frames"].as_array().unwrap().iter();
+        frames.map(|frame| frame["bursts"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(bursts(&[]), 30_712 - left["bursts"].as_u64().unwrap());
+    assert_eq!(bursts(&["--with-init"]), 30_712);
+    let metrics = json(folder.path(), &["metrics", path, "--by", "cluster"]);
+    let shares = |found: &Value, key: &str| -> Vec<f64> {
+        found[key]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["time_share"].as_f64().unwrap())
+            .collect()
+    };
+    assert_eq!(
+        metrics["clusters"].as_array().unwrap().len(),
+        found["clusters"].as_array().unwrap().len()
+    );
+    assert!(shares(&metrics, "clusters")[1] < 0.2, "{}", metrics["clusters"]);
 }
 
 #[test]
@@ -298,7 +403,7 @@ fn runs_and_windows_are_followed() {
     let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
     let words = [&["track"], &paths[..], &["--svg", "t.svg", "--html", "t.html"]].concat();
     let found = json(folder.path(), &words);
-    assert_eq!(keys(&found).join(" "), "of per_task dimensions frames objects findings gaps");
+    assert_eq!(keys(&found).join(" "), "of per_task dimensions edges frames objects findings gaps");
     assert_eq!((&found["of"], &found["per_task"]), (&"runs".into(), &true.into()));
     let first = &found["objects"][0]["frames"];
     assert!(
@@ -308,18 +413,19 @@ fn runs_and_windows_are_followed() {
     let mean = |at: usize| first[at]["mean_duration_ns"].as_f64().unwrap();
     assert!(mean(0) > 3.0 * mean(1) && mean(1) > 3.0 * mean(2), "strong scaling: {first}");
     let instructions = |at: usize| first[at]["instructions"].as_f64().unwrap();
-    assert!((0.9..1.1).contains(&(instructions(0) / instructions(2))), "the same work: {first}");
+    // On 16 ranks the burst of the set-up, one of 11, is a cluster of its own.
+    assert!((0.85..1.2).contains(&(instructions(0) / instructions(2))), "the same work: {first}");
     let svg = std::fs::read_to_string(folder.path().join("t.svg")).unwrap();
     assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
 
     let windows = json(folder.path(), &["track", paths[2], "--windows", "300ms"]);
     let frames = windows["frames"].as_array().unwrap();
     assert!(
-        frames.len() == 8 && frames.iter().any(|frame| frame["is_stable"] == true),
+        frames.len() == 6 && frames.iter().any(|frame| frame["is_stable"] == true),
         "{frames:?}"
     );
     let shown = text(&talea(folder.path(), &["track", paths[2], "--windows", "5"]));
-    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    assert!(!shown.contains('…'), "{shown}");
     assert!(refused(folder.path(), &["track", paths[2]]).contains("expected at least 2 inputs"));
     assert!(
         refused(folder.path(), &["track", paths[2], "--windows", "1ns"])
@@ -344,6 +450,98 @@ fn small() -> String {
         }
     }
     out
+}
+
+/// Four ranks, durations alone: each step computes 40 us before the call on one line and 400 us before that on the next. Where a rank
+/// loses its processor, in every third step, 40 us become anything up to 400. Calls are `by` lines lower.
+fn bands(by: u64) -> [String; 2] {
+    let mut out =
+        String::from("#Paraver (01/01/2026 at 10:00):900000000_ns:1(4):1:4(1:1,1:1,1:1,1:1)\n");
+    for task in 1..=4_u64 {
+        let place = format!("{task}:1:{task}:1");
+        let mut time = 0;
+        let mut burst = |length: u64, line: u64| {
+            let end = time + length;
+            out += &format!(
+                "1:{place}:{time}:{end}:1\n2:{place}:{end}:50000001:6:70000001:3:80000001:{line}\n"
+            );
+            time = end + 500;
+            out += &format!("2:{place}:{time}:50000001:0\n");
+        };
+        for step in 0..300_u64 {
+            // By chance, but the same each time.
+            let draw = (step * 7_919 + task * 104_729) % 9_973;
+            let lost =
+                if draw.is_multiple_of(3) { 10_f64.powf((draw % 997) as f64 / 997.0) } else { 1.0 };
+            burst((40_000.0 * lost) as u64 + draw % 7_000, 1);
+            burst(400_000 + draw * 7, 2);
+        }
+    }
+    let labels = format!(
+        "EVENT_TYPE\n9 50000001 MPI\nVALUES\n6 MPI_Waitall\n0 End\n\nEVENT_TYPE\n0 70000001 Caller\nVALUES\n3 exchange\n\n\
+         EVENT_TYPE\n0 80000001 Line\nVALUES\n1 {} (halo.c, halo)\n2 {} (halo.c, halo)\n",
+        10 + by,
+        11 + by
+    );
+    [out, labels]
+}
+
+#[test]
+fn bands_that_anyone_sees_are_not_one_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let [trace, labels] = bands(0);
+    std::fs::write(folder.join("bands.prv"), &trace).unwrap();
+    std::fs::write(folder.join("bands.pcf"), labels).unwrap();
+    let found = json(folder, &["cluster", "bands.prv"]);
+    let clusters = found["clusters"].as_array().unwrap();
+    // The first burst of a rank follows no call.
+    assert_eq!(found["edges"], 3, "{}", found["tried"]);
+    assert!(found["spmd_score"].as_f64().unwrap() > 0.93, "{}", found["tried"]);
+    let points: Vec<u64> = clusters.iter().map(|one| one["points"].as_u64().unwrap()).collect();
+    assert!(points[0] == 1_200 && points.len() == 2, "{points:?}");
+    let shown = text(&talea(folder, &["cluster", "bands.prv"]));
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains("and by the calls at both ends (3 edges)"), "{shown}");
+    // Without calls at the ends the bands alone tell.
+    let calls =
+        trace.replace(":70000001:3", "").replace(":80000001:1", "").replace(":80000001:2", "");
+    std::fs::write(folder.join("plain.prv"), calls).unwrap();
+    for words in [&["cluster", "plain.prv"][..], &["cluster", "bands.prv", "--edges", "no"]] {
+        let found = json(folder, words);
+        let clusters = found["clusters"].as_array().unwrap();
+        assert!(found["edges"].is_null(), "{words:?}");
+        assert!(clusters.len() > 1, "{words:?}: {}", found["tried"]);
+        assert!(
+            clusters[0]["time_share"].as_f64().unwrap() < 0.99,
+            "{words:?}: {}",
+            found["tried"]
+        );
+    }
+}
+
+#[test]
+fn calls_whose_lines_moved_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, by) in [("old", 0), ("new", 1)] {
+        let [trace, labels] = bands(by);
+        std::fs::write(folder.join(format!("{name}.prv")), trace).unwrap();
+        std::fs::write(folder.join(format!("{name}.pcf")), labels).unwrap();
+    }
+    let found = json(folder, &["track", "old.prv", "new.prv"]);
+    let matched = found["frames"][1]["matched"].as_array().unwrap();
+    assert!(matched.iter().all(|share| share.as_f64().unwrap() > 0.95), "{matched:?}");
+    assert_eq!(found["frames"][1]["requisites"][2], 0.15, "the calls are the same: {found}");
+    // Each kind is followed to the one with the same calls, though its line is now that of the other.
+    let first = &found["objects"][0]["frames"];
+    let mean = |at: usize| first[at]["mean_duration_ns"].as_f64().unwrap();
+    assert!((mean(0) / mean(1) - 1.0).abs() < 1e-9, "{first}");
+    let all = found["objects"].as_array().unwrap();
+    assert!(
+        all.iter().all(|one| one["frames"].as_array().unwrap().iter().all(Value::is_object)),
+        "{all:?}"
+    );
 }
 
 #[test]
@@ -383,7 +581,7 @@ fn bad_input_gives_an_error_or_a_gap() {
     );
     let odd = json(folder, &["cluster", "odd.prv"]);
     let gaps = odd["gaps"].to_string();
-    assert!(gaps.contains("2 counter values below zero were left out"), "{gaps}");
+    assert!(gaps.contains("PAPI_TOT_INS: 2 values were left out, below zero"), "{gaps}");
     assert!(odd["points"].as_u64().unwrap() < 8);
     let same = small()
         .replace("42000050:1001", "42000050:1000")
@@ -438,6 +636,7 @@ fn options_that_cannot_be_meant_are_refused() {
         (&["--range", "IPC"], "expected EXPRESSION=LOW:HIGH"),
         (&["--subset", "thin", "--eps", "refine"], "expected --eps auto or a number with --subset"),
         (&["--subset", "x"], "expected ranks=8"),
+        (&["--from", "1s"], "expected a part of the trace, which lasts"),
         (&["--columns", "a"], "expected a counter of the input"),
     ] {
         let said = refused(folder, &[&["cluster", "small.prv"], words].concat());
@@ -514,6 +713,8 @@ fn tables_are_read_and_refused() {
         )
         .contains("--out-prv needs a trace")
     );
+    let said = refused(folder, &["cluster", "t.csv", "--columns", "x", "--from", "1ms"]);
+    assert!(said.contains("--from needs a trace"), "{said}");
     write("empty.csv", "");
     assert!(refused(folder, &["cluster", "empty.csv"]).contains("expected names of columns"));
     write("nan.csv", "x,y\nNaN,NaN\n,\n");

@@ -1,8 +1,11 @@
 //! `talea convert`: what other tools are given, and that messages are matched as they were sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 
-use super::bench::{Bench, Mpi};
+use serde_json::Value;
+
+use super::bench::{Bench, Mpi, missing, on_path};
 
 /// Messages and bytes between ranks, counted from the lines of a Paraver file.
 fn lines(text: &str) -> BTreeMap<(u64, u64), (u64, u64)> {
@@ -99,6 +102,25 @@ fn a_run_becomes_what_other_tools_read() {
     for ending in ["prv", "pcf", "row"] {
         assert_eq!(file(&format!("a.{ending}")), file(&format!("c.{ending}")), "{ending}");
     }
+    // What is said is what the files hold.
+    let said = |out: &str| {
+        let output = bench.talea(["convert", "run", out]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        said.split_once(&format!("wrote {out}: ")).unwrap().1.trim().to_owned()
+    };
+    let of = |kind: &str| file("a.prv").lines().filter(|line| line.starts_with(kind)).count();
+    let [states, events, messages] = ["1:", "2:", "3:"].map(of);
+    assert_eq!(said("a.prv"), format!("{states} states, {events} events, {messages} messages"));
+    let rows = |name: &str| file(name).lines().count() - 1;
+    let said = said("t.csv");
+    let [values, states, messages] = ["t.csv", "t.states.csv", "t.messages.csv"].map(rows);
+    assert_eq!(said, format!("{values} values of events, {states} states, {messages} messages"));
+    assert!(values > events && messages == of("3:") && states == of("1:"), "{said}");
+    // Cells with commas are quoted: of those of a line there are as many as heads.
+    let waits = file("t.csv").lines().filter(|line| line.ends_with(",MPI_Waitall")).count();
+    let is_quoted =
+        |line: &str| line.contains(",\"") && line.contains(" (halo.c, ") && line.ends_with(")\"");
+    assert!(waits > 3 * 10 && file("t.csv").lines().any(is_quoted), "{waits}");
     assert!(file("a.pcf").contains("MPI_Waitall") && file("a.pcf").contains("(halo.c,"));
     // Every iteration of the time loop on every rank.
     let iterations = file("a.prv").matches(":600000003:").count();
@@ -114,6 +136,49 @@ fn a_run_becomes_what_other_tools_read() {
     assert!(file("run.folded").lines().any(|line| line.starts_with("main;exchange")));
     bench.text(&["convert", "run", "run.pprof"]);
     assert!(!std::fs::read(bench.path("run.pprof")).unwrap().is_empty());
+}
+
+#[test]
+fn calls_without_lines_are_told_apart_in_every_view() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    if !on_path("objcopy") {
+        missing::<()>("objcopy is not installed: `scripts/setup.sh test`");
+        return;
+    }
+    // Symbols stay, lines go.
+    let program = bench.path("halo").display().to_string();
+    let mut strip = Command::new("objcopy");
+    strip.arg("--strip-debug").arg(mpi.program("halo")).arg(&program);
+    assert!(strip.status().unwrap().success());
+    let mut command = mpi.launch(2);
+    command.extend([program, "--size".to_owned(), "4".to_owned()]);
+    bench.record("run", &[], &command);
+    let sites = bench.json(&["show", "run", "calls", "--json"]);
+    let text = |site: &Value, key: &str| site[key].as_str().unwrap().to_owned();
+    let all = || sites.as_array().unwrap().iter();
+    let places: BTreeSet<String> = all().map(|site| text(site, "place")).collect();
+    let addresses: BTreeSet<String> = all().map(|site| text(site, "address")).collect();
+    assert_eq!(places.len(), addresses.len(), "{places:?} {addresses:?}");
+    // Several calls of one function are what this is about.
+    let of_one: Vec<&String> = places.iter().filter(|one| one.starts_with("main+0x")).collect();
+    assert!(of_one.len() > 2, "{places:?}");
+    bench.text(&["convert", "run", "run.prv"]);
+    bench.text(&["convert", "run", "run.json"]);
+    let file = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
+    let views = [
+        bench.text(&["show", "run", "calls"]),
+        bench.text(&["show", "run", "calls", "--by", "path"]),
+        bench.text(&["show", "run", "structure"]),
+        bench.text(&["events", "run", "--rank", "0"]),
+        file("run.pcf"),
+        file("run.json"),
+    ];
+    for place in of_one {
+        for (number, view) in views.iter().enumerate() {
+            assert!(view.contains(place.as_str()), "view {number} lacks {place}: {view}");
+        }
+    }
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! Pictures and pages of networks from the command line: what each is of, where its numbers are from, and files that cannot be written. How they are drawn is `talea-report`'s.
 
-use std::io::Read;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use super::bench::{Bench, Mpi, stderr};
+use super::bench::{Bench, Mpi, page_data as data, stderr};
 
 fn talea(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_talea")).args(words).output().unwrap()
@@ -29,31 +28,6 @@ fn has(text: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "no {word}");
     }
-}
-
-/// The data of a page, which are packed.
-fn data(page: &str) -> Value {
-    let rest = &page[page.find("id=\"talea-data\"").unwrap()..];
-    let packed = rest[rest.find('>').unwrap() + 1..rest.find("</script>").unwrap()].trim();
-    let six = |c: u8| match c {
-        b'A'..=b'Z' => c - b'A',
-        b'a'..=b'z' => c - b'a' + 26,
-        b'0'..=b'9' => c - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let (mut bytes, mut bits, mut held) = (Vec::new(), 0, 0_u32);
-    for c in packed.bytes().filter(|&c| c != b'=') {
-        (held, bits) = ((held << 6) | u32::from(six(c)), bits + 6);
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-            held &= (1 << bits) - 1;
-        }
-    }
-    let mut text = String::new();
-    flate2::read::ZlibDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
-    serde_json::from_str(&text).unwrap()
 }
 
 /// Names of the views that a page has.
@@ -146,10 +120,13 @@ fn messages_of_a_run_in_its_report() {
     let output = asked(&["--torus", "2x2x2", "--called", &called]);
     assert!(output.status.success(), "{}", stderr(&output));
     let page = String::from_utf8_lossy(&output.stdout).into_owned();
-    has(&page, &["messages of the run", "messages on the network", "c1-0c0s0g0"]);
+    // Data of large pages are packed.
+    let shown = data(&page).to_string();
+    has(&shown, &["messages of the run", "messages on the network", "c1-0c0s0g0"]);
     // Without a network there is none, and a network without the run's hosts is refused.
     let bare = asked(&[]);
-    assert!(!String::from_utf8_lossy(&bare.stdout).contains("messages on the network"));
+    let bare = data(&String::from_utf8_lossy(&bare.stdout)).to_string();
+    assert!(!bare.contains("messages on the network"));
     let lost = asked(&["--torus", "2x2x2", "--called", &format!("{host}=nid7")]);
     assert_eq!(lost.status.code(), Some(2));
     assert!(stderr(&lost).contains("no node `nid7`"), "{}", stderr(&lost));

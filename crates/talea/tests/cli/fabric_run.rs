@@ -238,6 +238,11 @@ impl Pair {
             host.run(&["ip", "address", "add", &address, "dev", PORT])?;
             host.run(&["ip", "link", "set", PORT, "up"])?;
         }
+        // The kernel notices a moment later that both ends are up; MPI takes no port before.
+        for host in &hosts {
+            let ready = "for i in $(seq 200); do ip -o link show $0 | grep -q 'state UP' && exit; sleep .05; done";
+            host.run(&["sh", "-c", ready, PORT])?;
+        }
         // What stands for `ssh` of the launchers: options, the host, and a command.
         let agent = bench.path("agent");
         let [a, b] = [0, 1].map(|at| hosts[at].0.id());

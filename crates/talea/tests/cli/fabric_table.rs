@@ -376,6 +376,24 @@ fn regions_with_gaps() {
 }
 
 #[test]
+fn what_was_missing_is_said_with_the_error() {
+    let slide = Slide::new(1);
+    let text = std::fs::read_to_string(&slide.tiles).unwrap();
+    // One reading alone, and a port that is no tile of the machine.
+    let (ports, rest) = text.split_once("at ").unwrap();
+    let (reading, _) = rest.split_once("\nat ").unwrap();
+    let text = format!("{ports}port c9-9c9s9g0l32 gemini 0 - -\nat {reading}\n0 0 0 0 0 0\n");
+    let file = slide.write("strange.txt", &text);
+    let words = ["fabric", "table", &file, "--torus", "16x12x24"];
+    let output = Command::new(env!("CARGO_BIN_EXE_talea")).args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let (gap, error) = said.split_once("expected two readings").expect(&said);
+    assert!(gap.contains("gap: ") && gap.contains("c9-9c9s9g0l32"), "{said}");
+    assert!(error.contains("strange.txt"), "{said}");
+}
+
+#[test]
 fn what_has_no_table_is_refused() {
     let slide = Slide::new(1);
     let text = std::fs::read_to_string(&slide.tiles).unwrap();

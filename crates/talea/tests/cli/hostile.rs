@@ -41,7 +41,12 @@ fn live_run(bench: &Bench) -> Option<Vec<Vec<u8>>> {
     ]);
     command.extend(["--size", "4", "--steps", "5"].map(str::to_owned));
     // Without a place for the packed trace the files of the ranks stay.
-    bench.record("other", &["--no-report"], &command);
+    let (code, said) = {
+        let output = bench.record_within(60, "other", &["--no-report"], &command)?;
+        (output.status.code(), stderr(&output))
+    };
+    // Nothing is where `talea run` looks for it.
+    assert_eq!(code, Some(3), "{said}");
     let files = fs::read_dir(&live).unwrap().map(|entry| entry.unwrap().path());
     Some(
         files

@@ -137,7 +137,7 @@ fn two_ranks_of_known_balance() {
     let bytes = metrics.iter().find(|one| one["key"] == "memory_bandwidth").unwrap();
     near(&bytes["value"], 6e9 * 128.0);
     near(&bytes["by_rank"][1], 6e9 * 128.0);
-    let whole = json(folder.path(), &["short.prv", "--json", "--whole"]);
+    let whole = json(folder.path(), &["short.prv", "--json", "--with-init"]);
     near(&whole["efficiency"]["parallel"], 0.5);
     let part = json(folder.path(), &["short.prv", "--json", "--from", "1ms", "--to", "1600us"]);
     near(&part["efficiency"]["parallel"], 1.0);
@@ -231,10 +231,171 @@ fn each_kind_of_computation_has_its_own_metrics() {
     assert!((of("burst_duration", 1) - 600e-6).abs() < 1e-9);
     let shares = of("duration_share", 0) + of("duration_share", 1);
     assert!((shares - 100.0).abs() < 5.0, "{shares}");
+    // Clusters are those of the part that is looked at.
     let part = json(folder.path(), &["long.prv", "--by", "cluster", "--json", "--to", "8ms"]);
-    assert!(part["gaps"].to_string().contains("clusters are those of the whole trace"), "{part}");
+    let bursts = |found: &Value| {
+        let clusters = found["clusters"].as_array().unwrap().iter();
+        clusters.map(|one| one["bursts"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert!((2..bursts(&found)).contains(&bursts(&part)), "{part}");
     let text = text(folder.path(), &["long.prv", "--by", "cluster"]);
     assert!(text.contains("Cluster 1") && text.contains("Cluster 2"), "{text}");
+}
+
+/// Eight threads of one process without MPI that compute for 100 units of 1 ms, each with its own counters at the end of a unit.
+fn threads(counters: impl Fn(u64, u64) -> Vec<(u32, i64)>) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "#Paraver (01/01/2026 at 10:00):100000000_ns:1(8):1:1(8:1),0\n".to_owned();
+    for thread in 1..=8 {
+        writeln!(text, "1:{thread}:1:1:{thread}:0:100000000:1").unwrap();
+    }
+    for at in 0..=100_u64 {
+        for thread in 1..=8 {
+            write!(text, "2:{thread}:1:1:{thread}:{}", at * 1_000_000).unwrap();
+            for (kind, value) in counters(thread, at) {
+                write!(text, ":{kind}:{}", if at == 0 { 0 } else { value }).unwrap();
+            }
+            text.push('\n');
+        }
+    }
+    std::fs::write(folder.path().join("n2.bad.prv"), text).unwrap();
+    let labels = "EVENT_TYPE\n7 42000050 PAPI_TOT_INS [i]\n7 42000059 PAPI_TOT_CYC [c]\n\
+                  7 42000055 PAPI_BR_INS [b]\n7 42000046 PAPI_BR_MSP [m]\n7 42000008 PAPI_L3_TCM [l]\n";
+    std::fs::write(folder.path().join("n2.bad.pcf"), labels).unwrap();
+    folder
+}
+
+fn detail(found: &Value) -> Vec<&str> {
+    found["gaps"].as_array().unwrap().iter().map(|gap| gap["detail"].as_str().unwrap()).collect()
+}
+
+fn metric<'a>(found: &'a Value, key: &str) -> &'a Value {
+    found["metrics"].as_array().unwrap().iter().find(|one| one["key"] == key).unwrap()
+}
+
+#[test]
+fn broken_counters_give_no_figures_but_gaps_that_name_them() {
+    // Branches of thread 3 are garbage, mispredicted ones of thread 5 are of another set, misses of thread 7 wrapped at 2^62.
+    let folder = threads(|thread, at| {
+        let garbage = i64::try_from(at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1).unwrap();
+        vec![
+            (42_000_050, 2_000_000),
+            (42_000_059, 1_000_000),
+            (42_000_055, if thread == 3 { garbage } else { 200_000 }),
+            (42_000_046, if thread == 5 { 30_000_000 } else { 4_000 }),
+            (42_000_008, if thread == 7 { (1 << 62) + 5 } else { 10_000 }),
+        ]
+    });
+    let found = json(folder.path(), &["n2.bad.prv", "--json"]);
+    assert_eq!(metric(&found, "ipc")["value"], 2.0);
+    assert!((metric(&found, "clock")["value"].as_f64().unwrap() - 1e9).abs() < 1.0);
+    for key in ["memory_bandwidth", "l3_mpki", "mispredicted", "branch_mix"] {
+        assert_eq!(metric(&found, key)["value"], Value::Null, "{key}");
+    }
+    let gaps = detail(&found).join("\n");
+    for name in ["PAPI_BR_INS: 100 of 100 ", "PAPI_L3_TCM: 100 of 100 "] {
+        assert!(gaps.contains(name), "no {name}: {gaps}");
+    }
+    // Of a thread whose readings are possible, but not together.
+    let folder =
+        threads(|_, _| vec![(42_000_055, 1_000), (42_000_046, 16_130), (42_000_050, 2_000)]);
+    let found = json(folder.path(), &["n2.bad.prv", "--json"]);
+    let impossible = "Mispredicted branches left out: 100 * PAPI_BR_MSP / PAPI_BR_INS is 1613, more than \
+                      is possible (101)";
+    assert!(detail(&found).contains(&impossible), "{:?}", detail(&found));
+    assert_eq!(metric(&found, "branch_mix")["value"], 50.0);
+    let text = text(folder.path(), &["n2.bad.prv"]);
+    assert!(!text.contains("1613 %") && text.contains("PAPI_BR_MSP"), "{text}");
+}
+
+#[test]
+fn what_has_no_value_is_one_line_and_all_on_request() {
+    let folder = generated();
+    let short = text(folder.path(), &["short.prv"]);
+    let lines: Vec<&str> = short.lines().filter(|line| line.contains("--all")).collect();
+    let [line] = lines[..] else { panic!("{short}") };
+    assert!(line.contains(" metrics have no value; "), "{line}");
+    assert!(!short.contains("not measured"), "{short}");
+    let all = text(folder.path(), &["short.prv", "--all"]);
+    assert!(all.contains("\nWithout a value\n") && all.contains("PAPI_FP_OPS"), "{all}");
+    // As many as it says.
+    let found = json(folder.path(), &["short.prv", "--json"]);
+    let nulls = found["metrics"].as_array().unwrap().iter().filter(|one| one["value"].is_null());
+    let reasons = found["efficiency"]["reasons"].as_object().unwrap();
+    let count: usize = line.split(' ').next().unwrap().parse().unwrap();
+    assert_eq!(count, nulls.count() + reasons.len());
+    // Heads keep what tells inputs apart.
+    for name in ["n2.bad", "n2.fix"] {
+        for end in ["prv", "pcf"] {
+            let from = folder.path().join(format!("short.{end}"));
+            std::fs::copy(from, folder.path().join(format!("{name}.{end}"))).unwrap();
+        }
+    }
+    let two = text(folder.path(), &["n2.bad.prv", "n2.fix.prv"]);
+    assert!(two.lines().any(|line| line.contains("n2.bad") && line.contains("n2.fix")), "{two}");
+}
+
+#[test]
+fn counters_of_nodes_are_read_from_the_program_beside() {
+    let Some(path) = data("lulesh_4+4_with_uncores_sockets1+2.chop_5it.prv") else { return };
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = path.to_str().unwrap().to_owned();
+    let text = std::fs::read_to_string(&path).unwrap();
+    // All lines of the memory controllers, but what each counted before its first reading.
+    let (mut sum, mut seen) = (0.0, std::collections::BTreeSet::new());
+    for line in text.lines().filter(|line| line.starts_with("2:")) {
+        let fields: Vec<u64> = line.split(':').filter_map(|field| field.parse().ok()).collect();
+        for pair in fields[6..].chunks(2) {
+            if (46_000_000..47_000_000).contains(&pair[0]) && !seen.insert(pair[0]) {
+                sum += pair[1] as f64;
+            }
+        }
+    }
+    let all = "lines = \"skx_unc_imc*::UNC_M_CAS_COUNT*\"";
+    let one = "one = skx_unc_imc5::UNC_M_CAS_COUNT:WR:cpu=16";
+    let intel = "misses = LONGEST_LAT_CACHE.MISS";
+    let words =
+        [path.as_str(), "--json", "--with-init", "--expr", all, "--expr", one, "--expr", intel];
+    let found = json(here, &words);
+    let near = |value: &Value, expected: f64, within: f64| {
+        let value = value.as_f64().unwrap();
+        assert!((value / expected - 1.0).abs() < within, "{value}, expected {expected}");
+    };
+    // The controllers were read for all but the first 10 ms of 1.6 s.
+    let own = found["models"][0]["metrics"].as_array().unwrap();
+    near(&own[0]["value"], sum, 0.01);
+    assert!(own[1]["value"].as_f64().unwrap() > 1e7, "{own:?}");
+    near(&own[2]["value"], found["counters"]["LONGEST_LAT_CACHE:MISS"].as_f64().unwrap(), 1e-12);
+    let node = metric(&found, "node_bandwidth");
+    near(&node["value"], sum * 64.0 / 1.616_378_951, 0.01);
+    near(&node["value"], 24.1e9, 0.02);
+    let [read, written] = ["node_read_bandwidth", "node_write_bandwidth"]
+        .map(|key| metric(&found, key)["value"].as_f64().unwrap());
+    near(&node["value"], read + written, 1e-9);
+    // What the cores missed is theirs.
+    assert!(metric(&found, "l3_mpki")["value"].as_f64().unwrap() > 1.0);
+    assert_eq!(metric(&found, "l3_mpki")["from"], "1000 * LONGEST_LAT_CACHE:MISS / PAPI_TOT_INS");
+    assert_eq!(found["ranks"].as_array().unwrap().len(), 8, "the readers compute nothing");
+    let gaps = detail(&found).join("\n");
+    assert!(
+        gaps.contains("application 2 with 12 tasks has no event of MPI: it counts for the"),
+        "{gaps}"
+    );
+}
+
+#[test]
+fn misses_that_probes_cause_are_no_bandwidth_of_a_real_trace() {
+    let Some(path) = data("namd_24it.prv") else { return };
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found = json(here, &[path.to_str().unwrap(), "--json"]);
+    assert_eq!(metric(&found, "memory_bandwidth")["value"], Value::Null);
+    let gaps = detail(&found).join("\n");
+    assert!(gaps.contains("LLC_MISSES counts 247 misses for each time"), "{gaps}");
+    assert!(gaps.contains("counted 25 % of the computation"), "{gaps}");
+    // Counters of one set have their metrics.
+    let ipc = metric(&found, "ipc")["value"].as_f64().unwrap();
+    assert!((ipc - 360_505_469_966.0 / 210_800_621_811.0).abs() < 1e-3, "{ipc}");
+    assert!(metric(&found, "l2_mpki")["value"].is_f64());
 }
 
 /// The file, or nothing where the data are not there.

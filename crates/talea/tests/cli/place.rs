@@ -33,7 +33,8 @@ fn figures(answer: &Value) -> Vec<(String, u64, f64, f64)> {
 
 #[test]
 fn a_machine_of_131072_ranks_has_its_known_loads() {
-    let words = ["--ranks", "64x64x32", "--stencil", "7", "--compare", "1x1x16,2x2x4,4x2x4"];
+    let words = ["--ranks", "64x64x32", "--stencil", "7", "--bytes", "1"];
+    let words = [&words[..], &["--compare", "1x1x16,2x2x4,4x2x4"]].concat();
     let torus = ["--torus", "16x12x24", "--order", "serpentine,cabinets"];
     let answer = placed(&[&words[..], &torus].concat());
     let known = [
@@ -148,7 +149,7 @@ fn placements_that_are_there_are_compared() {
 
 #[test]
 fn dragonflies_and_fat_trees_have_their_ways() {
-    let grid = ["--ranks", "4x3x6", "--stencil", "7", "--cores", "1"];
+    let grid = ["--ranks", "4x3x6", "--stencil", "7", "--cores", "1", "--bytes", "64"];
     let asked = |words: &[&str]| placed(&[&grid[..], words].concat());
     let dragonfly = ["--dragonfly", "2,4,2,9", "--link-speed", "12.5GB/s"];
     let [usual, minimal, valiant, switches] = [
@@ -195,8 +196,8 @@ fn a_list_of_an_aries_is_a_dragonfly() {
     let list = folder.path().join("rtr.txt").display().to_string();
     let text = "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)\nc0-0c0s0a0l53(0:0:0) ptile -> processor\nc0-0c0s6a0l10(0:0:6) green -> c0-0c0s0a0l00(0:0:0)\n";
     std::fs::write(&list, text).unwrap();
-    let answer =
-        placed(&["--interconnect", &list, "--ranks", "2x2x2", "--stencil", "7", "--cores", "1"]);
+    let words = ["--ranks", "2x2x2", "--stencil", "7", "--cores", "1", "--bytes", "64"];
+    let answer = placed(&[&words[..], &["--interconnect", &list]].concat());
     assert_eq!(
         (&answer["routing"], &answer["placements"][0]["order"]),
         (&"minimal".into(), &"plain".into())

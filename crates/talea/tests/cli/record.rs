@@ -3,8 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use super::bench::{Bench, Mpi, stderr};
+use super::bench::{Bench, Mpi, page_data, stderr};
+use super::survive::pids;
 
 #[test]
 fn output_input_and_exit_codes_pass_through() {
@@ -14,7 +16,9 @@ fn output_input_and_exit_codes_pass_through() {
     assert_eq!(output.status.code(), Some(7));
     assert_eq!(output.stdout, b"out\n");
     assert!(stderr(&output).starts_with("err\n"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("talea: no process of the program initialised MPI"));
+    let why = "no process of the program initialised MPI before the command ended with exit code 7";
+    assert!(stderr(&output).contains(why), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("LD_PRELOAD"), "{}", stderr(&output));
     assert_eq!(shell("kill -9 $$").status.code(), Some(137));
     assert_eq!(shell("kill -TERM $$").status.code(), Some(143));
 
@@ -27,6 +31,60 @@ fn output_input_and_exit_codes_pass_through() {
         .unwrap();
     child.stdin.take().unwrap().write_all(b"in\xff\n").unwrap();
     assert_eq!(child.wait_with_output().unwrap().stdout, b"in\xff\n");
+}
+
+#[test]
+fn a_program_without_mpi_leaves_no_record_and_ends_with_3() {
+    let Some(bench) = Bench::new() else { return };
+    let (code, text) = bench.fails(&["run", "--", "env", "A=1", "sh", "-c", "true"]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("`ldd sh`"), "{text}");
+    assert!(text.contains("`talea run --sample 100Hz -- env A=1 sh -c true`"), "{text}");
+}
+
+#[test]
+fn the_order_of_other_tools_is_refused_with_the_right_one() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let launch = mpi.launch(2);
+        let talea = bench.talea(["run", "--out", "two runs", "--times", "exact", "--"]);
+        let mut command = Command::new(&launch[0]);
+        command.args(&launch[1..]).arg(talea.get_program()).args(talea.get_args());
+        command.envs(talea.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = command.arg("true").current_dir(bench.path("")).output().unwrap();
+        assert!(!output.status.success());
+        let text = stderr(&output);
+        let right = "`talea run --out 'two runs' --times exact -- mpirun -n 2 true`";
+        assert_eq!(text.matches(right).count(), 1, "{}: {text}", mpi.name);
+        assert!(!bench.path("two runs").exists());
+    }
+}
+
+#[test]
+fn ranks_that_ctrl_c_ends_are_ended_by_sigint() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let mut words: Vec<String> = ["run", "--out", "run", "--"].map(str::to_owned).to_vec();
+    words.extend(mpi.launch(2));
+    let program = mpi.program("request_lists").display().to_string();
+    words.extend([program, "forever".to_owned(), "300".to_owned()]);
+    let mut child =
+        bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let live = bench.path("run").join("live");
+    while pids(&live).len() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(stderr(&output).contains("SIGINT"), "{}", stderr(&output));
+    let metadata = std::fs::read_to_string(bench.path("run/run.json")).unwrap();
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
+    assert_eq!(metadata["interrupted"], 2, "{metadata}");
+    let page = std::fs::read_to_string(bench.path("run/report.html")).unwrap();
+    let shown = page_data(&page).to_string();
+    assert!(shown.contains("ended by SIGINT after"), "{shown}");
+    assert!(!shown.contains("killed or crashed"), "{shown}");
 }
 
 #[test]
@@ -72,6 +130,7 @@ fn what_cannot_run_is_refused_before_anything_is_made() {
     check(&["run", "--out", "plain.txt/x", "--", "true"], 2, "is a file");
     // Not even root may make folders there.
     check(&["run", "--out", "/sys/run", "--", "true"], 2, "no permission to create");
+    check(&["run", "--out", "/proc/run", "--", "true"], 2, "cannot create a folder in /proc");
     check(&["run", "--bound-relative", "0%", "--", "true"], 2, "percentage");
     check(&["run", "--live-dir", "plain.txt", "--", "true"], 2, "--live-dir");
     check(&["run"], 2, "COMMAND");
@@ -93,12 +152,12 @@ fn run_directories_never_collide() {
     let Some(bench) = Bench::new() else { return };
     for expected in ["talea-true", "talea-true.1", "talea-true.2"] {
         let output = bench.talea(["run", "--", "true"]).output().unwrap();
-        assert!(output.status.success());
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
         assert!(bench.path(expected).join("run.json").is_file(), "{expected}");
     }
     std::fs::write(bench.path("named"), "a file").unwrap();
     for expected in ["named.1", "named.2"] {
-        bench.record("named", &[], &["true".to_owned()]);
+        assert_eq!(bench.fails(&["run", "--out", "named", "--", "true"]).0, 3);
         assert!(bench.path(expected).join("run.json").is_file(), "{expected}");
     }
     assert_eq!(std::fs::read_to_string(bench.path("named")).unwrap(), "a file");

@@ -19,6 +19,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of keys")]
 fn json_keys_are_stable() {
     let Some(bench) = Bench::new() else { return };
     let Some(()) = halo(&bench) else { return };
@@ -37,6 +38,10 @@ fn json_keys_are_stable() {
             "bytes_times",
             "classes",
             "dominant_loop_share",
+            "mpi_share",
+            "waiting_share",
+            "running_share",
+            "delayed_share",
             "gaps"
         ]
     );
@@ -46,7 +51,10 @@ fn json_keys_are_stable() {
     assert!(stats["bytes_total"].as_u64().unwrap() > 100);
 
     let structure = bench.json(&["show", "run", "structure", "--json"]);
-    assert_eq!(keys(&structure[0]), ["ranks", "representative", "run_ns", "tree"]);
+    assert_eq!(
+        keys(&structure[0]),
+        ["ranks", "locations", "representative", "thread", "run_ns", "tree"]
+    );
     assert_eq!(
         keys(&structure[0]["tree"]),
         [
@@ -54,6 +62,7 @@ fn json_keys_are_stable() {
             "label",
             "count",
             "range",
+            "iterations",
             "guard",
             "time_ns",
             "share",
@@ -72,7 +81,7 @@ fn json_keys_are_stable() {
     assert_eq!(loops[0]["count"], 60);
 
     let graph = bench.json(&["show", "run", "graph", "--json"]);
-    assert_eq!(keys(&graph), ["rank", "stats", "graph"]);
+    assert_eq!(keys(&graph), ["rank", "thread", "stats", "graph"]);
     assert_eq!(keys(&graph["stats"]), ["nodes", "edges", "events", "cardinality"]);
     assert_eq!(graph["stats"]["events"].as_u64().map(|one| 4 * one), stats["events"].as_u64());
 
@@ -90,8 +99,10 @@ fn json_keys_are_stable() {
             "id",
             "name",
             "ranks",
+            "locations",
             "count",
             "representative",
+            "thread",
             "exact_classes",
             "events",
             "nodes",
@@ -110,30 +121,50 @@ fn json_keys_are_stable() {
     assert_eq!(count, 4 * 60 * 6 * 3);
     assert!(waits[0]["file"].as_str().unwrap().ends_with("halo.c"));
 
+    // The same calls by line and by routine.
+    for by in ["line", "routine"] {
+        let rows = bench.json(&["show", "run", "calls", "--by", by, "--json"]);
+        let rows = rows.as_array().unwrap();
+        let sum = |rows: &[Value], key: &str| -> u64 {
+            rows.iter().map(|row| row[key].as_u64().unwrap()).sum()
+        };
+        let sites = calls.as_array().unwrap();
+        assert_eq!(sum(rows, "paths"), sites.len() as u64);
+        assert!(rows.len() < sites.len(), "{by}: {rows:?}");
+        for key in ["count", "time"] {
+            assert_eq!(sum(rows, key), sum(sites, key), "{by}: {key}");
+        }
+        let times: Vec<u64> = rows.iter().map(|row| row["time"].as_u64().unwrap()).collect();
+        assert!(times.is_sorted_by(|a, b| a >= b), "{by}: {times:?}");
+        assert!(rows[0]["time"].as_u64() >= sites[0]["time"].as_u64());
+    }
+    let lines = bench.text(&["show", "run", "calls"]);
+    assert_eq!(lines, bench.text(&["show", "run", "calls", "--by", "line"]));
+    assert!(lines.contains("paths"), "{lines}");
+
     let doctor = bench.json(&["doctor", "--json"]);
     assert_eq!(keys(&doctor[0]), ["check", "state", "found", "remedy"]);
 }
 
 #[test]
-fn text_fits_a_terminal_and_says_what_it_should() {
+fn text_says_what_it_should() {
     let Some(bench) = Bench::new() else { return };
     let Some(()) = halo(&bench) else { return };
-    let views: [&[&str]; 8] = [
+    let views: [&[&str]; 10] = [
         &["show", "run", "structure"],
         &["show", "run", "structure", "--rank", "2"],
         &["show", "run", "graph"],
         &["show", "run", "stats"],
         &["show", "run", "calls"],
+        &["show", "run", "calls", "--by", "path"],
+        &["show", "run", "calls", "--by", "routine"],
         &["show", "run", "matrix"],
         &["show", "run", "classes"],
         &["events", "run", "--rank", "1", "--from", "1ms"],
     ];
     for words in views {
         let text = bench.text(words);
-        for line in text.lines() {
-            assert!(line.chars().count() <= 100, "{words:?}: {line}");
-            assert!(!line.contains('\x1b'), "colours outside a terminal: {words:?}");
-        }
+        assert!(!text.contains('\x1b'), "colours outside a terminal: {words:?}");
     }
     let structure = bench.text(&["show", "run", "structure"]);
     for part in ["+ROOT", "+LOOP (60x)", "- MPI_Waitall halo.c:", "+SEQUENCE [", "- MPI_Finalize"] {
@@ -178,6 +209,37 @@ fn a_window_of_time_and_every_way_to_keep_times() {
     assert_eq!(bench.fails(&["events", "sums", "--rank", "1", "--from", "1s"]).0, 2);
     bench.text(&["show", "sums", "structure"]);
     bench.text(&["report", "sums"]);
+}
+
+#[test]
+fn what_is_asked_in_another_way_is_answered_or_told_how() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(()) = halo(&bench) else { return };
+    assert_eq!(bench.text(&["show", "run"]), bench.text(&["show", "run", "structure"]));
+    let check = |words: &[&str], message: &str| {
+        let (code, text) = bench.fails(words);
+        assert_eq!(code, 2, "{words:?}: {text}");
+        assert!(text.contains(message), "{words:?}: {text}");
+    };
+    check(
+        &["show", "structure", "run"],
+        "the run comes before the view: `talea show run structure`",
+    );
+    check(
+        &["events", "run", "--rank", "0", "--from", "5s", "--to", "1s"],
+        "--from 5.00 s is after --to 1.00 s",
+    );
+    check(&["fold", "run"], "`talea run --sample 100Hz -- ");
+    check(&["fold", "run", "--region", "mian"], "no region `mian`");
+    check(
+        &["usage", "--store", "sqlite:nosuch.db"],
+        "no store `nosuch.db`; `talea agent --store sqlite:nosuch.db` makes one",
+    );
+    std::fs::write(bench.path("other.prv"), "#Paraver").unwrap();
+    for command in ["show", "report"] {
+        check(&[command, "other.prv"], "`talea metrics`");
+    }
+    check(&["events", "other.prv", "--rank", "0"], "`talea convert`");
 }
 
 #[test]

@@ -219,3 +219,75 @@ fn too_little_memory_is_a_gap_and_the_program_goes_on() {
     // Sizes and tags that do not repeat, but are regular: a kilobyte for a million calls.
     assert!(stats["bytes_sequence"].as_u64().unwrap() < 1024, "{stats}");
 }
+
+#[test]
+fn a_call_that_an_error_handler_jumped_out_of_is_over() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        bench.record(mpi.name, &["--no-report"], &words(mpi, 2, &["jump", "100"]));
+        for rank in ["0", "1"] {
+            let events = bench.text(&["events", mpi.name, "--rank", rank, "--json-lines"]);
+            let count = |call: &str| {
+                let quoted = format!("\"{call}\"");
+                events.lines().filter(|line| line.contains(&quoted)).count()
+            };
+            // Each send is an event although it never returned, and so is each barrier after it.
+            assert_eq!(count("MPI_Send"), 100, "{} {events}", mpi.name);
+            assert_eq!(count("MPI_Barrier"), 101, "{} {events}", mpi.name);
+            assert_eq!(count("MPI_Finalize"), 1, "{} {events}", mpi.name);
+            let send = events.lines().find(|line| line.contains("\"MPI_Send\"")).unwrap();
+            assert!(send.contains("\"tag\":7"), "{send}");
+        }
+    }
+}
+
+/// Events of a rank of `apps/special/progress.c`: calls with their polls.
+fn polls(bench: &Bench, run: &str, rank: usize) -> Vec<(String, u64, u64)> {
+    let rank = rank.to_string();
+    let events = bench.text(&["events", run, "--rank", &rank, "--json-lines"]);
+    let event = |line: &str| {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        let call = event["call"].as_str().unwrap().to_owned();
+        let polls = event["polls"].as_u64().unwrap_or(0);
+        (call, polls, event["duration_ns"].as_u64().unwrap())
+    };
+    events.lines().map(event).collect()
+}
+
+#[test]
+fn polls_that_alternate_are_an_event_a_site_however_long_they_take() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let mut all = Vec::new();
+        for (run, late) in [("fast", "0"), ("slow", "5000")] {
+            let run = format!("{}-{run}", mpi.name);
+            let mut command = mpi.launch(2);
+            command.push(mpi.program("progress").display().to_string());
+            command.extend(["10", late].map(str::to_owned));
+            let output = bench.record(&run, &["--no-report", "--times", "exact"], &command);
+            let said = String::from_utf8(output.stdout).unwrap();
+            for rank in 0..2 {
+                let events = polls(&bench, &run, rank);
+                let line = said.lines().find(|line| line.starts_with(&format!("{rank}\t")));
+                let counts: Vec<u64> =
+                    line.unwrap().split('\t').skip(1).map(|n| n.parse().unwrap()).collect();
+                // The program's own counts.
+                for (call, count) in ["MPI_Testall", "MPI_Iprobe", "MPI_Testany"].iter().zip(counts)
+                {
+                    let of_call = events.iter().filter(|event| event.0 == *call);
+                    assert_eq!(of_call.map(|event| event.1).sum::<u64>(), count, "{run} {call}");
+                }
+                // The time in polls is not more than there was, nor next to nothing.
+                let inside: u64 = events.iter().filter(|e| e.1 > 0).map(|e| e.2).sum();
+                assert!(late == "0" || inside > 1_000_000, "{run}: {inside} ns");
+                let calls: Vec<String> = events.into_iter().map(|event| event.0).collect();
+                // Four receives, a series at three sites, the one that found all, four sends.
+                let rounds = calls.iter().filter(|call| *call == "MPI_Testany").count();
+                assert_eq!(rounds, 10, "{run} {calls:?}");
+                all.push((rank, calls));
+            }
+        }
+        // Partners that are late change no event but for its times and its number of polls.
+        assert!(all[0] == all[2] && all[1] == all[3], "{}: {all:?}", mpi.name);
+    }
+}

@@ -5,11 +5,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use talea_run::recording::Open;
+use talea_run::{RunDirectory, trace};
 
 use super::bench::{Bench, Mpi};
 
 /// The process ids in the names of the live files, `HOST-PID-START.live`.
-fn pids(live: &Path) -> Vec<u32> {
+pub(super) fn pids(live: &Path) -> Vec<u32> {
     let entries = std::fs::read_dir(live).into_iter().flatten().flatten();
     let mut pids: Vec<u32> = entries
         .filter_map(|entry| {
@@ -104,5 +106,33 @@ fn a_rank_that_kills_itself_is_recorded_up_to_that_step() {
         // 41 whole steps of 18 exchanges each.
         let exchanges = events.lines().filter(|line| line.contains("\"MPI_Waitall\"")).count();
         assert_eq!(exchanges, 41 * 18, "{}", mpi.name);
+    }
+}
+
+#[test]
+fn a_rank_that_is_killed_while_it_polls_says_where() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let mut words: Vec<String> =
+            vec!["run".into(), "--out".into(), mpi.name.into(), "--".into()];
+        words.extend(mpi.launch(2));
+        words.push(mpi.program("progress").display().to_string());
+        // Partners are so late that the third turn of polls is in vain too.
+        words.extend(["3", "300000", "kill"].map(str::to_owned));
+        let child = bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        assert!(!ended(child.unwrap()).success());
+        let run = RunDirectory::open(&bench.path(mpi.name)).unwrap();
+        let recording = trace::load(&run).unwrap();
+        let process = &recording.processes[0];
+        let polled = |open: &Open| (recording.procedure(open.procedure).name.as_str(), open.polls);
+        let sites: Vec<(&str, u64)> = process.polling.iter().map(polled).collect();
+        assert_eq!(
+            sites,
+            [("MPI_Testall", 3), ("MPI_Iprobe", 3), ("MPI_Testany", 3)],
+            "{}",
+            mpi.name
+        );
+        assert_eq!(process.open.map(|open| open.procedure), Some(process.polling[0].procedure));
+        assert!(bench.path(mpi.name).join("report.html").is_file());
     }
 }

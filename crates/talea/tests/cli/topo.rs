@@ -185,6 +185,27 @@ fn recordings_in_both_forms_give_the_same_frames() {
 }
 
 #[test]
+fn what_was_missing_is_said_with_the_error() {
+    let Some(bench) = Bench::new() else { return };
+    let machine = ["--synthetic", "core:2 pu:1", "--simulate", "lists"];
+    let record = ["--for", "300ms", "--every", "50ms", "--out", "a.talea"];
+    bench.text(&words(&[&machine[..], &record].concat()));
+    let bytes = std::fs::read(bench.path("a.talea")).unwrap();
+    // The last block says that the recorder was not stopped.
+    std::fs::write(bench.path("cut.talea"), &bytes[..bytes.len() - 9]).unwrap();
+    let (code, said) = bench.fails(&words(&["--replay", "cut.talea", "--at", "1000s", "--json"]));
+    assert!(code == 2 && said.contains("no value at 1000.000 s"), "{said}");
+    assert!(said.contains("ended-early: the recorder was stopped"), "{said}");
+    // Without its first block nothing can be shown; why that is not there is a gap.
+    let mut broken = bytes;
+    broken[40] ^= 0xff;
+    std::fs::write(bench.path("broken.talea"), broken).unwrap();
+    let (code, said) = bench.fails(&words(&["--replay", "broken.talea", "--json"]));
+    assert!(code == 2 && said.contains("expected a block `HEAD`"), "{said}");
+    assert!(said.contains("damaged: "), "{said}");
+}
+
+#[test]
 fn a_killed_recorder_leaves_what_it_had() {
     let Some(bench) = Bench::new() else { return };
     let mut child = bench
@@ -435,7 +456,7 @@ fn iterations_of_a_run_are_phases_of_a_recording() {
     assert_eq!(third["run"]["of"], "rank 3 of `app`");
     // In text, in the picture of a moment, and on the page.
     let text = bench.text(&with(&[]));
-    assert!(text.contains("37 iterations of"), "{text}");
+    assert!(text.contains("(median of 37"), "{text}");
     let middle = format!("{}ns", u64::midpoint(number(first, "from_ns"), number(first, "to_ns")));
     bench.text(&with(&["--at", &middle, "--svg", "node.svg", "--html", "node.html"]));
     let svg = std::fs::read_to_string(bench.path("node.svg")).unwrap();

@@ -3,8 +3,9 @@
 //!
 //! The rules:
 //! - Calls that are local by the MPI standard ([`calls::is_local`]) are not logged and are skipped on Talea's side.
-//! - An event with `polls: n` stands for n unsuccessful polls in a row, which the logger writes as n lines; arguments
-//!   in which all those lines agree must agree with the event's.
+//! - Unsuccessful polls in a row, whatever their kinds, are folded on both sides ([`polls`]): kinds in the order of first polls, each with
+//!   its number of polls. Arguments in which all of the logger's lines of a kind agree must agree with the events'. The order
+//!   of the polls is compared only where each is an event (`--calls all`).
 //! - Keys that only one side has are ignored, except those of [`calls::required`]; and where a wildcard receive completed
 //!   and the logger knows who sent the message, the event must say it too: [`statuses`].
 //! - Communicators are compared by a one-to-one relation between the two sides' labels, as long as they live; requests by their number in
@@ -13,6 +14,7 @@
 
 mod calls;
 mod line;
+mod polls;
 mod statuses;
 mod value;
 
@@ -25,12 +27,21 @@ use line::Line;
 use serde_json::Value;
 use value::{Labels, same};
 
+/// The fate of unsuccessful polls in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InRow {
+    /// An event for each site that they were made at.
+    Folded,
+    /// An event each.
+    Kept,
+}
+
 /// The number of calls compared, or what differs first.
-pub(crate) fn compare(log: &Path, events_json_lines: &str) -> Result<usize, String> {
+pub(crate) fn compare(log: &Path, events_json_lines: &str, in_row: InRow) -> Result<usize, String> {
     let text = std::fs::read_to_string(log)
         .map_err(|e| format!("cannot read the logger's file: {e}: {}", log.display()))?;
     let name = log.file_name().unwrap_or_default().to_string_lossy();
-    compare_texts(&name, &text, events_json_lines)
+    compare_texts(&name, &text, events_json_lines, in_row)
 }
 
 /// One event as Talea prints it.
@@ -66,24 +77,25 @@ impl Event {
     }
 }
 
-fn compare_texts(name: &str, log: &str, events: &str) -> Result<usize, String> {
+fn compare_texts(name: &str, log: &str, events: &str, in_row: InRow) -> Result<usize, String> {
     let lines: Vec<Line> = log
         .lines()
         .enumerate()
         .map(|(i, text)| Line::parse(i + 1, text))
         .collect::<Result<_, _>>()
         .map_err(|e| format!("{name}:{e}"))?;
-    let mut events = events
+    let events: Vec<Event> = events
         .lines()
         .filter(|l| !l.trim().is_empty())
         .enumerate()
         .map(|(i, text)| Event::parse(i + 1, text))
-        .filter(|event| event.as_ref().map_or(true, |e| !is_local(&e.call)));
+        .filter(|event| event.as_ref().map_or(true, |e| !is_local(&e.call)))
+        .collect::<Result<_, _>>()
+        .map_err(|e| format!("{name}: {e}"))?;
     let mut state = State { labels: Labels::default(), wildcards: HashSet::new() };
-    let mut at = 0;
+    let (mut at, mut next) = (0, 0);
     while at < lines.len() {
-        let event = events.next().transpose().map_err(|e| format!("{name}: {e}"))?;
-        let Some(event) = event else {
+        let Some(event) = events.get(next) else {
             let left = lines.len() - at;
             return Err(report(
                 name,
@@ -93,44 +105,28 @@ fn compare_texts(name: &str, log: &str, events: &str) -> Result<usize, String> {
                 &format!("the events end, the logger has {left} lines more"),
             ));
         };
-        let fail = |what: &str| report(name, &lines, at, Some(&event), what);
-        let polls = event.unsuccessful_polls();
-        let used = if polls == 0 {
-            1
-        } else {
-            series(&lines[at..], &event, polls).map_err(|e| fail(&e))?
-        };
-        state.check(&lines[at..at + used], &event, polls > 0).map_err(|e| fail(&e))?;
+        let fail = |what: &str| report(name, &lines, at, Some(event), what);
+        if in_row == InRow::Folded && event.unsuccessful_polls() > 0 {
+            let folded = polls::fold(&lines[at..], &events[next..]).map_err(|e| fail(&e))?;
+            for (lines, event) in &folded.pairs {
+                state.check(lines, event, true).map_err(|e| fail(&e))?;
+            }
+            at += folded.lines;
+            next += folded.events;
+            continue;
+        }
+        let poll = event.unsuccessful_polls() > 0;
+        state.check(&[&lines[at]], event, poll).map_err(|e| fail(&e))?;
         state.note(&lines[at]);
-        at += used;
+        at += 1;
+        next += 1;
     }
-    match events.next() {
+    match events.get(next) {
         None => Ok(lines.iter().map(|l| l.times as usize).sum()),
-        Some(Ok(event)) => {
-            Err(report(name, &lines, at, Some(&event), "the logger's lines end, the events go on"))
-        }
-        Some(Err(error)) => Err(format!("{name}: {error}")),
-    }
-}
-
-/// How many lines the event's unsuccessful polls take.
-fn series(lines: &[Line], event: &Event, polls: u64) -> Result<usize, String> {
-    let mut seen = 0;
-    for (used, line) in lines.iter().enumerate() {
-        if line.call != event.call || !line.is_unsuccessful_poll() {
-            return Err(format!(
-                "the event stands for {polls} unsuccessful polls, the logger has {seen} in a row"
-            ));
-        }
-        seen += line.times;
-        if seen == polls {
-            return Ok(used + 1);
-        }
-        if seen > polls {
-            break;
+        Some(event) => {
+            Err(report(name, &lines, at, Some(event), "the logger's lines end, the events go on"))
         }
     }
-    Err(format!("the event stands for {polls} unsuccessful polls, the logger has {seen} in a row"))
 }
 
 struct State {
@@ -141,8 +137,8 @@ struct State {
 
 impl State {
     /// Compares the lines that one event stands for (more than one only for a series of polls).
-    fn check(&mut self, lines: &[Line], event: &Event, poll: bool) -> Result<(), String> {
-        let first = &lines[0];
+    fn check(&mut self, lines: &[&Line], event: &Event, poll: bool) -> Result<(), String> {
+        let first = lines[0];
         if first.call != event.call {
             return Err(format!("the calls differ: {} against {}", first.call, event.call));
         }

@@ -1,6 +1,6 @@
 //! The comparison itself: what it accepts, and that it finds what differs.
 
-use super::compare_texts;
+use super::{InRow, compare_texts};
 
 fn event(call: &str, args: &str, polls: u64) -> String {
     format!(
@@ -10,7 +10,12 @@ fn event(call: &str, args: &str, polls: u64) -> String {
 
 #[track_caller]
 fn check(log: &str, events: &[String], expected: Result<usize, &str>) {
-    let found = compare_texts("rank-3.log", log, &events.join("\n"));
+    check_in(InRow::Folded, log, events, expected);
+}
+
+#[track_caller]
+fn check_in(in_row: InRow, log: &str, events: &[String], expected: Result<usize, &str>) {
+    let found = compare_texts("rank-3.log", log, &events.join("\n"), in_row);
     match (&found, expected) {
         (Ok(found), Ok(expected)) => assert_eq!(*found, expected),
         (Err(found), Err(expected)) => {
@@ -81,10 +86,51 @@ fn unsuccessful_polls_are_counted() {
     let done = event("MPI_Test", r#"{"request":"r2","flag":true}"#, 0);
     let polls = |n| event("MPI_Test", r#"{"request":"r1"}"#, n);
     check(log, &[polls(3), done.clone()], Ok(4));
-    check(log, &[polls(2), done.clone()], Err("stands for 2 unsuccessful polls, the logger has 3"));
-    check(log, &[polls(4), done.clone()], Err("stands for 4 unsuccessful polls, the logger has 3"));
+    check(
+        log,
+        &[polls(2), done.clone()],
+        Err("polls in a row of 2 MPI_Test, the logger has 3 MPI_Test"),
+    );
+    check(
+        log,
+        &[polls(4), done.clone()],
+        Err("polls in a row of 4 MPI_Test, the logger has 3 MPI_Test"),
+    );
     let second = event("MPI_Test", r#"{"request":"r2"}"#, 2);
     check(log, &[polls(1), second, done], Ok(4));
+}
+
+#[test]
+fn polls_that_alternate_are_folded_by_kind() {
+    let log = "MPI_Testall count=1 array_of_requests=[r1] flag=0\n\
+               MPI_Iprobe source=0 tag=1 comm=world flag=0\n\
+               MPI_Testall count=1 array_of_requests=[r1] flag=0\n\
+               MPI_Iprobe source=0 tag=1 comm=world flag=0 times=3\n\
+               MPI_Barrier comm=world";
+    let testall = |n| {
+        let args = r#"{"count":1,"array_of_requests":["r1"],"flag":false}"#;
+        event("MPI_Testall", args, n)
+    };
+    let iprobe = |n, tag| {
+        let args = format!(r#"{{"source":0,"tag":{tag},"comm":"world","flag":false}}"#);
+        event("MPI_Iprobe", &args, n)
+    };
+    let barrier = event("MPI_Barrier", r#"{"comm":"world"}"#, 0);
+    let sequence = |polls: &[&String]| -> Vec<String> {
+        polls.iter().copied().chain([&barrier]).cloned().collect()
+    };
+    check(log, &sequence(&[&testall(2), &iprobe(4, 1)]), Ok(7));
+    check(log, &sequence(&[&testall(2), &iprobe(1, 1), &iprobe(3, 1)]), Ok(7));
+    check(log, &sequence(&[&iprobe(4, 1), &testall(2)]), Err("in a row of 4 MPI_Iprobe"));
+    check(log, &sequence(&[&testall(3), &iprobe(3, 1)]), Err("in a row of 3 MPI_Testall"));
+    check(log, &sequence(&[&testall(2), &iprobe(4, 2)]), Err("argument `tag` differs"));
+    check(log, &sequence(&[&testall(2)]), Err("in a row of 2 MPI_Testall, the logger has"));
+    // Where each poll is an event, their order counts.
+    let (test, probe) = (testall(1), iprobe(1, 1));
+    let log = log.replace(" times=3", "");
+    check_in(InRow::Kept, &log, &sequence(&[&test, &probe, &test, &probe]), Ok(5));
+    let turned = sequence(&[&test, &test, &probe, &probe]);
+    check_in(InRow::Kept, &log, &turned, Err("the calls differ"));
 }
 
 #[test]

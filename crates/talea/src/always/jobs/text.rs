@@ -12,11 +12,11 @@ use talea_store::JobSeen;
 use super::one::{Detail, PARTS, Part};
 use crate::always::rates;
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, WIDTH, bar, clean, gaps, grouped, wrapped};
+use crate::terminal::{Palette, bar, fitted, gaps, grouped, prose, wrapped};
 
 pub(super) fn list(all: &[JobSeen], more: &Gaps, store: &str) -> String {
     if all.is_empty() {
-        return format!("{}\n", clean(&format!("No jobs in this time: {store}"), WIDTH));
+        return format!("{}\n", fitted(&format!("No jobs in this time: {store}")));
     }
     let mut table = Table::new(&[
         ("job", Column::Yields),
@@ -55,7 +55,7 @@ pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
         date(seen.first),
         date(seen.last)
     );
-    let mut lines = vec![palette.strong(&clean(&title, WIDTH))];
+    let mut lines = vec![palette.strong(&fitted(&title))];
     lines.extend(found.findings.iter().flat_map(|finding| lines_of(finding, palette)));
     lines.push(String::new());
     let mut table = parts_table("activity");
@@ -105,7 +105,7 @@ pub(super) fn all_findings(found: &Findings) -> String {
             (None, Some(node)) => format!("node {node}"),
             (None, None) => "the machine".to_owned(),
         };
-        lines.push(palette.strong(&clean(&of, WIDTH)));
+        lines.push(palette.strong(&fitted(&of)));
         lines.extend(lines_of(finding, palette));
     }
     lines.extend(gaps(&found.gaps, palette));
@@ -121,12 +121,13 @@ fn lines_of(finding: &Finding, palette: Palette) -> Vec<String> {
     };
     let indent = "  ";
     let title = format!("{word}: {} ({})", finding.title, finding.rule);
-    let title = wrapped(&title, WIDTH - 2).into_iter().map(|line| match category {
+    let title = wrapped(&title, prose() - 2).into_iter().map(|line| match category {
         Some(category) => format!("{indent}{}", palette.category(category, &line)),
         None => format!("{indent}{line}"),
     });
-    let hint =
-        wrapped(&finding.hint, WIDTH - 4).into_iter().map(|line| format!("{indent}{indent}{line}"));
+    let hint = wrapped(&finding.hint, prose() - 4)
+        .into_iter()
+        .map(|line| format!("{indent}{indent}{line}"));
     title.chain(hint).collect()
 }
 

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use talea_model::Nanos;
+use talea_model::units::typical;
 use talea_report::data::{Finding, Target};
 
 use super::Analysis;
@@ -18,7 +19,7 @@ const SLOW: f64 = 1.2;
 /// What an iteration of the main loop takes, and which are slower: in a period, or single ones.
 pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     let class = analysis.classes.first()?;
-    let study = &analysis.ranks[class.representative];
+    let study = analysis.thread(class.representative);
     let main = study.main()?;
     let durations: Vec<f64> = study.iterations.iter().map(|one| one.duration.0 as f64).collect();
     let median = main.durations.median;
@@ -37,9 +38,11 @@ pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
         let sum: f64 = places.iter().map(|&at| durations[at]).sum();
         Nanos((sum / places.len().max(1) as f64) as u64)
     };
+    let all: Vec<usize> = (0..durations.len()).collect();
+    let typical = typical(median, mean_of(&all), durations.len() as u64);
     if let Some(period) = period(&slow, durations.len()) {
         let text = format!(
-            "An iteration takes {median}; every {} takes {}.",
+            "An iteration takes {typical}; every {} takes {} (mean).",
             ordinal(period),
             mean_of(&slow)
         );
@@ -47,12 +50,13 @@ pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     }
     let worst = (0..durations.len())
         .max_by(|&a, &b| durations[a].total_cmp(&durations[b]).then(b.cmp(&a)))?;
-    let mut text = format!("An iteration takes {median}");
+    let mut text = format!("An iteration takes {typical}");
     if durations[worst] > SLOW * median.0 as f64 {
         let _ = write!(
             text,
-            "; the longest, number {worst} on rank {}, took {}",
-            study.rank, study.iterations[worst].duration
+            "; the longest, number {worst} on {}, took {}",
+            analysis.location(class.representative),
+            study.iterations[worst].duration
         );
         let target = Target::Iteration { id, iteration: worst as u64 };
         return Some(Finding { text: text + ".", target });

@@ -6,20 +6,46 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use talea_model::args::special;
-use talea_model::{Bytes, Nanos, ProcedureSpec};
+use talea_model::{Bytes, Nanos, NodeId, ProcedureSpec, Rank};
 use talea_run::Recording;
+use talea_run::lists::Cursor;
 use talea_run::recording::{Event, Process, Thread};
 
 use super::Channel;
-use super::roles::{NodePlan, Role};
+use super::roles::{Meets, NodePlan, Role};
 use crate::procedures::Traffic;
 use crate::requests::{Request, Requests};
+
+/// A call of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// Place of the thread in its process.
+    pub(crate) thread: usize,
+    /// Node of the thread's graph.
+    pub(crate) node: NodeId,
+    /// Which event of the thread it is.
+    pub(crate) number: u64,
+    /// When it began.
+    pub(crate) begin: Nanos,
+    /// When it ended.
+    pub(crate) end: Nanos,
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Send {
     pub(super) thread: usize,
     pub(super) call: (Nanos, Nanos),
     pub(super) bytes: Bytes,
+    /// The call that found it complete.
+    pub(super) done: Option<Call>,
+}
+
+/// A part in a collective operation that blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meeting {
+    pub(super) call: Call,
+    pub(super) meets: Meets,
+    pub(super) root: Option<Rank>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +53,8 @@ pub(super) struct Receive {
     /// The one that posted it.
     pub(super) thread: usize,
     pub(super) posted: Nanos,
-    /// Absent while it is open: it has its place among the others all the same.
-    pub(super) done: Option<Nanos>,
+    /// The call that found it complete; absent while it is open: it has its place among the others all the same.
+    pub(super) done: Option<Call>,
     from: Channel,
     cancelled: bool,
 }
@@ -38,9 +64,18 @@ pub(super) struct Receive {
 pub(super) struct Ends {
     pub(super) sends: BTreeMap<Channel, Vec<Send>>,
     pub(super) receives: BTreeMap<Channel, Vec<Receive>>,
+    /// Parts in collective operations, by communicator in their order.
+    pub(super) meetings: BTreeMap<i64, Vec<Meeting>>,
     /// Sends and receives whose other end is no process of this world, or not known.
     pub(super) unknown: u64,
+    /// Begin of the first call that was left out, as there were too many before it.
+    pub(super) stopped: Option<Nanos>,
 }
+
+/// Sends, receives and parts in collective operations that are kept of a run: bounds the memory for them.
+const MOST: usize = 4_000_000;
+/// The same of each process, where there are many.
+const FEWEST: usize = 10_000;
 
 /// A request that is open, or persistent.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +83,9 @@ enum Pending {
     Send {
         to: Channel,
         bytes: Bytes,
+        /// Place of what it sends now.
+        open: Option<usize>,
+        persistent: bool,
     },
     Receive {
         from: Channel,
@@ -62,7 +100,7 @@ enum Pending {
 struct Foreign {
     thread: u32,
     number: u64,
-    end: Nanos,
+    call: Call,
     /// Source and tag, where a status tells them.
     met: Option<(i64, i64)>,
 }
@@ -79,6 +117,16 @@ struct Walker<'a> {
     /// Messages that matched probes found, as places in `receives`, none for that of `MPI_PROC_NULL`; recordings do not number them.
     claimed: VecDeque<Option<usize>>,
     foreign: Vec<Foreign>,
+    meetings: Vec<(i64, Meeting)>,
+    /// Events so far.
+    events: u64,
+    stopped: Option<Nanos>,
+}
+
+/// What is complete: a place in `sends` or in `receives`.
+enum Done {
+    Send(usize),
+    Receive(usize),
 }
 
 fn value(args: &[i64], at: Option<usize>) -> Option<i64> {
@@ -109,28 +157,25 @@ impl Walker<'_> {
         self.receives.len() - 1
     }
 
-    fn event(&mut self, plan: &NodePlan, event: &Event<'_>) {
+    fn event(&mut self, plan: &NodePlan, event: &Event<'_>, lists: &mut Cursor<'_>) {
         let (Some(begin), Some(duration)) = (event.begin, event.duration) else { return };
-        let call = (begin, begin + duration);
-        let (args, lists) = (event.args, &self.recording.lists);
+        let number = self.events;
+        let call =
+            Call { thread: self.thread, node: event.node, number, begin, end: begin + duration };
+        let args = event.args;
         let comm = value(args, plan.comm).unwrap_or(-1);
-        let named = plan.requests.named(args, lists);
-        let mut made = None;
-        if matches!(plan.send.traffic, Traffic::Send | Traffic::Prepare)
-            && let Some(to) = self.sends_to(plan, comm, args)
-        {
-            let bytes = plan.send.bytes(self.recording, self.process, args);
-            if plan.send.traffic == Traffic::Send {
-                self.sends.push((to, Send { thread: self.thread, call, bytes }));
-            } else {
-                made = Some(Pending::Send { to, bytes });
-            }
+        let mut made = self.sends(plan, call, comm, args, lists);
+        if let Some(meets) = plan.meets {
+            let root = value(args, plan.root);
+            let root =
+                root.and_then(|root| self.recording.world_rank(self.process, Some(comm), root));
+            self.meetings.push((comm, Meeting { call, meets, root }));
         }
         match plan.role {
             Role::Receives => {
                 if let Some(from) = self.receives_from(plan, comm, args) {
                     let at = self.post(begin, from);
-                    self.done(at, call.1, own_status(plan, args));
+                    self.done(at, call, own_status(plan, args));
                 }
             }
             Role::Posts => {
@@ -144,7 +189,9 @@ impl Walker<'_> {
                 let from = self.receives_from(plan, comm, args);
                 made = from.map(|from| Pending::Receive { from, open: None, persistent: true });
             }
-            Role::Starts => named.iter().for_each(|&age| self.start(age, call)),
+            Role::Starts => {
+                plan.requests.named(args, lists).iter().for_each(|age| self.start(age, call));
+            }
             Role::Claims if plan.flag.is_none_or(|at| args.get(at) == Some(&1)) => {
                 let at = self.receives_from(plan, comm, args).map(|from| self.post(begin, from));
                 if let Some(at) = at {
@@ -154,7 +201,7 @@ impl Walker<'_> {
             }
             Role::ReceivesClaimed => {
                 if let Some(at) = self.claimed.pop_front().flatten() {
-                    self.done(at, call.1, None);
+                    self.done(at, call, None);
                 }
             }
             Role::PostsClaimed => {
@@ -162,7 +209,7 @@ impl Walker<'_> {
                 let from = open.and_then(|at| self.receives.get(at)).map(|receive| receive.from);
                 made = from.map(|from| Pending::Receive { from, open, persistent: false });
             }
-            Role::Cancels => named.iter().for_each(|&age| {
+            Role::Cancels => plan.requests.named(args, lists).iter().for_each(|age| {
                 if let Request::Own(number) = self.requests.named(age)
                     && let Some(Pending::Receive { open, .. }) = self.pending.get_mut(&number)
                     && let Some(receive) = open.take().and_then(|at| self.receives.get_mut(at))
@@ -170,7 +217,7 @@ impl Walker<'_> {
                     receive.cancelled = true;
                 }
             }),
-            Role::Frees => named.iter().for_each(|&age| {
+            Role::Frees => plan.requests.named(args, lists).iter().for_each(|age| {
                 if let Request::Own(number) = self.requests.named(age) {
                     self.pending.remove(&number);
                 }
@@ -181,65 +228,125 @@ impl Walker<'_> {
             return;
         }
         if plan.role != Role::Frees {
-            for position in plan.requests.completed(args, lists) {
-                if let Some(&age) = named.get(position) {
-                    self.complete(age, call.1, self.status(plan, position, args));
-                }
-            }
+            self.complete_all(plan, call, args, lists);
         }
         if let Some(number) = self.requests.follow(&plan.requests, args, lists, None)
             && let Some(made) = made
         {
+            if let Pending::Send { open: Some(at), .. } = made
+                && let Some((_, send)) = self.sends.get_mut(at)
+            {
+                send.done = None;
+            }
             self.pending.insert(number, made);
         }
     }
 
+    /// Notes what a call sends; the request that it would be pending as.
+    fn sends(
+        &mut self,
+        plan: &NodePlan,
+        call: Call,
+        comm: i64,
+        args: &[i64],
+        lists: &mut Cursor<'_>,
+    ) -> Option<Pending> {
+        if !matches!(plan.send.traffic, Traffic::Send | Traffic::Prepare) {
+            return None;
+        }
+        let to = self.sends_to(plan, comm, args)?;
+        let bytes = plan.send.bytes(self.recording, self.process, args, lists);
+        let persistent = plan.send.traffic == Traffic::Prepare;
+        // Where the call makes no request, it is complete with it.
+        let open = (!persistent).then(|| self.send(to, call, bytes, Some(call)));
+        Some(Pending::Send { to, bytes, open, persistent })
+    }
+
+    /// Requests that a call found complete.
+    fn complete_all(&mut self, plan: &NodePlan, call: Call, args: &[i64], lists: &mut Cursor<'_>) {
+        let completed = plan.requests.completed(args, lists);
+        if completed.is_empty() {
+            return;
+        }
+        // Statuses are few and in a list of their own.
+        let statuses: Vec<i64> = value(args, plan.statuses)
+            .and_then(|list| lists.get(list))
+            .map_or_else(Vec::new, |list| list.iter().collect());
+        let met = Met::of(&statuses);
+        let named = plan.requests.named(args, lists);
+        for position in completed {
+            if let Some(age) = named.get(position) {
+                let status = met.at(position).or_else(|| only_status(plan, position, args));
+                self.complete(age, call, status);
+            }
+        }
+    }
+
     /// A persistent request is started.
-    fn start(&mut self, age: i64, call: (Nanos, Nanos)) {
+    fn start(&mut self, age: i64, call: Call) {
         let Request::Own(number) = self.requests.named(age) else { return };
         match self.pending.get(&number).copied() {
-            Some(Pending::Send { to, bytes }) => {
-                self.sends.push((to, Send { thread: self.thread, call, bytes }));
+            Some(Pending::Send { to, bytes, persistent, .. }) => {
+                let open = Some(self.send(to, call, bytes, None));
+                self.pending.insert(number, Pending::Send { to, bytes, open, persistent });
             }
             Some(Pending::Receive { from, persistent, .. }) => {
-                let open = Some(self.post(call.0, from));
+                let open = Some(self.post(call.begin, from));
                 self.pending.insert(number, Pending::Receive { from, open, persistent });
             }
             None => {}
         }
     }
 
-    /// A request is complete after the call that ends at `end`.
-    fn complete(&mut self, age: i64, end: Nanos, met: Option<(i64, i64)>) {
+    /// The place of what is sent.
+    fn send(&mut self, to: Channel, call: Call, bytes: Bytes, done: Option<Call>) -> usize {
+        let times = (call.begin, call.end);
+        self.sends.push((to, Send { thread: self.thread, call: times, bytes, done }));
+        self.sends.len() - 1
+    }
+
+    /// A request is complete after a call.
+    fn complete(&mut self, age: i64, call: Call, met: Option<(i64, i64)>) {
         match self.requests.named(age) {
-            Request::Own(number) => {
-                if let Some(at) = self.completed(number) {
-                    self.done(at, end, met);
-                }
-            }
+            Request::Own(number) => self.finish(number, call, met),
             Request::Foreign { thread, number } => {
-                self.foreign.push(Foreign { thread, number, end, met });
+                self.foreign.push(Foreign { thread, number, call, met });
             }
             Request::Null | Request::Unknown => {}
         }
     }
 
-    /// The place of what a request that is complete has received.
-    fn completed(&mut self, number: u64) -> Option<usize> {
-        let Some(Pending::Receive { open, persistent, .. }) = self.pending.get_mut(&number) else {
-            return None;
-        };
-        let at = open.take();
-        if !*persistent {
-            self.pending.remove(&number);
+    /// An own request is complete.
+    fn finish(&mut self, number: u64, call: Call, met: Option<(i64, i64)>) {
+        match self.completed(number) {
+            Some(Done::Receive(at)) => self.done(at, call, met),
+            Some(Done::Send(at)) => {
+                if let Some((_, send)) = self.sends.get_mut(at) {
+                    send.done = Some(call);
+                }
+            }
+            None => {}
         }
-        at
     }
 
-    fn done(&mut self, at: usize, end: Nanos, met: Option<(i64, i64)>) {
+    /// What a request that is complete has sent or received.
+    fn completed(&mut self, number: u64) -> Option<Done> {
+        let (done, persistent) = match self.pending.get_mut(&number)? {
+            Pending::Send { open, persistent, .. } => (open.take().map(Done::Send), *persistent),
+            Pending::Receive { open, persistent, .. } => {
+                (open.take().map(Done::Receive), *persistent)
+            }
+        };
+        if !persistent {
+            self.pending.remove(&number);
+        }
+        done
+    }
+
+    fn done(&mut self, at: usize, call: Call, met: Option<(i64, i64)>) {
         self.meet(at, met);
         if let Some(receive) = self.receives.get_mut(at) {
-            receive.done = Some(end);
+            receive.done = Some(call);
         }
     }
 
@@ -254,19 +361,28 @@ impl Walker<'_> {
             from.tag = tag;
         }
     }
+}
 
-    /// What the call says that the request at a position has met.
-    fn status(&self, plan: &NodePlan, position: usize, args: &[i64]) -> Option<(i64, i64)> {
-        let is_this = |number: i64| usize::try_from(number) == Ok(position);
-        let list = value(args, plan.statuses).and_then(|list| usize::try_from(list).ok());
-        let triples = list.and_then(|list| self.recording.lists.get(list));
-        let mut triples = triples.map_or(&[][..], Vec::as_slice).chunks_exact(3);
-        if let Some(own) = triples.find(|triple| is_this(triple[0])) {
-            return Some((own[1], own[2]));
-        }
-        let alone = plan.index.is_none() || value(args, plan.index).is_some_and(is_this);
-        alone.then(|| own_status(plan, args)).flatten()
+/// Matches of wild cards among several requests: position, source and tag of each, by position.
+struct Met<'a>(HashMap<i64, &'a [i64]>);
+
+impl<'a> Met<'a> {
+    fn of(triples: &'a [i64]) -> Self {
+        // Of two that claim the same position the first counts.
+        Self(triples.chunks_exact(3).rev().map(|triple| (triple[0], triple)).collect())
     }
+
+    fn at(&self, position: usize) -> Option<(i64, i64)> {
+        let triple = self.0.get(&i64::try_from(position).ok()?)?;
+        Some((triple[1], triple[2]))
+    }
+}
+
+/// Values of the call's one status, if that is the status of the request at a position.
+fn only_status(plan: &NodePlan, position: usize, args: &[i64]) -> Option<(i64, i64)> {
+    let is_this = |number: i64| usize::try_from(number) == Ok(position);
+    let alone = plan.index.is_none() || value(args, plan.index).is_some_and(is_this);
+    alone.then(|| own_status(plan, args)).flatten()
 }
 
 /// Source and tag of the call's one status, where it was filled.
@@ -284,17 +400,26 @@ pub(super) fn ends(recording: &Recording, process: &Process, until: Nanos) -> En
     // What one thread posted and another one found complete; of persistent ones it is not known which round it was.
     let foreign: Vec<Foreign> =
         walked.iter_mut().flat_map(|one| std::mem::take(&mut one.foreign)).collect();
-    for Foreign { thread, number, end, met } in foreign {
+    for Foreign { thread, number, call, met } in foreign {
         let owner = process.threads.iter().position(|one| one.number == thread);
         let Some(owner) = owner.and_then(|at| walked.get_mut(at)) else { continue };
-        let once =
-            matches!(owner.pending.get(&number), Some(Pending::Receive { persistent: false, .. }));
-        if let Some(at) = once.then(|| owner.completed(number)).flatten() {
-            owner.done(at, end, met);
+        let once = matches!(
+            owner.pending.get(&number),
+            Some(
+                Pending::Send { persistent: false, .. }
+                    | Pending::Receive { persistent: false, .. }
+            )
+        );
+        if once {
+            owner.finish(number, call, met);
         }
     }
     let mut ends = Ends::default();
     for walker in walked {
+        ends.stopped = ends.stopped.into_iter().chain(walker.stopped).min();
+        for (comm, meeting) in walker.meetings {
+            ends.meetings.entry(comm).or_default().push(meeting);
+        }
         for (to, send) in walker.sends {
             match to.shared(recording) {
                 Some(channel) => ends.sends.entry(channel).or_default().push(send),
@@ -312,6 +437,7 @@ pub(super) fn ends(recording: &Recording, process: &Process, until: Nanos) -> En
     if process.threads.len() > 1 {
         ends.sends.values_mut().for_each(|sends| sends.sort_by_key(|send| send.call.0));
         ends.receives.values_mut().for_each(|all| all.sort_by_key(|one| one.posted));
+        ends.meetings.values_mut().for_each(|all| all.sort_by_key(|one| one.call.begin));
     }
     ends
 }
@@ -337,15 +463,25 @@ fn walk<'a>(
         sends: Vec::new(),
         claimed: VecDeque::new(),
         foreign: Vec::new(),
+        meetings: Vec::new(),
+        events: 0,
+        stopped: None,
     };
+    let most = (MOST / recording.processes.len().max(1)).max(FEWEST);
+    let mut lists = recording.lists.cursor();
     let mut events = process.events(recording, thread);
     while let Some(event) = events.next_event() {
         if event.begin.is_none_or(|begin| begin > until) {
             break;
         }
-        if let Some(plan) = plans.get(event.node.0 as usize) {
-            walker.event(plan, &event);
+        if walker.sends.len() + walker.receives.len() + walker.meetings.len() >= most {
+            walker.stopped = event.begin;
+            break;
         }
+        if let Some(plan) = plans.get(event.node.0 as usize) {
+            walker.event(plan, &event, &mut lists);
+        }
+        walker.events += 1;
     }
     walker
 }

@@ -25,6 +25,39 @@ pub(super) struct NodePlan {
     pub(super) statuses: Option<usize>,
     pub(super) index: Option<usize>,
     pub(super) flag: Option<usize>,
+    /// Who waits for whom, where it is a collective operation that blocks.
+    pub(super) meets: Option<Meets>,
+    pub(super) root: Option<usize>,
+}
+
+/// Who has to come before others can go on in a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meets {
+    /// Everybody waits for the last one.
+    All,
+    /// Everybody waits for the root.
+    FromRoot,
+    /// The root waits for the last one.
+    AtRoot,
+}
+
+impl Meets {
+    fn of(name: &str) -> Option<Self> {
+        match name {
+            "MPI_Barrier"
+            | "MPI_Allreduce"
+            | "MPI_Allgather"
+            | "MPI_Allgatherv"
+            | "MPI_Alltoall"
+            | "MPI_Alltoallv"
+            | "MPI_Alltoallw"
+            | "MPI_Reduce_scatter"
+            | "MPI_Reduce_scatter_block" => Some(Self::All),
+            "MPI_Bcast" | "MPI_Scatter" | "MPI_Scatterv" => Some(Self::FromRoot),
+            "MPI_Reduce" | "MPI_Gather" | "MPI_Gatherv" => Some(Self::AtRoot),
+            _ => None,
+        }
+    }
 }
 
 /// What a call does beside sending.
@@ -78,6 +111,8 @@ impl NodePlan {
             statuses: place("statuses"),
             index: place("index"),
             flag: place("flag"),
+            meets: Meets::of(name),
+            root: place("root"),
         }
     }
 }

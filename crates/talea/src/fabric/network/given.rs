@@ -32,7 +32,7 @@ pub(crate) enum Given {
     NodeMap(PathBuf),
     /// What `ibnetdiscover` printed.
     InfiniBand(PathBuf),
-    /// Slurm's topology.conf.
+    /// Slurm's topology.conf or topology.yaml, or what `scontrol show topology` printed.
     Slurm(PathBuf),
 }
 
@@ -57,16 +57,13 @@ pub(super) fn network(options: &Options) -> Result<Network, FabricError> {
             let shape = Dragonfly::new(*hosts, *group, *global, *groups)?;
             let [row, column, global] = ["row", "column", "global"].map(|kind| wires(kind, speed));
             let fabric = shape.fabric(&Cables { row, column, global })?;
-            Ok(Network::switches(
-                fabric,
-                Shape::Dragonfly(u32::from(*hosts).max(1)),
-                Gaps::default(),
-            ))
+            let shape = Shape::Dragonfly(u32::from(*hosts).max(1));
+            Network::switches(fabric, shape, Gaps::default()).with_speed(speed)
         }
         Given::FatTree { children, parents } => {
             let tree = FatTree::new(children, parents)?;
             let fabric = tree.fabric(&wires("cable", speed))?;
-            Ok(Network::switches(fabric, Shape::FatTree(tree), Gaps::default()))
+            Network::switches(fabric, Shape::FatTree(tree), Gaps::default()).with_speed(speed)
         }
         Given::Interconnect(path) => {
             known()?;
@@ -84,23 +81,31 @@ pub(super) fn network(options: &Options) -> Result<Network, FabricError> {
             Ok(Network { worse, ..network })
         }
         Given::Slurm(path) => {
-            let fabric = described(path, topology_conf::read)?;
-            let network = Network::switches(fabric, Shape::Other, Gaps::default());
-            match speed {
-                Some(speed) => network.with_speed(speed),
-                None => Ok(network),
+            let include = |name: &str| included(path, name);
+            let found = described(path, |bytes| topology_conf::read(bytes, &include))?;
+            let mut gaps = found.gaps;
+            if speed.is_some() {
+                let detail = "how many cables join two switches is not told: one is taken";
+                gaps.note(Gap { kind: GapKind::Estimated, ..missing(detail) });
             }
+            Network::switches(found.fabric, Shape::Other, gaps).with_speed(speed)
         }
     }
 }
 
-/// Adapters that are slower than most, in a sentence.
+/// The bytes of a file that Slurm's file includes, beside it.
+fn included(path: &Path, name: &str) -> Result<Vec<u8>, String> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    crate::fabric::bytes(&folder.join(name)).map_err(|error| error.to_string())
+}
+
+/// Ports of nodes that are slower than most, in a sentence.
 fn slow_hosts(found: &ibnetdiscover::InfiniBand) -> Vec<String> {
     let slow = found.slow_hosts();
     let sentence = slow.first().map(|(host, kind, usual)| {
-        let (count, all) = (slow.len(), found.fabric.hosts().len());
+        let (count, all) = (slow.len(), found.fabric.ports().len());
         let name = &found.fabric.hosts()[host.at()].name;
-        format!("{count} of {all} adapters are slower than most, first that of {name}: {kind} where most are {usual}")
+        format!("{count} of {all} ports of nodes are slower than most, first that of {name}: {kind} where most are {usual}")
     });
     sentence.into_iter().collect()
 }

@@ -14,7 +14,7 @@ use talea_fabric::gemini::{Chip, HOST_CAPACITY, Machine};
 use talea_fabric::place::read::Names;
 use talea_fabric::route::{DModK, Detour, Dimensions, Dragonflies, Routing, UpDown};
 use talea_fabric::shape::{FatTree, Torus};
-use talea_fabric::{Draft, Fabric, HostId, RouterId};
+use talea_fabric::{Draft, Fabric, HostId};
 use talea_model::{Gap, GapKind, Gaps};
 
 use super::FabricError;
@@ -66,7 +66,7 @@ pub(crate) struct Network {
     pub(crate) shape: Shape,
     /// What its routers are and what their tiles are used for, where links are made of tiles.
     pub(crate) tiles: Option<(Chip, Vec<TileMap>)>,
-    /// Bytes a second between a router and its hosts.
+    /// Bytes a second between a router and all of its hosts, where they share it.
     pub(crate) host_capacity: Option<f64>,
     ways: Option<Ways>,
     /// What is worse than it should be beside links.
@@ -121,12 +121,9 @@ impl Network {
     /// The same network with these of its hosts alone, in this order.
     fn only(mut self, names: &[String]) -> Result<Self, FabricError> {
         let found = self.hosts_named(names)?;
-        let host = |id: &HostId| {
-            let host = &self.fabric.hosts()[id.at()];
-            (host.name.clone(), host.router)
-        };
-        let hosts: Vec<_> = found.iter().map(host).collect();
-        self.fabric = again(&self.fabric, hosts.into_iter(), |lane| lane)?;
+        let host = |id: HostId| (self.fabric.hosts()[id.at()].name.clone(), id);
+        let hosts: Vec<_> = found.into_iter().map(host).collect();
+        self.fabric = again(&self.fabric, hosts.into_iter(), |speed| speed)?;
         Ok(self)
     }
 
@@ -149,7 +146,14 @@ impl Network {
         }
     }
 
-    fn switches(fabric: Fabric, shape: Shape, gaps: Gaps) -> Self {
+    fn switches(fabric: Fabric, shape: Shape, mut gaps: Gaps) -> Self {
+        let several = fabric.ports().len().saturating_sub(fabric.hosts().len());
+        if several > 0 {
+            let detail =
+                "nodes have several ports: a rank is taken to use those that are near to its slot";
+            let (kind, detail) = (GapKind::Estimated, detail.to_owned());
+            gaps.note(Gap { kind, rank: None, detail, count: 0 });
+        }
         Self {
             fabric,
             shape,
@@ -175,15 +179,18 @@ impl Network {
         if names.len() > fabric.hosts().len() {
             return Err(FabricError::Names { names: names.len(), hosts: fabric.hosts().len() });
         }
-        let hosts =
-            names.iter().zip(fabric.hosts()).map(|(name, host)| (name.clone(), host.router));
-        self.fabric = again(fabric, hosts, |lane| lane)?;
+        let hosts = names.iter().cloned().zip((0..).map(HostId));
+        self.fabric = again(fabric, hosts, |speed| speed)?;
         Ok(self)
     }
 
-    fn with_speed(mut self, speed: f64) -> Result<Self, FabricError> {
-        let hosts = self.fabric.hosts().iter().map(|host| (host.name.clone(), host.router));
-        self.fabric = again(&self.fabric, hosts, |lane| lane.or(Some(speed)))?;
+    /// The same network with this speed of all links that have none, and of what joins nodes to switches.
+    fn with_speed(mut self, speed: Option<f64>) -> Result<Self, FabricError> {
+        if speed.is_some() {
+            let names = self.fabric.hosts().iter().map(|host| host.name.clone());
+            let hosts = names.zip((0..).map(HostId));
+            self.fabric = again(&self.fabric, hosts, |known| known.or(speed))?;
+        }
         Ok(self)
     }
 
@@ -212,13 +219,33 @@ impl Network {
 
     /// That the model's packets are those of another machine, as `what` is; none of a Gemini.
     pub(crate) fn packets_gap(&self, what: &str) -> Option<Gap> {
-        // Of a Gemini alone it is known what nodes can send.
+        // Of a Gemini alone what its hosts share is known.
         self.host_capacity.is_none().then(|| Gap {
             kind: GapKind::Estimated,
             rank: None,
             detail: format!("{what} of Gemini's packets, 105 bytes on the wire for 64"),
             count: 0,
         })
+    }
+
+    /// That the model's times are of links alone, where nobody tells what nodes can send.
+    pub(crate) fn ports_gap(&self) -> Option<Gap> {
+        let told = self.host_capacity.is_some() || self.fabric.tells_ports();
+        (!told).then(|| Gap {
+            kind: GapKind::Estimated,
+            rank: None,
+            detail: "times of the model are of links alone: what nodes can send is not known"
+                .to_owned(),
+            count: 0,
+        })
+    }
+
+    /// That it has no nodes, which nobody can place ranks on.
+    pub(crate) fn check_nodes(&self) -> Result<(), FabricError> {
+        match self.fabric.hosts() {
+            [] => Err(FabricError::NoNodes { routers: self.fabric.routers().len() }),
+            _ => Ok(()),
+        }
     }
 
     fn up_down(&self) -> Result<Box<dyn Routing + '_>, FabricError> {
@@ -260,18 +287,20 @@ impl Network {
     }
 }
 
-/// The same routers and links with these hosts, and other speeds of lanes.
+/// The same routers and links with these hosts, each with the name that it gets, and other speeds of lanes and ports.
 fn again(
     fabric: &Fabric,
-    hosts: impl Iterator<Item = (String, RouterId)>,
+    hosts: impl Iterator<Item = (String, HostId)>,
     speed: impl Fn(Option<f64>) -> Option<f64>,
 ) -> Result<Fabric, FabricError> {
     let mut draft = Draft::default();
     for router in fabric.routers() {
         draft.router(router.name.clone(), router.at)?;
     }
-    for (name, router) in hosts {
-        draft.host(name, router)?;
+    for (name, host) in hosts {
+        let ports = fabric.ports_of(host).1.iter();
+        let ports: Vec<_> = ports.map(|port| (port.router, speed(port.capacity))).collect();
+        draft.host_with_ports(name, &ports)?;
     }
     for link in fabric.links() {
         for lanes in &link.lanes {

@@ -9,7 +9,7 @@ use talea_fabric::shape::torus::Direction;
 use talea_fabric::traffic::TrafficError;
 use talea_fabric::{LinkId, RouterId};
 
-use super::Network;
+use super::{Network, Ways};
 use crate::fabric::FabricError;
 
 impl Network {
@@ -62,7 +62,13 @@ impl Network {
         match error.into() {
             PlaceError::Traffic(TrafficError::NoWay(NoWay { from, to })) => {
                 let [from, to] = [from, to].map(|router| self.router_name(router));
-                FabricError::NoWay { from, to }
+                let advice = match self.routing() {
+                    Ok((_, Ways::UpDown)) | Err(_) => "which the description lacks",
+                    Ok(_) => {
+                        "that the routing can follow: --routing up-down takes any that the description has"
+                    }
+                };
+                FabricError::NoWay { from, to, advice }
             }
             error => error.into(),
         }

@@ -12,7 +12,7 @@ use super::port::PortRun;
 use super::{FabricError, Job, Part, Shares};
 use crate::fabric::cell::{known, percent, stalled};
 use crate::table::{Column, Table};
-use crate::terminal::{self, Palette, WIDTH, grouped};
+use crate::terminal::{self, Palette, grouped, prose};
 
 const WAYS: [&str; 2] = ["out", "in"];
 
@@ -31,7 +31,7 @@ pub(super) fn lines(job: &Job) -> Vec<String> {
     lines.push(String::new());
     lines.extend(nodes(job));
     lines.push(String::new());
-    lines.extend(terminal::wrapped(&note(job), WIDTH));
+    lines.extend(terminal::wrapped(&note(job), prose()));
     lines
 }
 

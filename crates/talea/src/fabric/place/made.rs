@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use talea_fabric::place::{
-    Cut, Evaluation, Graph, Placement, Question, Search, Swap, blocks, improve, order, partition,
+    Cut, Evaluation, Figures, Graph, Placement, Question, Search, Swap, blocks, improve, is_better,
+    order, partition,
 };
 use talea_fabric::route::Routing;
 use talea_fabric::traffic::{Loads, Protocol};
@@ -125,10 +126,7 @@ impl<'a> Making<'a> {
             improve(graph, &placement, (&self.network.fabric, self.routing), &search)?;
         let again = self.judged(&swapped)?;
         // The search lowers squares of loads; times may grow where capacities differ.
-        let better = match judged.0.model_seconds.zip(again.0.model_seconds) {
-            Some((before, after)) => after < before,
-            None => again.0.max_link_load < judged.0.max_link_load,
-        };
+        let better = is_better(&again.0, &judged.0);
         Ok(if better { (swapped, again) } else { (placement, judged) })
     }
 
@@ -139,6 +137,7 @@ impl<'a> Making<'a> {
             routing: self.routing,
             protocol: Protocol::MPI,
             host_capacity: network.host_capacity,
+            figures: if self.known.sized { Figures::Times } else { Figures::Loads },
         };
         Evaluation::new(&self.known.messages, placement, &question)
             .map_err(|error| network.named_error(error))

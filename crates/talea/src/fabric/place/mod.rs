@@ -1,6 +1,6 @@
 //! `talea fabric place`: placements of ranks beside each other, and the best of them as a file that launchers read.
 //!
-//! Owns what may be asked for, and which placement is recommended (the least time of the model, then the least load of a link). They are made by [`made`]; both forms of the answer and the pictures are [`shown`]'s.
+//! Owns what may be asked for, and what is said beside the recommended placement. They are made by [`made`], chosen by [`talea_fabric::place::best`]; both forms of the answer and the pictures are [`shown`]'s.
 
 mod made;
 mod shown;
@@ -9,8 +9,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use talea_fabric::HostId;
-use talea_fabric::place::{Evaluation, Placement, text};
+use talea_fabric::place::{Evaluation, Placement, best, text};
 use talea_fabric::traffic::Loads;
+use talea_model::{Gap, GapKind};
 
 use super::messages::Sent;
 use super::network::{self, Network};
@@ -94,6 +95,7 @@ impl Compared {
 /// Prints the comparison and writes the files of the best one.
 pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     let network = Network::new(&options.network, &options.hosts)?;
+    network.check_nodes()?;
     let (routing, ways) = network.routing()?;
     let mut known = options.sent.messages()?;
     if known.messages.is_empty() {
@@ -101,15 +103,19 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     }
     let mut gaps = std::mem::take(&mut known.gaps);
     gaps.merge(network.gaps.clone());
-    if let Some(mut gap) = network.packets_gap("times of the model are") {
-        gap.detail.push_str(", and of links alone: what nodes can send is not known");
-        gaps.note(gap);
-    }
     let making = Making::new(options, &network, &*routing, &known);
     let compared = making.all(&mut Progress::new())?;
-    let Some(best) = best(&compared) else { return Ok(()) };
+    let all: Vec<&Evaluation> = compared.iter().map(|one| &one.found).collect();
+    let Some((best, reason)) = best(&all) else { return Ok(()) };
     for one in &compared {
         gaps.merge(one.found.gaps.clone());
+    }
+    if compared.iter().any(|one| one.found.model_seconds.is_some_and(|seconds| seconds > 0.0)) {
+        let of_times = [network.packets_gap("times of the model are"), network.ports_gap()];
+        of_times.into_iter().flatten().for_each(|gap| gaps.note(gap));
+    }
+    if !known.sized {
+        gaps.note(unsized_gap());
     }
     write_files(options, &network, &compared[best].placement)?;
     let mut findings = shown::findings(&network, &compared, best);
@@ -135,28 +141,16 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
             "gaps": gaps,
         }));
     }
-    shown::print(&network, &compared, best, &findings)?;
+    shown::print(&network, &compared, (best, reason), &findings)?;
     say_gaps(&gaps);
     Ok(())
 }
 
-/// The one with the least time of the model, or, where one has none, with the least load of a link; the first of several.
-fn best(compared: &[Compared]) -> Option<usize> {
-    // A time that one alone has compares with nothing.
-    let timed = is_timed(compared);
-    let key = |at: usize| {
-        let found = &compared[at].found;
-        (found.model_seconds.filter(|_| timed).unwrap_or(0.0), found.max_link_load)
-    };
-    (0..compared.len()).min_by(|&a, &b| {
-        let (a, b) = (key(a), key(b));
-        a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
-    })
-}
-
-/// Whether the model tells times of all.
-fn is_timed(compared: &[Compared]) -> bool {
-    compared.iter().all(|one| one.found.model_seconds.is_some())
+/// That a stencil without sizes has no times.
+fn unsized_gap() -> Gap {
+    let detail =
+        "no time is predicted: loads are numbers of faces; --bytes says how much goes across one";
+    Gap { kind: GapKind::Missing, rank: None, detail: detail.to_owned(), count: 0 }
 }
 
 fn write_files(

@@ -5,13 +5,14 @@
 use std::io::{self, Write as _};
 
 use serde_json::{Value, json};
+use talea_fabric::place::Reason;
 use talea_fabric::route::Routing;
 use talea_fabric::traffic::Loads;
 use talea_model::Gaps;
 use talea_report::network::{Picture, Source, View};
 use talea_topology::svg::amount;
 
-use super::{Compared, Options, is_timed};
+use super::{Compared, Options};
 use crate::fabric::FabricError;
 use crate::fabric::cell::{known, tenths};
 use crate::fabric::network::Network;
@@ -113,11 +114,22 @@ pub(super) fn json(network: &Network, one: &Compared) -> Value {
     value
 }
 
+/// Why the best one is the best.
+fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Only => "the only one",
+        Reason::Time => "the model's last flow is done first",
+        Reason::Load => "the most loaded link has the least load",
+        Reason::OffNode => "of those that are otherwise equal it moves the fewest bytes off node",
+        Reason::Equal => "the first of those that are equal",
+    }
+}
+
 /// The table of all, why one of them is recommended, and what it gains.
 pub(super) fn print(
     network: &Network,
     compared: &[Compared],
-    best: usize,
+    (best, reason): (usize, Reason),
     findings: &[String],
 ) -> Result<(), FabricError> {
     let mut table = Table::new(&[
@@ -151,13 +163,10 @@ pub(super) fn print(
     }
     let most = &compared[best];
     if let Some(link) = most.found.max_link {
-        let why = match compared.len() {
-            1 => "the only one",
-            _ if is_timed(compared) => "the model's last flow is done first",
-            _ => "the most loaded link has the least load",
-        };
         let link = network.link_name(link);
-        writeln!(out, "\n* {}: {why}; its busiest link is {link}", most.named(" "))?;
+        writeln!(out, "\n* {}: {}; its busiest link is {link}", most.named(" "), why(reason))?;
+    } else if compared.len() > 1 {
+        writeln!(out, "\n* {}: {}", most.named(" "), why(reason))?;
     }
     for line in terminal::findings(findings, Palette::stdout()) {
         writeln!(out, "{line}")?;

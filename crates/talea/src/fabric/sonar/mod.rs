@@ -128,7 +128,7 @@ fn print(
         interface.port().name,
         interface.mtu
     );
-    writeln!(out, "{}", terminal::clean(&head, terminal::WIDTH))?;
+    writeln!(out, "{}", terminal::fitted(&head))?;
     for line in table.lines() {
         writeln!(out, "{line}")?;
     }

@@ -1,8 +1,9 @@
-//! `talea fabric table`: what each link carried, from a recording of tiles; of a run its ports.
+//! `talea fabric table`: what each link carried, from a recording of tiles or what `perfquery` printed; of a run its ports.
 //!
 //! Owns which routers are shown and in which form: the table of the slides to the digit, shares for people, or JSON. Tiles are summed by [`recording`], the job's own traffic is [`own`]'s. Follows Pedretti et
 //! al., "Using the Cray Gemini Performance Counters", 2013, "Gathering Job Wide Information".
 
+mod cables;
 pub(crate) mod own;
 mod print;
 mod recording;
@@ -16,7 +17,7 @@ use talea_fabric::{Coordinate, RouterId};
 use talea_model::{Gap, GapKind, Gaps};
 use talea_report::network::{Picture, Source, View};
 
-use super::network::{self, Network};
+use super::network::{self, Given, Network};
 use super::pictured::{self, Files, Said};
 use super::{FabricError, of_run, print_json, say_gaps};
 use crate::terminal::say;
@@ -38,6 +39,8 @@ pub(crate) struct Options {
     /// A recording, or the folder of a run.
     pub(crate) of: PathBuf,
     pub(crate) network: Option<network::Options>,
+    /// What `perfquery` printed before, of an InfiniBand network.
+    pub(crate) since: Option<PathBuf>,
     pub(crate) form: Form,
     /// Every interval instead of the whole.
     pub(crate) each: bool,
@@ -51,29 +54,49 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
+impl Options {
+    /// Whether anything is asked for that recordings of tiles alone have.
+    fn asks_tiles(&self) -> bool {
+        let chosen = !self.routers.is_empty() || !self.hosts.is_empty();
+        let shown = self.each || self.form == Form::Shares || self.pictures.wanted();
+        self.own.is_some() || chosen || shown
+    }
+}
+
 /// Prints the table.
 pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
     if options.of.is_dir() {
-        let of_tiles = options.network.is_some() || options.own.is_some() || options.each;
-        let chosen = !options.routers.is_empty() || !options.hosts.is_empty();
-        if of_tiles || chosen || options.form == Form::Shares || options.pictures.wanted() {
+        if options.network.is_some() || options.asks_tiles() {
             return Err(FabricError::OfTiles { path: options.of.clone() });
         }
         return of_run::table(&options.of, options.json);
     }
+    if let Some(network::Options { given: Given::InfiniBand(path), .. }) = &options.network {
+        if options.asks_tiles() {
+            return Err(FabricError::OfTiles { path: options.of.clone() });
+        }
+        return cables::table(&options.of, options.since.as_deref(), path, options.json);
+    }
+    // What was found missing before something failed explains the failure, and is said with it.
+    let mut gaps = Gaps::default();
+    of_tiles(options, &mut gaps).inspect_err(|_| say_gaps(&gaps))
+}
+
+fn of_tiles(options: &Options, gaps: &mut Gaps) -> Result<(), FabricError> {
     let given = options.network.as_ref().ok_or(FabricError::NoNetwork)?;
     let network = Network::new(given, &[])?;
+    gaps.merge(network.gaps.clone());
     let machine = machine(&network)?;
     let chosen = chosen(options, &network)?;
     let each = options.each || options.pictures.html.is_some();
-    let mut recording = recording(&options.of, &machine, chosen.as_deref(), each)?;
+    let mut recording = recording(&options.of, &machine, chosen.as_deref(), each, gaps)?;
     drop(machine);
     let own =
         options.own.as_ref().map(|own| Own::new(own, &network, &options.hosts)).transpose()?;
-    recording.gaps.merge(network.gaps.clone());
     if let Some(own) = &own {
-        recording.gaps.merge(own.gaps.clone());
+        gaps.merge(own.gaps.clone());
     }
+    recording.gaps.clone_from(gaps);
     let total = std::slice::from_ref(&recording.total);
     let shown = if options.each { &recording.frames[..] } else { total };
     let findings = print::findings(&network, &recording, (own.as_ref(), chosen.is_none()));

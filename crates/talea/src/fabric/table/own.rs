@@ -58,7 +58,7 @@ impl Own {
         network: &Network,
         nodes: &[String],
     ) -> Result<Self, FabricError> {
-        let Known { messages, ranks, hosts, mut gaps } = messages::of(&options.matrix)?;
+        let Known { messages, ranks, hosts, mut gaps, .. } = messages::of(&options.matrix)?;
         network.packets_gap("own traffic is by a model").into_iter().for_each(|gap| gaps.note(gap));
         let job = network.hosts_named(nodes)?;
         let placement = options.placement(network, &job, (ranks, &hosts))?;
@@ -71,7 +71,8 @@ impl Own {
         }
         let fabric = &network.fabric;
         let (routing, ways) = network.routing()?;
-        let pairs = Pairs::new(&messages, placement.hosts(), fabric, &*routing, &Protocol::MPI)
+        let places = (placement.hosts(), placement.slots());
+        let pairs = Pairs::new(&messages, places, fabric, &*routing, &Protocol::MPI)
             .map_err(|error| network.named_error(error))?;
         let loads =
             Loads::new(&pairs, fabric, &*routing).map_err(|error| network.named_error(error))?;

@@ -33,7 +33,7 @@ pub(super) struct Recording {
     pub(super) total: Frame,
     /// Each interval, if these are wanted.
     pub(super) frames: Vec<Frame>,
-    /// What is missing.
+    /// What is missing; filled when nothing more can fail.
     pub(super) gaps: Gaps,
 }
 
@@ -51,12 +51,12 @@ pub(super) fn recording(
     machine: &Machine,
     chosen: Option<&[RouterId]>,
     each: bool,
+    gaps: &mut Gaps,
 ) -> Result<Recording, FabricError> {
     let text = read(path)?;
     let mut recorded = Recorded::new(text)
         .map_err(|source| FabricError::Recorded { source, path: path.to_owned() })?;
-    let mut gaps = Gaps::default();
-    let places = places(recorded.ports(), machine, chosen, path, &mut gaps)?;
+    let places = places(recorded.ports(), machine, chosen, path, gaps)?;
     let source = recorded.name().to_owned();
     if source.contains("simulated") {
         let detail = "counters of simulated tiles are computed, not measured";
@@ -66,7 +66,7 @@ pub(super) fn recording(
     let mut total: Option<Frame> = None;
     let mut frames: Vec<Frame> = Vec::new();
     let (mut readings, mut rows, mut left, mut over) = (0_u64, 0, 0, 0);
-    while let Some(next) = recorded.read(Nanos(0), &mut gaps) {
+    while let Some(next) = recorded.read(Nanos(0), gaps) {
         readings += 1;
         let end = recorded.time().unwrap_or_default();
         let after = places.values(recorded.ports(), &next);
@@ -98,7 +98,7 @@ pub(super) fn recording(
         gaps.note(gap(GapKind::MemoryBound, detail.to_owned(), left));
     }
     match total {
-        Some(total) => Ok(Recording { source, total, frames, gaps }),
+        Some(total) => Ok(Recording { source, total, frames, gaps: Gaps::default() }),
         None => Err(FabricError::Readings { readings, path: path.to_owned() }),
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! Owns the types that loops get, a type a loop, and what loops are called: ranks that run the same loop share its type.
 
+use std::collections::HashMap;
+
 use talea_model::trace::types;
 use talea_model::{Gap, GapKind, Nanos, PathId, Trace};
 use talea_run::recording::Thread;
 
-use super::{Places, names};
+use super::names;
 use crate::analysis::Analysis;
+use crate::analysis::location::ThreadAt;
 use crate::analysis::rank::Flow;
 use crate::analysis::walk::walk;
 
@@ -31,7 +34,7 @@ impl Loops {
         }
         let left_out = self.0.len().saturating_sub(types::LOOP.count());
         for (number, name) in types::LOOP.zip(self.0) {
-            names::plain(&mut trace.labels, number, &format!("Loop {name}"));
+            names::plain(&mut trace.labels, number, &label(&name));
         }
         if left_out > 0 {
             trace.gaps.note(Gap {
@@ -44,24 +47,22 @@ impl Loops {
     }
 }
 
-/// Iterations of the loops of a rank's first thread: a value at the begin of each, 0 where an execution of the loop ends.
+/// Iterations of the loops of a thread: a value at the begin of each, 0 where an execution of the loop ends.
 pub(super) fn iterations(
     analysis: &Analysis<'_>,
-    at: usize,
-    places: &Places,
+    at: ThreadAt,
+    location: u32,
     loops: &mut Loops,
     trace: &mut Trace,
 ) {
-    let process = analysis.process(at);
-    let (Some(location), Some(thread)) = (places.of(at, 0), process.threads.first()) else {
-        return;
-    };
-    let walked = walk(&analysis.run.recording, process, thread);
-    let flow = Flow::new(thread, &walked);
-    for (number, one) in flow.timeline.loops.iter().enumerate() {
+    let thread = analysis.recorded(at);
+    let walked = walk(&analysis.run.recording, analysis.process(at.process), thread);
+    let flow = Flow::of(&analysis.run.recording, thread, &walked, &analysis.paths);
+    let names = loop_names(analysis, thread, &flow);
+    for (number, (one, name)) in flow.timeline.loops.iter().zip(names).enumerate() {
         let mut kinds = Vec::new();
         kinds.extend((flow.timeline.main == Some(number)).then_some(types::ITERATION));
-        kinds.extend(loops.number(name(analysis, thread, &flow, one.index)));
+        kinds.extend(loops.number(name));
         if kinds.is_empty() {
             continue;
         }
@@ -80,9 +81,22 @@ pub(super) fn iterations(
     }
 }
 
-/// How the event type of a loop's iterations is called.
-pub(crate) fn label(analysis: &Analysis<'_>, thread: &Thread, flow: &Flow, index: u32) -> String {
-    format!("Loop {}", name(analysis, thread, flow, index))
+/// The label of the event type of a loop's iterations, by [`loop_names`].
+pub(crate) fn label(name: &str) -> String {
+    format!("Loop {name}")
+}
+
+/// Names of a thread's loops in the order of its timeline; loops whose calls come together in the same place are numbered.
+pub(crate) fn loop_names(analysis: &Analysis<'_>, thread: &Thread, flow: &Flow) -> Vec<String> {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut names = Vec::with_capacity(flow.timeline.loops.len());
+    for one in &flow.timeline.loops {
+        let name = name(analysis, thread, flow, one.index);
+        let count = known.entry(name.clone()).or_default();
+        *count += 1;
+        names.push(if *count > 1 { format!("{name} ({count})") } else { name });
+    }
+    names
 }
 
 /// Where the calls of a loop, those of loops inside it included, come together.

@@ -242,6 +242,8 @@ impl<'a> Callers<'a> {
         let frames = analysis.places.frames(path).iter().filter(|frame| !starts_programs(frame));
         for (level, frame) in (0..types::CALLER.count() as u32).zip(frames) {
             let (function, line) = self.frame(frame);
+            // A call has a place also where no line is known, unlike a sample, of which each would have its own.
+            let line = if line == 1 { self.lines.number(&frame.short()) } else { line };
             pairs.push((types::CALLER.start() + level, function));
             pairs.push((types::CALLER_LINE.start() + level, line));
             self.deepest = self.deepest.max(level + 1);

@@ -93,6 +93,14 @@ impl<'a> Sampled<'a> {
         Nanos(self.axis.time(self.process.end.0))
     }
 
+    /// When a thread that made calls was there, if that is known.
+    pub(super) fn presence(&self, number: u32) -> Option<(Nanos, Nanos)> {
+        let same = |thread: &&ThreadSamples| thread.number == Some(number);
+        let thread = self.process.threads.iter().find(same)?;
+        let end = thread.end.unwrap_or(self.process.end);
+        Some((Nanos(self.axis.time(thread.begin.0)), Nanos(self.axis.time(end.0))))
+    }
+
     /// Adds the threads that made no calls, at locations from `first` on: they compute all the time.
     pub(super) fn add_others(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! Owns how a figure reads: SI prefixes for amounts, plain numbers for ratios; a dash where there is none.
 
-use talea_model::units::si;
+use talea_topology::svg::amount;
 
 /// Three significant digits and the unit. Ratios have no prefixes: `0.52`, not `520 m`.
 pub(super) fn figure(value: f64, unit: &str) -> String {
@@ -10,7 +10,7 @@ pub(super) fn figure(value: f64, unit: &str) -> String {
         return "–".to_owned();
     }
     let plain = (unit.is_empty() || unit == "%") && (0.001..1.0).contains(&value.abs());
-    if plain { format!("{value:.3} {unit}").trim_end().to_owned() } else { si(value, unit) }
+    if plain { format!("{value:.3} {unit}").trim_end().to_owned() } else { amount(value, unit) }
 }
 
 /// With the sign of a difference.
