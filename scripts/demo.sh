@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/mpi-env.sh
 . scripts/mpi-env.sh
 
-cargo build --release -p talea -p talea-mpi
+cargo build --release -p talea -p talea-mpi -p talea-mark
 make --no-print-directory -C apps bin/openmpi/halo
 [ $# -gt 0 ] || set -- --size 96
 

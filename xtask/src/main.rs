@@ -28,13 +28,15 @@ const HELP: &str = "cargo xtask TASK
   bench flow             size of recordings, speed of reading and of bringing ranks together
   bench fabric           counters of a large network to its links, and placements of 131,072 ranks
   bench fold             folding a real trace and a million samples, beside a spline and kriging
-  bench cluster          clustering, beside Python packages, and whole tables
+  bench cluster          clustering, beside Python packages, parts of real traces, and whole tables; `cluster subsets` for the
+                         parts alone
   bench mark             what markers of phases take, in C and Rust
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
   bench shares           the shares that the agent sees, beside perf record -a of the same minute
   bench topo             reading, drawing, measuring and replaying the view of a node
+  bench truth            loops of programs as they are and as they are printed; --trees for both trees beside each other
 ";
 
 fn number(word: &str) -> Result<u64, String> {
@@ -65,12 +67,15 @@ fn main() -> ExitCode {
         ["bench", "flow"] => bench::flow::run(),
         ["bench", "fold"] => bench::fold::run(),
         ["bench", "cluster"] => bench::cluster::run(),
+        ["bench", "cluster", "subsets"] => bench::cluster::subsets(),
         ["bench", "mark"] => bench::mark::run(),
         ["bench", "paraver"] => bench::paraver::run(),
         ["bench", "sample"] => bench::sample::run(),
         ["bench", "serve"] => bench::serve::run(),
         ["bench", "shares"] => bench::shares::run(),
         ["bench", "topo"] => bench::topo::run(),
+        ["bench", "truth"] => bench::truth::run(bench::truth::Output::Rows),
+        ["bench", "truth", "--trees"] => bench::truth::run(bench::truth::Output::Trees),
         _ => Err(HELP.to_owned()),
     };
     match result {

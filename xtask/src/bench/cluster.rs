@@ -25,15 +25,112 @@ pub(crate) fn run() -> Result<(), String> {
     for (title, words) in [
         ("Clustering points of 20 kinds", &[][..]),
         ("Clustering where there is little to prune", &["hard"]),
-        (
-            "What a part is worth: 64 ranks, 2,000 bursts each, and a phase of 100 bursts that one rank has",
-            &["subsets"],
-        ),
     ] {
         heading(title);
         print!("{}", output(Command::new(&example).args(words))?);
     }
+    subsets()?;
     tables()
+}
+
+/// Parts of a trace, as users name them.
+const RULES: [&str; 6] =
+    ["thin", "ranks=8,random=15%", "ranks=8", "random=25%", "random=15%", "random=10%"];
+/// Real traces.
+const TRACES: [&str; 4] = [
+    "epoch_16proc.prv.gz",
+    "epoch_4proc.prv.gz",
+    "epoch_1proc.prv.gz",
+    "lulesh_4+4_with_uncores_sockets1+2.chop_5it.prv",
+];
+/// A radius for a trace whose clusters are small.
+const SMALL: &str = "0.0136";
+
+/// What a part of a real trace is worth beside all of it.
+pub(crate) fn subsets() -> Result<(), String> {
+    let talea = built("talea")?;
+    heading("What a part is worth: `talea cluster TRACE --min-duration 0 --subset RULE --check`");
+    println!(
+        "Adjusted Rand index against clustering all bursts, the least of seeds 1 to 3; clusters lost, the most of them. With `auto` both choose their radius: \
+         those of the part, and in brackets that of all bursts.\n"
+    );
+    println!(
+        "| trace | bursts | part | share | ARI, auto | eps, auto | lost | ARI, eps {SMALL} | lost |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let folder = std::env::var_os("TALEA_DATA").map_or(beside, Into::into).join("paraver");
+    for name in TRACES {
+        let trace = folder.join(name);
+        if !trace.is_file() {
+            println!("| {name} | not there |");
+            continue;
+        }
+        for rule in RULES {
+            let auto = seeds(&talea, &trace, rule, "auto")?;
+            // Few ranks: the part is all.
+            if auto.share >= 1.0 {
+                continue;
+            }
+            let small = seeds(&talea, &trace, rule, SMALL)?;
+            let short = name.split('.').next().unwrap_or(name);
+            println!(
+                "| {} | {} | {rule} | {:.0} % | {:.5} | {} ({}) | {} | {:.5} | {} |",
+                short.trim_end_matches("_with_uncores_sockets1+2"),
+                auto.points,
+                auto.share * 100.0,
+                auto.agreement,
+                auto.eps.join(" "),
+                auto.all,
+                auto.lost,
+                small.agreement,
+                small.lost
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What some seeds made of a part.
+struct Worth {
+    points: u64,
+    share: f64,
+    /// The least.
+    agreement: f64,
+    /// The most.
+    lost: u64,
+    /// Different radii, rising.
+    eps: Vec<String>,
+    /// The radius of all bursts.
+    all: String,
+}
+
+fn seeds(talea: &Path, trace: &Path, rule: &str, eps: &str) -> Result<Worth, String> {
+    let mut worth = Worth {
+        points: 0,
+        share: 0.0,
+        agreement: f64::INFINITY,
+        lost: 0,
+        eps: Vec::new(),
+        all: String::new(),
+    };
+    for seed in ["1", "2", "3"] {
+        let words = ["--min-duration", "0", "--check", "--json", "--eps", eps, "--seed", seed];
+        let text = output(
+            Command::new(talea).arg("cluster").arg(trace).args(words).args(["--subset", rule]),
+        )?;
+        let found: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let radius = |value: &Value| format!("{:.4}", value.as_f64().unwrap_or(f64::NAN));
+        worth.points = found["points"].as_u64().unwrap_or_default();
+        worth.share = found["subset"]["share"].as_f64().unwrap_or(f64::NAN);
+        let agreement = found["check"]["adjusted_rand"].as_f64().unwrap_or(f64::NAN);
+        worth.agreement = worth.agreement.min(agreement);
+        worth.lost = worth.lost.max(found["check"]["lost"].as_u64().unwrap_or_default());
+        worth.eps.push(radius(&found["eps"]));
+        worth.all = radius(&found["check"]["eps"]);
+    }
+    worth.eps.sort();
+    worth.eps.dedup();
+    Ok(worth)
 }
 
 /// Whole `talea cluster`, from a table to labels.

@@ -8,7 +8,9 @@ use std::time::Instant;
 use talea_fabric::RouterId;
 use talea_fabric::gemini::tiles::READINGS;
 use talea_fabric::gemini::{self, HOST_CAPACITY, Machine, Readings, link_table, rtr};
-use talea_fabric::place::{Cut, Evaluation, Graph, Placement, Question, blocks, order, partition};
+use talea_fabric::place::{
+    Cut, Evaluation, Figures, Graph, Placement, Question, blocks, order, partition,
+};
 use talea_fabric::route::Dimensions;
 use talea_fabric::shape::Torus;
 use talea_fabric::traffic::stencil::{Stencil, Weights};
@@ -154,11 +156,13 @@ fn placements(machine: &Machine) -> Result<(), String> {
         routing: &routing,
         protocol: Protocol::MPI,
         host_capacity: Some(HOST_CAPACITY),
+        figures: Figures::Times,
     };
     let nodes = order::hosts(fabric, &order::serpentine(&torus));
     let one = blocks(GRID, [2, 2, 4], CORES, &nodes).map_err(|e| said(&e))?;
     let mut loads = timed(|| {
-        let pairs = Pairs::new(&messages, one.hosts(), fabric, &routing, &question.protocol);
+        let pairs =
+            Pairs::new(&messages, (one.hosts(), one.slots()), fabric, &routing, &question.protocol);
         Loads::new(&pairs.map_err(|e| said(&e))?, fabric, &routing).map_err(|e| said(&e))
     })?;
     let begin = Instant::now();

@@ -16,6 +16,10 @@ pub(crate) mod sample;
 pub(crate) mod serve;
 pub(crate) mod shares;
 pub(crate) mod topo;
+pub(crate) mod truth;
+/// The integration tests compare it, too.
+#[path = "../../../crates/talea/tests/truth/mod.rs"]
+mod truth_form;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use talea_run::RunDirectory;
-use talea_run::trace::pack_left_behind;
+use talea_run::trace::{load, pack_left_behind};
 
 use super::programs::{Program, hpcc_on_two, programs};
 use super::{built, found, heading, median, output, prepared, scratch, spread};
@@ -20,19 +20,29 @@ const PROGRAM_ROUNDS: usize = 7;
 
 pub(crate) fn run() -> Result<(), String> {
     calls()?;
+    requests()?;
     whole_programs()
 }
 
+/// The tool beside a program.
 #[derive(Clone, Copy, PartialEq)]
-enum Tool {
+pub(super) enum Tool {
     None,
     Talea,
+    /// Times are kept to the nanosecond.
+    TaleaExact,
     /// Ranks bring their records together in `MPI_Finalize`.
     TaleaRanks,
     EzTrace,
 }
 
-fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Command, String> {
+/// Starts a program under a tool, without what `talea run` does before and after it.
+pub(super) fn command(
+    mpi: &str,
+    ranks: &str,
+    tool: Tool,
+    words: &[String],
+) -> Result<Command, String> {
     let mut command = Command::new(format!("mpirun.{mpi}"));
     prepared(&mut command).args(["-n", ranks]);
     if ranks == "1" {
@@ -43,7 +53,7 @@ fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Comma
     command.current_dir(&folder);
     match tool {
         Tool::None => {}
-        Tool::Talea | Tool::TaleaRanks => {
+        Tool::Talea | Tool::TaleaExact | Tool::TaleaRanks => {
             let out = folder.join("out");
             let live = out.join("live");
             let _ = std::fs::remove_dir_all(&out);
@@ -55,7 +65,10 @@ fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Comma
             command.arg(format!("TALEA_LIVE={}", live.display()));
             command.arg(format!("LD_PRELOAD={}", library.display()));
             command.arg(format!("TALEA_OUT={}", out.display()));
-            let merge = if tool == Tool::Talea { "auto" } else { "ranks" };
+            if tool == Tool::TaleaExact {
+                command.arg("TALEA_TIMES=exact");
+            }
+            let merge = if tool == Tool::TaleaRanks { "ranks" } else { "auto" };
             command.arg(format!("TALEA_MERGE={merge}"));
         }
         Tool::EzTrace => {
@@ -66,77 +79,119 @@ fn command(mpi: &str, ranks: &str, tool: Tool, words: &[String]) -> Result<Comma
     Ok(command)
 }
 
-/// Nanoseconds of two readings of the clock, which no tool that keeps begin and end can do without.
-fn clock_floor() -> f64 {
-    let mut rounds: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let begin = Instant::now();
-            let mut sum = 0_u64;
-            for _ in 0..2_000_000 {
-                // SAFETY: every x86-64 processor has the instruction.
-                let (begin, end) =
-                    unsafe { (std::arch::x86_64::_rdtsc(), std::arch::x86_64::_rdtsc()) };
-                sum = sum.wrapping_add(begin ^ end);
-            }
-            std::hint::black_box(sum);
-            begin.elapsed().as_nanos() as f64 / 2e6
-        })
-        .collect();
-    median(&mut rounds)
-}
+/// Nanoseconds a call with a tool: those of each round, by name of the call and tool.
+type Figures = BTreeMap<(String, u8), Vec<f64>>;
+
+/// The row that is no call: two readings of the clock and 16 stored bytes.
+const FLOOR: &str = "floor";
 
 fn calls() -> Result<(), String> {
     heading("Nanoseconds that recording adds to a call");
     println!(
-        "Two readings of the clock alone: {:.1} ns. Median (smallest to largest) of {ROUNDS} rounds.\n",
-        clock_floor()
+        "Median (smallest to largest) of {ROUNDS} rounds; with times within bounds, as by default, and with `--times exact`. The floor is what \
+         two readings of the time stamp counter and 16 stored bytes take in a loop of the same program: no tool that keeps begin and end of \
+         each call can do without. Calls whose names end in `_deep` are made below ten functions.\n"
     );
-    println!("| MPI | call | without | talea adds | eztrace adds |\n|---|---|---|---|---|");
+    println!(
+        "| MPI | call | without | talea adds | of the floor | exact times add | eztrace adds |\n|---|---|---|---|---|---|---|"
+    );
     for mpi in ["openmpi", "mpich"] {
         if !found(&format!("mpirun.{mpi}")) {
             continue;
         }
-        let mut figures: BTreeMap<(String, u8), Vec<f64>> = BTreeMap::new();
-        let tools: &[Tool] = if found("eztrace") {
-            &[Tool::None, Tool::Talea, Tool::EzTrace]
-        } else {
-            &[Tool::None, Tool::Talea]
+        let figures = figures(mpi)?;
+        let of = |name: &str, tool: Tool| {
+            figures.get(&(name.to_owned(), tool as u8)).cloned().unwrap_or_default()
         };
-        for _ in 0..ROUNDS {
-            for program in [&["calls"][..], &["signatures"], &["signatures", "--same-site"]] {
-                let path = std::path::absolute(format!("apps/bin/{mpi}/{}", program[0]))
-                    .map_err(|e| e.to_string())?;
-                let mut words = vec![path.display().to_string()];
-                words.extend(program[1..].iter().map(|&w| w.to_owned()));
-                for &tool in tools {
-                    let text = output(&mut command(mpi, "1", tool, &words)?)?;
-                    for line in text.lines() {
-                        let mut fields = line.split('\t');
-                        if let (Some(name), Some(Ok(value))) =
-                            (fields.next(), fields.next().map(str::parse))
-                        {
-                            figures.entry((name.to_owned(), tool as u8)).or_default().push(value);
-                        }
+        let floor = median(&mut of(FLOOR, Tool::None));
+        for (name, _) in figures.keys().filter(|(_, tool)| *tool == Tool::None as u8) {
+            let mut without = of(name, Tool::None);
+            if name == FLOOR {
+                println!("| {mpi} | {name} | {} | | 1.00 | | |", spread(&mut without, 1));
+                continue;
+            }
+            let base = median(&mut without);
+            let added = |tool: Tool| -> Vec<f64> {
+                of(name, tool).into_iter().map(|figure| figure - base).collect()
+            };
+            let ratio = median(&mut added(Tool::Talea)) / floor;
+            let [talea, exact, eztrace] = [Tool::Talea, Tool::TaleaExact, Tool::EzTrace]
+                .map(|tool| spread(&mut added(tool), 1));
+            println!(
+                "| {mpi} | {name} | {} | {talea} | {ratio:.2} | {exact} | {eztrace} |",
+                spread(&mut without, 1)
+            );
+        }
+    }
+    Ok(())
+}
+
+fn figures(mpi: &str) -> Result<Figures, String> {
+    let mut figures = Figures::new();
+    let mut tools = vec![Tool::None, Tool::Talea, Tool::TaleaExact];
+    tools.extend(found("eztrace").then_some(Tool::EzTrace));
+    for _ in 0..ROUNDS {
+        for program in [&["calls"][..], &["signatures"], &["signatures", "--same-site"]] {
+            let path = std::path::absolute(format!("apps/bin/{mpi}/{}", program[0]))
+                .map_err(|e| e.to_string())?;
+            let mut words = vec![path.display().to_string()];
+            words.extend(program[1..].iter().map(|&w| w.to_owned()));
+            for &tool in &tools {
+                let text = output(&mut command(mpi, "1", tool, &words)?)?;
+                for line in text.lines() {
+                    let mut fields = line.split('\t');
+                    if let (Some(name), Some(Ok(value))) =
+                        (fields.next(), fields.next().map(str::parse))
+                    {
+                        figures.entry((name.to_owned(), tool as u8)).or_default().push(value);
                     }
                 }
             }
         }
-        let names: Vec<String> =
-            figures.keys().filter(|(_, t)| *t == 0).map(|(n, _)| n.clone()).collect();
-        for name in names {
-            let mut without = figures[&(name.clone(), 0)].clone();
-            let base = median(&mut without);
-            let added = |tool: Tool| {
-                let mut with =
-                    figures.get(&(name.clone(), tool as u8)).cloned().unwrap_or_default();
-                for figure in &mut with {
-                    *figure -= base;
-                }
-                spread(&mut with, 1)
-            };
-            let (talea, eztrace) = (added(Tool::Talea), added(Tool::EzTrace));
-            println!("| {mpi} | {name} | {} | {talea} | {eztrace} |", spread(&mut without, 1));
+    }
+    Ok(figures)
+}
+
+/// Long lists of requests, of which each call completes one or some.
+fn requests() -> Result<(), String> {
+    heading("Receives that calls about all of them complete in random order, 1 rank, Open MPI");
+    println!(
+        "Receives are posted in lists. Seconds are those of sends and of the calls that complete them; median of {ROUNDS} rounds. Bytes are those of \
+         the trace, for each of its events.\n"
+    );
+    println!(
+        "| calls | list | requests | without, s | with talea, s | added to a request, ns | bytes an event |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let program = std::path::absolute("apps/bin/openmpi/requests").map_err(|e| e.to_string())?;
+    // With more the library itself takes minutes to match messages with receives.
+    let sizes = [(100_u32, 100_000_u32), (2000, 100_000), (6000, 18_000), (20_000, 20_000)];
+    for (way, (list, count)) in
+        ["any", "some", "testsome"].into_iter().flat_map(|way| sizes.map(|size| (way, size)))
+    {
+        let words =
+            [program.display().to_string(), way.to_owned(), count.to_string(), list.to_string()];
+        let mut seconds: [Vec<f64>; 2] = Default::default();
+        let (mut bytes, mut events) = (0, 0);
+        for _ in 0..ROUNDS {
+            for (seconds, tool) in seconds.iter_mut().zip([Tool::None, Tool::Talea]) {
+                let text = output(&mut command("openmpi", "1", tool, &words)?)?;
+                let value = text.trim().rsplit('\t').next().and_then(|last| last.parse().ok());
+                seconds.push(value.ok_or_else(|| format!("requests prints `{}`", text.trim()))?);
+            }
         }
+        let out = scratch("calls")?.join("out");
+        bring_together(&out)?;
+        let directory = RunDirectory::open(&out).map_err(|error| error.to_string())?;
+        if let Ok(recording) = load(&directory) {
+            (bytes, events) = (recording.sizes.total.0, recording.events());
+        }
+        let [without, with] = seconds.each_mut().map(|seconds| median(seconds));
+        let added = (with - without) * 1e9 / f64::from(count);
+        let share = bytes as f64 / events.max(1) as f64;
+        println!(
+            "| {way} | {list} | {count} | {without:.4} | {with:.4} | {added:.0} | {share:.1} |"
+        );
     }
     Ok(())
 }

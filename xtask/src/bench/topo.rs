@@ -77,7 +77,7 @@ fn largest_file(folder: &Path, large: &Topology) -> Result<PathBuf, String> {
         return Ok(path);
     }
     let path = folder.join("large.xml");
-    std::fs::write(&path, xml::write(large)).map_err(|e| e.to_string())?;
+    std::fs::write(&path, xml::write(large, xml::Version::Two)).map_err(|e| e.to_string())?;
     Ok(path)
 }
 
@@ -152,7 +152,8 @@ fn replay() -> Result<(), String> {
     let mut times: Vec<f64> = (0..3)
         .map(|_| {
             let begin = Instant::now();
-            let read = recording::read(&file, None).map_err(|e| e.to_string())?;
+            let read = recording::read(&file, None, &mut talea_model::Gaps::default())
+                .map_err(|e| e.to_string())?;
             std::hint::black_box(walk(&read));
             Ok(begin.elapsed().as_secs_f64())
         })

@@ -57,8 +57,10 @@ pub(super) fn trace(bytes: &[u8]) -> Result<(), String> {
         bursts.end.len(),
         bursts.caller.len(),
         bursts.set.len(),
+        bursts.call.len(),
     ];
-    if lengths.iter().any(|&length| length != bursts.len()) {
+    let edges = [0, bursts.len()].contains(&bursts.edge.len());
+    if !edges || lengths.iter().any(|&length| length != bursts.len()) {
         return Err("columns of different lengths".to_owned());
     }
     let Ok(dimensions) = Dimension::usual(&bursts) else { return Ok(()) };
@@ -78,7 +80,14 @@ pub(super) fn trace(bytes: &[u8]) -> Result<(), String> {
     let ranks: Vec<_> = prepared.bursts.iter().map(|&burst| bursts.rank[burst as usize]).collect();
     let min_points = auto::min_points(&ranks);
     let radii = auto::radii(&prepared.points, Some(&prepared.scales), min_points);
-    auto::choose(&prepared.points, None, &ranks, &radii, min_points)
-        .map_err(|error| error.to_string())?;
+    let edges: Vec<u32> = prepared
+        .bursts
+        .iter()
+        .filter_map(|&burst| bursts.edge.get(burst as usize).copied())
+        .collect();
+    for points in [&prepared.points, &prepared.points.apart(&edges, 1.0)] {
+        let task = auto::Task { points, weights: None, rank_of: &ranks, min_points, part: None };
+        task.choose(&radii).map_err(|error| error.to_string())?;
+    }
     Ok(())
 }

@@ -14,6 +14,8 @@ use talea_sampling::fabric::recorded::{self, Recorded};
 
 const NODES: &str = "4 4\nn0 0 0 0 0\nn1 0 0 0 1\nn2 0 0 1 0\nn3 1 0 0 1\n";
 const TREE: &str = "SwitchName=s0 Nodes=n[0-3,07]\nSwitchName=s1 \\\n Nodes=a[1-2]b[3-4]\nSwitchName=s2 Switches=s[0-1]\n";
+const BLOCKED: &str = "BlockName=b0 BlockIndex=0 Nodes=n[0-3] BlockSize=2\nInclude other.conf\n";
+const YAML: &str = "- topology: a\n  cluster_default: true\n  tree:\n    switches:\n    - switch: s0\n      nodes: n[0-3]\n    - switch: s1\n      children: 's0' # top\n";
 const PORTS: &str = "# Port extended counters: Lid 6 port 2 (CapMask: 0x5300)\nPortSelect:....2\nPortXmitData:....17\nPortXmitWait:....0x12\n";
 const LINES: &str = "CA 72 1 0x0a 4x DDR - SW 9 4 0x02 ( 'n1 HCA-1' - 'leaf one' )\nSW 9 4 0x02 4x DDR - CA 72 1 0x0a ( 'leaf one' - 'n1 HCA-1' )\nSW 9 6 0x02 4x ??? 'leaf one'\n";
 const BLOCKS: &str = "switchguid=0x2(2)\nSwitch 36 \"S-02\" # \"leaf\" lid 9 lmc 0\n[4] \"H-0a\"[1](b) # \"n1 HCA-1\" lid 72 4xDDR\n\nCa 1 \"H-0a\" # \"n1 HCA-1\"\n[1](b) \"S-02\"[4] # lid 72 lmc 0 \"leaf\" lid 9 4xDDR\n";
@@ -30,7 +32,7 @@ pub(super) fn texts() -> Result<Vec<Vec<u8>>, String> {
     let machine = gemini::machine([2, 2, 3]).map_err(|error| error.to_string())?;
     let list = gemini::rtr(&machine);
     let texts = [list.as_str(), NODES, TREE, PORTS, LINES, BLOCKS, LINKS, ARIES, META];
-    let others = [COUNTERS, HOSTFILE, RANKFILE, ORDER];
+    let others = [COUNTERS, HOSTFILE, RANKFILE, ORDER, BLOCKED, YAML];
     Ok(texts.iter().chain(&others).map(|text| text.as_bytes().to_vec()).collect())
 }
 
@@ -49,7 +51,9 @@ pub(super) fn network(bytes: &[u8]) -> Result<(), String> {
         // Nodes may have the same name, which is refused only here.
         let _ = map.gemini();
     }
-    let _ = (topology_conf::read(bytes), perfquery::read(bytes), ibnetdiscover::read(bytes));
+    let include = |_: &str| Ok(bytes.to_vec());
+    let _ = (topology_conf::read(bytes, &include), perfquery::read(bytes));
+    let _ = ibnetdiscover::read(bytes);
     let whole = |error: Error| error.to_string();
     let torus = Torus::new(&[1, 1, 3]).map_err(|error| error.to_string())?;
     let fabric = blue_gene::fabric(&torus).map_err(whole)?;

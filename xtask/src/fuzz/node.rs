@@ -136,9 +136,13 @@ fn inside(
 /// Reads a recording of either form and does with it what `talea topo` does.
 pub(super) fn recording(bytes: &[u8], path: &Path) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(|e| e.to_string())?;
-    let Ok(alone) = recording::read(path, None).map_err(|error| error.to_string()) else {
+    let Ok(alone) = recording::read(path, None, &mut talea_model::Gaps::default())
+        .map_err(|error| error.to_string())
+    else {
         let machine = Machine::synthetic(MACHINE).map_err(|e| e.to_string())?;
-        if let Ok(with) = recording::read(path, Some(machine.topology)) {
+        if let Ok(with) =
+            recording::read(path, Some(machine.topology), &mut talea_model::Gaps::default())
+        {
             show(&with);
         }
         return Ok(());
