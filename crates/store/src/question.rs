@@ -33,7 +33,7 @@ pub struct Question {
     /// The scheduler's name of the job.
     #[serde(default)]
     pub job: Option<Text>,
-    /// Whom the time belongs to: the owner of the job, else of the process.
+    /// The user: the owner of the job, else of the process.
     #[serde(default)]
     pub user: Option<u32>,
     /// Path of what the process executes.
@@ -51,7 +51,7 @@ pub struct Question {
     /// What the core was doing.
     #[serde(default)]
     pub activity: Option<Activity>,
-    /// What rows are told apart by; empty for one row of everything.
+    /// Columns that separate rows; empty for one row of everything.
     #[serde(default)]
     pub by: Vec<Dimension>,
     /// Most rows; the rest is in the totals.
@@ -102,7 +102,7 @@ pub enum Dimension {
     Node,
     /// Name of the job.
     Job,
-    /// Whom the time belongs to.
+    /// The user.
     User,
     /// Path of what the process executes, whatever its build.
     Executable,

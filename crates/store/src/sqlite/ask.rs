@@ -10,7 +10,7 @@ use crate::answer::{Answer, Row, Totals, Value};
 use crate::proportion::Proportion;
 use crate::question::{Dimension, Question};
 use crate::sqlite::HOUR;
-use crate::sqlite::levels::{self, DAYS, Grain, HOURS};
+use crate::sqlite::levels::{self, BESIDE, DAYS, FINE, Grain, HOURS};
 use crate::sqlite::loss;
 use crate::sqlite::put::activity_of_number;
 use crate::sqlite::scan::Scan;
@@ -229,6 +229,16 @@ fn ends(
     Ok((begin, end))
 }
 
+/// How many slices a scan has. One that came late and the one that it will join, which are of the same time, are one.
+fn count(connection: &Connection, scan: &Scan) -> rusqlite::Result<i64> {
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT DISTINCT s.node, s.begin, CASE s.level WHEN {BESIDE} THEN {FINE} ELSE s.level END {})",
+        scan.slices()
+    );
+    let mut select = connection.prepare_cached(&sql)?;
+    select.query_row(params_from_iter(scan.slice_values()), |row| row.get(0))
+}
+
 /// What the time has in all, and in what the answer is coarser than the question.
 pub(super) fn totals(
     connection: &Connection,
@@ -237,7 +247,7 @@ pub(super) fn totals(
 ) -> rusqlite::Result<(Totals, Sums)> {
     let scan = Scan::of_time(connection, question, Grain::of(question))?;
     let sql = format!(
-        "SELECT {}, {}, {}, count(*), sum(s.level IN ({HOURS}, {DAYS})) {}",
+        "SELECT {}, {}, {}, sum(s.level IN ({HOURS}, {DAYS})) {}",
         halves(Scan::whole(question)),
         levels::times(),
         levels::hours(),
@@ -245,10 +255,10 @@ pub(super) fn totals(
     );
     let mut select = connection.prepare_cached(&sql)?;
     let values = params_from_iter(scan.slice_values());
-    let (all, mut time, hours, slices, coarse) = select.query_row(values, |row| {
+    let (all, mut time, hours, coarse) = select.query_row(values, |row| {
         let hours = row.get::<_, Option<i64>>(6)?.zip(row.get(7)?).zip(row.get(8)?);
-        let coarse: Option<i64> = row.get(10)?;
-        Ok((Sums::of(row, 0)?, times(row, 4)?, hours, row.get::<_, i64>(9)?, coarse.unwrap_or(0)))
+        let coarse: Option<i64> = row.get(9)?;
+        Ok((Sums::of(row, 0)?, times(row, 4)?, hours, coarse.unwrap_or(0)))
     })?;
     if let Some(((first, last), widest)) = hours {
         let ends = ends(connection, question, [first, last, widest])?;
@@ -256,6 +266,7 @@ pub(super) fn totals(
     }
     question.note_wider(time, gaps);
     if coarse > 0 && question.is_fine() {
+        let slices = count(connection, &scan)?;
         gaps.note(Gap {
             kind: GapKind::Missing,
             rank: None,

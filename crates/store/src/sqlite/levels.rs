@@ -98,6 +98,11 @@ pub(super) fn in_table(from: &str, to: &str) -> String {
     )
 }
 
+/// The width of a slice, unless it is an hour beside the fine slices that it is the sum of.
+pub(super) fn own_width() -> String {
+    format!("CASE s.level WHEN {SUMMED} THEN NULL ELSE s.width END")
+}
+
 /// Columns of begin and end of slices, but of hours that only sum others up.
 pub(super) fn times() -> String {
     let unless = |value: &str| format!("CASE s.level WHEN {SUMMED} THEN NULL ELSE {value} END");

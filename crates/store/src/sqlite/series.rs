@@ -8,9 +8,10 @@ use rusqlite::{Connection, params_from_iter};
 use talea_model::Nanos;
 
 use crate::answer::{Point, Series, Value};
-use crate::question::Question;
+use crate::question::{Question, Visible};
+use crate::sqlite::HOUR;
 use crate::sqlite::ask::{Keys, Sums, at_a_moment, by_columns, halves, key, outer_columns};
-use crate::sqlite::levels::Grain;
+use crate::sqlite::levels::{self, BESIDE, Grain, SUMMED};
 use crate::sqlite::scan::Scan;
 
 pub(super) fn series(
@@ -33,22 +34,27 @@ pub(super) fn series(
 fn points(
     connection: &Connection,
     question: &Question,
-    step: i64,
+    step_bound: i64,
     keys: usize,
 ) -> rusqlite::Result<(BTreeMap<i64, Point>, Nanos)> {
-    let mut scan = Scan::of_time(connection, question, Grain::of_series(question, step))?;
+    let mut scan = Scan::of_time(connection, question, Grain::of_series(question, step_bound))?;
     let slices = scan.slices();
-    let step = scan.bind(step);
+    let step = scan.bind(step_bound);
     let sql = format!(
-        "SELECT {}, s.begin - s.begin % {step} AS t, max(s.width) {slices} GROUP BY t",
-        halves(Scan::whole(question))
+        "SELECT {}, s.begin - s.begin % {step} AS t, max({width}) {slices} GROUP BY t",
+        halves(Scan::whole(question)),
+        width = match question.visible {
+            Visible::All => "s.width".to_owned(),
+            // The width of a summed hour is that of anybody's longest slice.
+            Visible::User(_) => levels::own_width(),
+        }
     );
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query(params_from_iter(scan.values()))?;
     let (mut points, mut widest) = (BTreeMap::new(), 0_i64);
     while let Some(row) = rows.next()? {
         let begin: i64 = row.get(4)?;
-        widest = widest.max(row.get(5)?);
+        widest = widest.max(row.get::<_, Option<i64>>(5)?.unwrap_or(0));
         let point = Point {
             begin: Nanos(begin.max(0) as u64),
             all_samples: Sums::of(row, 0)?.samples(),
@@ -58,7 +64,44 @@ fn points(
         };
         points.insert(begin, point);
     }
+    if let Visible::User(user) = question.visible {
+        widest = widest_in_hours(connection, question, step_bound, user, widest)?;
+    }
     Ok((points, Nanos(widest.max(0) as u64)))
+}
+
+/// The longest slice of a user in summed hours, or `least` if none is longer. Hours come by falling width, and the first that can be no longer than
+/// what is known ends it: usually all slices are equally long, and one hour is looked into.
+fn widest_in_hours(
+    connection: &Connection,
+    question: &Question,
+    step: i64,
+    user: u32,
+    least: i64,
+) -> rusqlite::Result<i64> {
+    let scan = Scan::of_time(connection, question, Grain::of_series(question, step))?;
+    let sql = format!(
+        "SELECT s.node, s.begin, s.width {} AND s.level = {SUMMED} ORDER BY s.width DESC",
+        scan.slices()
+    );
+    let mut hours = connection.prepare_cached(&sql)?;
+    let mut own = connection.prepare_cached(&format!(
+        "SELECT max(s.width) FROM slice s INDEXED BY slice_node
+         WHERE s.node = ?1 AND s.level = {BESIDE} AND s.begin >= ?2 AND s.begin < ?2 + ?3
+         AND EXISTS (SELECT 1 FROM user_at a WHERE a.user = ?4 AND a.slice = s.id)"
+    ))?;
+    let mut widest = least;
+    let mut rows = hours.query(params_from_iter(scan.slice_values()))?;
+    while let Some(row) = rows.next()? {
+        let (node, begin, most): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if most <= widest {
+            break;
+        }
+        let here: Option<i64> =
+            own.query_row((node, begin, HOUR.0 as i64, user), |row| row.get(0))?;
+        widest = widest.max(here.unwrap_or(0));
+    }
+    Ok(widest)
 }
 
 fn fill(

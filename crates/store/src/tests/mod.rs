@@ -214,6 +214,27 @@ fn users_see_nothing_of_others() {
 }
 
 #[test]
+fn the_longest_slice_of_a_user_is_none_of_somebody_else() {
+    let (_folder, mut store) = store(&options(0));
+    let mut other = batch("n", 0, 100);
+    other.end = Nanos(other.begin.0 + 600 * SECOND);
+    other.jobs[0].user = Some(7);
+    other.shares.iter_mut().for_each(|share| share.user = Some(7));
+    other.rates[0].user = Some(7);
+    store.put_all(&[batch("n", 0, 1), other]).unwrap();
+    let widest = |store: &Sqlite, visible| {
+        let day = Question::of(visible, Nanos(START), Nanos(START + DAY.0));
+        store.series(&day, HOUR).unwrap().widest.0 / SECOND
+    };
+    // Before and after their hour is summed.
+    for now in [START, START + 6 * HOUR.0] {
+        store.retain(Nanos(now), usize::MAX).unwrap();
+        let all = [Visible::All, Visible::User(7), Visible::User(1000), Visible::User(8)];
+        assert_eq!(all.map(|visible| widest(&store, visible)), [600, 600, 10, 0]);
+    }
+}
+
+#[test]
 fn sums_of_any_size() {
     let (_folder, mut store) = store(&options(HOUR.0));
     for number in 0..4 {
