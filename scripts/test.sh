@@ -83,6 +83,7 @@ stage programs make --no-print-directory -j 2 -C apps
 stage lints cargo clippy --workspace --all-targets --features talea/parquet -- -D warnings
 # With the same features as the tests, so that nothing is built twice.
 stage build cargo build --workspace --release --features talea/parquet
+stage package scripts/package-test.sh
 stage "doc tests" cargo test --workspace --release --features talea/parquet --doc
 if [ -e web/package.json ]; then
     stage web web

@@ -12,7 +12,7 @@ use super::{ConvertError, Count};
 /// Rows that are looked up together: bounds the memory for them.
 const GROUP: usize = 1 << 16;
 
-/// Writes all tables of a trace; what was written.
+/// Writes all tables of a trace; returns counts of the rows written.
 pub(super) fn save(trace: &Trace, path: &Path) -> Result<Vec<Count>, ConvertError> {
     tables::save(trace, path, |table, path| {
         write_table(table, path)
@@ -42,7 +42,7 @@ fn write_table(table: &Table<'_>, path: &Path) -> io::Result<Option<PathBuf>> {
     out.finish()
 }
 
-/// Quoted where it has what ends a cell.
+/// Quotes a text that contains a delimiter.
 fn cell(out: &mut impl Write, text: &str) -> io::Result<()> {
     if text.contains([',', '"', '\r', '\n']) {
         write!(out, "\"{}\"", text.replace('"', "\"\""))

@@ -1,8 +1,8 @@
 //! The file that a conversion writes.
 //!
-//! Owns the promise that a reader sees the whole file or the one before: bytes go to a new file, which takes the name at the end, and
-//! nothing is left of one that was not finished. A link is followed; a pipe or a device is written to as it is, and has no files
-//! beside it ([`Destination`]).
+//! Owns the guarantee that a reader sees the whole file or the one before: bytes go to a new file, which takes the name at the end,
+//! and nothing is left of an unfinished one. A link is followed; a pipe or a device is written to directly, and has no files beside
+//! it ([`Destination`]).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use talea_run::directory::{Destination, Name};
 use tempfile::NamedTempFile;
 
-/// A file that is not finished.
+/// An unfinished file.
 pub(super) enum Draft {
-    /// What takes the name at the end.
+    /// A new file, which takes the name at the end.
     New(BufWriter<NamedTempFile>, Name),
-    /// What is there and stays.
+    /// An existing pipe or device, which stays.
     There(BufWriter<File>),
 }
 
@@ -29,7 +29,7 @@ impl Draft {
                 let folder = name.path().parent().filter(|folder| !folder.as_os_str().is_empty());
                 let file = tempfile::Builder::new()
                     .prefix(".talea-")
-                    // Less what the process may not give.
+                    // Reduced by the process's umask.
                     .permissions(fs::Permissions::from_mode(0o666))
                     .tempfile_in(folder.unwrap_or(Path::new(".")))?;
                 Self::New(BufWriter::with_capacity(BUFFER, file), name)
@@ -37,12 +37,12 @@ impl Draft {
         })
     }
 
-    /// Gives the file its name, which is absent where no other file can stand beside it.
+    /// Gives the file its name; `None` where no other file can stand beside it.
     pub(super) fn finish(self) -> io::Result<Option<PathBuf>> {
         match self {
             Self::New(file, name) => {
                 let file = file.into_inner()?;
-                // Without this a crash of the machine can leave the new name with no bytes behind it.
+                // Without this a crash of the machine can leave the new name without contents.
                 file.as_file().sync_all()?;
                 file.persist(name.path())?;
                 Ok(Some(name.taken()))

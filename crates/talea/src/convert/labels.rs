@@ -1,7 +1,7 @@
-//! What the labels of a trace say, as viewers of other tools show it.
+//! Labels of a trace in the form of other tools' viewers.
 //!
-//! Owns names of values, of places in the source, and of ranks and threads, which count from 0 as people count them. Names of rows that
-//! only repeat numbers (`THREAD 1.1.1`) are not used.
+//! Owns names of values, of places in the source, and of ranks and threads, which count from 0 as usual. Names of rows that only repeat
+//! numbers (`THREAD 1.1.1`) are not used.
 
 use talea_model::Trace;
 use talea_model::trace::{EventRecord, types};
@@ -41,7 +41,7 @@ pub(super) fn location_name(trace: &Trace, location: u32) -> String {
     }
 }
 
-/// Whether the process of a location has several.
+/// True if the process of a location has several threads.
 pub(super) fn has_threads(trace: &Trace, location: u32) -> bool {
     let locations = &trace.locations;
     let Some(place) = locations.get(location) else { return false };
@@ -56,7 +56,7 @@ fn own_name(trace: &Trace, location: u32) -> Option<&str> {
     (!rest.chars().all(is_number)).then_some(name)
 }
 
-/// Where a call stands: the direct caller's line, else its function.
+/// Place of a call: the direct caller's line, else its function.
 pub(super) fn site(trace: &Trace, event: &EventRecord<'_>) -> Option<String> {
     let (function, line) = (*types::CALLER.start(), *types::CALLER_LINE.start());
     let label = |kind: u32| trace.labels.value(kind, event.value(kind)?);
@@ -67,11 +67,11 @@ pub(super) fn site(trace: &Trace, event: &EventRecord<'_>) -> Option<String> {
     })
 }
 
-/// `file.F90:71` for a label such as `71 (file.F90, program)`; nothing for lines that nobody knows.
+/// `file.F90:71` for a label such as `71 (file.F90, program)`; `None` for unknown lines.
 pub(crate) fn place(label: &str) -> Option<String> {
     let label = whole(label);
     let Some((number, rest)) = label.split_once(" (") else {
-        // Traces name a line that nobody knows like this.
+        // Labels of unknown lines in traces.
         return (!matches!(label, "End" | "Unresolved" | "Not found")).then(|| label.to_owned());
     };
     let file = rest.trim_end_matches(')').split(',').next().unwrap_or_default();
@@ -79,7 +79,7 @@ pub(crate) fn place(label: &str) -> Option<String> {
     known.then(|| format!("{}:{number}", file.trim()))
 }
 
-/// What a label that Extrae shortened stands for: `curre..ooth [current_smooth]`.
+/// The full name in a label that Extrae shortened: `curre..ooth [current_smooth]`.
 pub(crate) fn whole(label: &str) -> &str {
     let (short, rest) = label.split_once(" [").unwrap_or((label, ""));
     rest.strip_suffix(']').filter(|_| short.contains("..")).unwrap_or(label)

@@ -1,7 +1,7 @@
 //! `talea convert`: a run or a trace as a file of another tool.
 //!
-//! Owns the choice of the form by the ending of the file's name, and what is said of it: what the writer counted. What a form can hold of
-//! a trace is in [`timeline`], [`stacks`] and [`tables`]; its syntax is `formats`'.
+//! Owns the choice of the form by the ending of the file's name, and the message about the output: the writer's counts. The contents of a
+//! trace in each form are in [`timeline`], [`stacks`] and [`tables`]; the syntax is `formats`'.
 
 mod csv;
 mod file;
@@ -24,14 +24,14 @@ use crate::input::{self, InputError};
 use crate::load::say_gaps;
 use crate::terminal::{Progress, say};
 
-/// What to convert.
+/// Options of `talea convert`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// A run directory or a trace.
     pub(crate) input: PathBuf,
     /// The file to write.
     pub(crate) out: PathBuf,
-    /// Its form; by its name where absent.
+    /// Output form; by the file's name where absent.
     pub(crate) format: Option<Format>,
 }
 
@@ -56,13 +56,13 @@ pub(crate) enum Format {
     )]
     #[cfg_attr(
         not(feature = "parquet"),
-        doc = "Tables of Apache Parquet: not in this build, which lacks `--features parquet`; use csv"
+        doc = "Tables of Apache Parquet: not in this build, built without `--features talea/parquet`; use csv"
     )]
     Parquet,
 }
 
 impl Format {
-    /// By the ending of a file's name.
+    /// The form by the ending of a file's name.
     fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let endings = [
@@ -81,13 +81,13 @@ impl Format {
     }
 }
 
-/// Why nothing was converted.
+/// Errors of `talea convert`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConvertError {
-    /// What is to be converted.
+    /// The input.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A name that does not say which form.
+    /// A file name that determines no form.
     #[error(
         "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded, .collapsed, .csv or .parquet, or --format: `{}`",
         .0.display()
@@ -96,7 +96,7 @@ pub(crate) enum ConvertError {
     /// The file.
     #[error("cannot write: {source}: `{}`", path.display())]
     Write {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The file.
         path: PathBuf,
@@ -108,11 +108,11 @@ pub(crate) enum ConvertError {
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Parquet(#[from] parquet::SaveError),
-    /// Built without it.
+    /// A build without it.
     #[cfg(not(feature = "parquet"))]
-    #[error("this talea was built without Parquet: write a `.csv`, or build it with `cargo build --release --features parquet`: `{}`", .0.display())]
+    #[error("this talea was built without Parquet: write a `.csv`, or build it with `cargo build --release --features talea/parquet`: `{}`", .0.display())]
     NoParquet(PathBuf),
-    /// Nothing that this form could hold.
+    /// Nothing that this form can hold.
     #[error("the trace has neither samples nor calls of MPI with their callers, so that there are no stacks to write: `{}`", .0.display())]
     NoStacks(PathBuf),
 }
@@ -150,7 +150,7 @@ pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
     Ok(())
 }
 
-/// Writes a form; what is in it.
+/// Writes a form; returns counts of its contents.
 fn save(
     trace: &Trace,
     format: Format,
@@ -190,7 +190,7 @@ fn save(
         Format::Csv => csv::save(trace, out)?,
         #[cfg(feature = "parquet")]
         Format::Parquet => parquet::save(trace, out)?,
-        // Refused before anything was read.
+        // Refused before reading the input.
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Vec::new(),
     })
@@ -210,13 +210,13 @@ fn chrome(trace: &Trace, out: &Path, gaps: &mut Gaps) -> io::Result<Vec<Count>> 
     ])
 }
 
-/// Stacks with their weights, as [`profile::speedscope`] and [`profile::pprof`] write them.
+/// Counts of stacks with their weights, as [`profile::speedscope`] and [`profile::pprof`] write them.
 fn samples(stacks: &profile::Samples) -> Vec<Count> {
     let samples = stacks.threads.iter().map(|thread| thread.samples.len() as u64).sum();
     vec![Count(samples, "stack"), Count(stacks.threads.len() as u64, "thread")]
 }
 
-/// How many of what were written.
+/// Number and name of the items written.
 #[derive(Clone, Copy, Debug)]
 struct Count(u64, &'static str);
 

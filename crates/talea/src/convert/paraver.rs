@@ -1,6 +1,6 @@
 //! The three files of a Paraver trace on disk.
 //!
-//! Owns which files they are: labels and names of rows stand beside the records, but for a pipe or a device, which gets the records
+//! Owns the set of files: labels and names of rows accompany the records, except for a pipe or a device, which gets the records
 //! alone. Syntax is `formats::paraver`'s.
 
 use std::io;
@@ -14,13 +14,13 @@ use talea_model::Trace;
 use super::file::{self, Draft};
 use crate::input::paraver::sibling;
 
-/// Why a trace was not written.
+/// Errors of saving a trace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SaveError {
     /// The system refused.
     #[error("cannot write the trace: {source}: `{}`", path.display())]
     File {
-        /// What it said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub(crate) enum SaveError {
     /// The records have no form in Paraver's format.
     #[error("{source}: `{}`", path.display())]
     Form {
-        /// What is wrong.
+        /// The error of the form.
         source: paraver::WriteError,
         /// The file.
         path: PathBuf,

@@ -1,7 +1,7 @@
-//! Tables as Apache Parquet, for the engine that a site has.
+//! Tables as Apache Parquet, for the site's own engine.
 //!
-//! Owns the files' properties. Texts repeat, which dictionaries and zstd take out again. Needs the feature `parquet`; without it nothing of
-//! this is built.
+//! Owns the files' properties. Texts repeat, so that dictionaries and zstd compress them. Needs the feature `parquet`; without it nothing
+//! of this is built.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::tables::{self, Piece, Table};
 /// Rows that are written together: bounds the memory for them.
 const GROUP: usize = 1 << 20;
 
-/// Why a table was not written.
+/// Error of saving a table.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the table: {source}: `{}`", path.display())]
 pub(crate) struct SaveError {
@@ -29,14 +29,14 @@ pub(crate) struct SaveError {
     path: PathBuf,
 }
 
-/// Writes all tables of a trace; what was written.
+/// Writes all tables of a trace; returns counts of the rows written.
 pub(super) fn save(trace: &Trace, path: &Path) -> Result<Vec<Count>, SaveError> {
     tables::save(trace, path, |table, path| {
         write_table(table, path).map_err(|source| SaveError { source, path: path.to_owned() })
     })
 }
 
-/// Writes a table; the file's name as [`Draft::finish`] has it.
+/// Writes a table; returns the file's name, as [`Draft::finish`] does.
 fn write_table(table: &Table<'_>, path: &Path) -> Result<Option<PathBuf>, ParquetError> {
     let (columns, rows) = (table.columns, table.rows);
     let fields: String = columns

@@ -1,6 +1,7 @@
-//! What viewers of stacks show of a trace.
+//! A trace in the form of viewers of stacks.
 //!
-//! Owns which events are stacks: samples where there are any, else the callers of MPI with the time spent there.
+//! Owns the choice of the events that are stacks: samples where there are any, else the callers of MPI with the
+//! time spent there.
 
 use std::collections::HashMap;
 
@@ -27,7 +28,7 @@ impl Frames {
     }
 }
 
-/// Stacks with weights: of samples, or of calls of MPI. Absent where there are neither.
+/// Stacks with weights: of samples, or of MPI calls. Absent where there are neither.
 pub(super) fn stacks(trace: &Trace) -> Option<Samples> {
     let sampled = trace.events.types.contains(types::SAMPLE_CALLER.start());
     let (functions, lines) = if sampled {

@@ -1,7 +1,7 @@
 //! A trace as three tables: events, states and messages.
 //!
-//! Owns the columns, and which files they become. Each pair of type and value is a row; applications, tasks and threads count from 1,
-//! times are nanoseconds.
+//! Owns the columns, and the files of the tables. Each pair of type and value is a row; applications, tasks and threads count from 1, times
+//! are nanoseconds.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(super) enum Piece<'a> {
     Texts(Vec<&'a str>),
 }
 
-/// A column: its name, and whether its cells are texts.
+/// A column: its name, and true if its cells are texts.
 pub(super) type Column = (&'static str, bool);
 
 /// One table.
@@ -33,8 +33,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Writes the events to `path`, and states and messages beside it (`OUT.states.csv`); a pipe or a device gets the events alone. `write` writes one table, and
-/// says the file's name where others can stand beside it. What was written.
+/// Writes the events to `path`, and states and messages beside it (`OUT.states.csv`); a pipe or a device gets the events alone. `write`
+/// writes one table, and returns the file's name where others can stand beside it. Returns counts of the rows written.
 pub(super) fn save<E>(
     trace: &Trace,
     path: &Path,

@@ -1,7 +1,7 @@
-//! What viewers of slices show of a trace: intervals with arguments, messages between them, and counters.
+//! A trace in the form of viewers of slices: intervals with arguments, messages between them, and counters.
 //!
-//! Owns which events are slices (those whose value 0 ends what another value began), to which call each end of a message belongs, and the
-//! rates of counters: what a counter grew by since the thread's probe before, by the time since then.
+//! Owns the choice of the events that are slices (those whose value 0 ends an interval that another value began), the assignment of each
+//! end of a message to a call, and the rates of counters: the increase since the thread's probe before, divided by the time since then.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
 use super::labels::{has_threads, named, process_name, site, thread_name};
 
-/// Calls of MPI among [`Slice::category`].
+/// Category of MPI calls in [`Slice::category`].
 const CALL: &str = "mpi";
-/// Ranks at other ends of messages that are listed.
+/// Maximum number of listed peer ranks of messages.
 const PEERS: usize = 8;
 
-/// Whether values of a type begin something that value 0 ends, and what kind of thing that is.
+/// Category of the intervals that values of a type begin and value 0 ends; `None` for other types.
 fn category(event_type: u32) -> Option<&'static str> {
     match event_type {
         _ if types::MPI.contains(&event_type) => Some(CALL),
@@ -30,7 +30,7 @@ fn category(event_type: u32) -> Option<&'static str> {
     }
 }
 
-/// All threads that did something; what has no place in it is a gap.
+/// All threads with activity; items without a place in a timeline are gaps.
 pub(super) fn timeline(trace: &Trace, gaps: &mut Gaps) -> Timeline {
     let by_location = trace.events_by_location();
     let mut tracks = Vec::new();
@@ -73,7 +73,7 @@ fn process(trace: &Trace, location: u32) -> u32 {
     before.sum::<u32>() + place.task - 1
 }
 
-/// What is open: since when, its value, and what is known of it.
+/// An open interval: its begin, its value, and its arguments.
 type Open = (u64, i64, Vec<(&'static str, Argument)>);
 
 fn slices<'a>(trace: &Trace, records: impl Iterator<Item = EventRecord<'a>>) -> Vec<Slice> {
@@ -127,7 +127,7 @@ fn name(trace: &Trace, kind: u32, value: i64) -> String {
     }
 }
 
-/// What the begin of a call says of it.
+/// Arguments of a call at its begin.
 fn arguments(trace: &Trace, event: &EventRecord<'_>) -> Vec<(&'static str, Argument)> {
     let number = |name, kind| Some((name, Argument::Number(event.value(kind)?)));
     let is_root = event.value(types::ROOT).is_some_and(|value| value != 0);
@@ -143,7 +143,7 @@ fn arguments(trace: &Trace, event: &EventRecord<'_>) -> Vec<(&'static str, Argum
     .collect()
 }
 
-/// Rates of the counters of a thread. What was counted in no time is added to what comes next.
+/// Rates of the counters of a thread. A count over no time is added to the next one.
 fn counters<'a>(
     trace: &Trace,
     location: u32,
@@ -160,7 +160,7 @@ fn counters<'a>(
             any = true;
             let sum = kept.entry(kind).or_default();
             *sum = sum.saturating_add(value);
-            // What the first probe has was counted since nobody knows when.
+            // The first probe's counts have no known begin.
             let Some(begin) = since else {
                 if before.is_none() {
                     *sum = 0;
@@ -182,7 +182,7 @@ fn counters<'a>(
     found.into_values().collect()
 }
 
-/// Counters stand beside the threads of a process, so that their names say which one.
+/// Counters stand beside the threads of a process, so that their names identify the thread.
 fn counter_name(trace: &Trace, location: u32, kind: u32) -> String {
     let label = trace.labels.event_type(kind).map(|one| one.label.clone());
     let label = label.unwrap_or_else(|| kind.to_string());
@@ -193,7 +193,7 @@ fn counter_name(trace: &Trace, location: u32, kind: u32) -> String {
     }
 }
 
-/// Messages at one call.
+/// Messages of one call.
 #[derive(Debug, Default)]
 struct Met {
     sent: i64,
@@ -202,7 +202,7 @@ struct Met {
     from: Vec<u32>,
 }
 
-/// Adds flows, and bytes and peers to the calls at their ends; how many messages have no flow.
+/// Adds flows, and bytes and peers to the calls at their ends; returns the number of messages without a flow.
 fn messages(trace: &Trace, places: &[Option<usize>], timeline: &mut Timeline) -> u64 {
     let calls: Vec<Vec<usize>> = timeline.tracks.iter().map(calls).collect();
     let mut met: BTreeMap<(usize, usize), Met> = BTreeMap::new();
@@ -244,7 +244,7 @@ fn calls(track: &Track) -> Vec<usize> {
     (0..track.slices.len()).filter(|&at| track.slices[at].category == CALL).collect()
 }
 
-/// The call that a message was sent in: the last that had begun.
+/// The call that sent a message: the last that had begun.
 fn sender(
     message: &MessageRecord,
     places: &[Option<usize>],
@@ -259,7 +259,7 @@ fn sender(
     (at <= slices[slice].end).then_some(End { track, slice, at })
 }
 
-/// The call that a message was there in: the first that had not ended before.
+/// The call that received a message: the first that had not ended before.
 fn receiver(
     message: &MessageRecord,
     places: &[Option<usize>],
