@@ -24,7 +24,7 @@ const HELP: &str = "cargo xtask TASK
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
   bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node;
                          `agent interrupts` for what a sample takes alone
-  bench mpi              nanoseconds and run time that recording adds
+  bench mpi              nanoseconds and run time that recording adds; `mpi calls`, `mpi requests` or `mpi programs` for one table
   bench flow             size of recordings, speed of reading and of bringing ranks together
   bench fabric           counters of a large network to its links, and placements of 131,072 ranks
   bench fold             folding a real trace and a million samples, beside a spline and kriging
@@ -37,6 +37,8 @@ const HELP: &str = "cargo xtask TASK
   bench shares           the shares that the agent sees, beside perf record -a of the same minute
   bench topo             reading, drawing, measuring and replaying the view of a node
   bench truth            loops of programs as they are and as they are printed; --trees for both trees beside each other
+
+With TALEA_BEFORE=FOLDER, the target/release of another version, the tables of mpi and truth have its figures too.
 ";
 
 fn number(word: &str) -> Result<u64, String> {
@@ -63,6 +65,9 @@ fn main() -> ExitCode {
         ["bench", "agent"] => bench::agent::run(),
         ["bench", "agent", "interrupts"] => bench::agent::interrupts(),
         ["bench", "mpi"] => bench::mpi::run(),
+        ["bench", "mpi", "calls"] => bench::mpi::calls(),
+        ["bench", "mpi", "requests"] => bench::mpi::requests(),
+        ["bench", "mpi", "programs"] => bench::mpi::whole_programs(),
         ["bench", "fabric"] => bench::fabric::run(),
         ["bench", "flow"] => bench::flow::run(),
         ["bench", "fold"] => bench::fold::run(),

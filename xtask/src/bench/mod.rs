@@ -65,6 +65,20 @@ fn built(name: &str) -> Result<PathBuf, String> {
     Err(format!("not built: `{}`; run `cargo build --release` first", path.display()))
 }
 
+/// The folder of another version's build, named by `TALEA_BEFORE`: tables that know it have its figures beside ours.
+fn before() -> Option<PathBuf> {
+    std::env::var_os("TALEA_BEFORE").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// A file of that build.
+fn built_before(name: &str) -> Result<PathBuf, String> {
+    let path = before().unwrap_or_default().join(name);
+    std::path::absolute(&path)
+        .ok()
+        .filter(|path| path.exists())
+        .ok_or_else(|| format!("TALEA_BEFORE: not a folder with `{name}`: `{}`", path.display()))
+}
+
 /// Whether a program is on the path.
 fn found(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -4,15 +4,17 @@
 //! candidates take turns, so that a machine which changes its speed changes it for all.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use talea_run::RunDirectory;
-use talea_run::trace::{load, pack_left_behind};
+use talea_run::trace::pack_left_behind;
 
 use super::programs::{Program, hpcc_on_two, programs};
-use super::{built, found, heading, median, output, prepared, scratch, spread};
+use super::{
+    before, built, built_before, found, heading, median, output, prepared, scratch, spread,
+};
 
 const ROUNDS: usize = 5;
 /// Rounds of whole programs, which differ more from run to run.
@@ -33,6 +35,8 @@ pub(super) enum Tool {
     TaleaExact,
     /// Ranks bring their records together in `MPI_Finalize`.
     TaleaRanks,
+    /// The build of [`super::before`].
+    Before,
     EzTrace,
 }
 
@@ -53,7 +57,7 @@ pub(super) fn command(
     command.current_dir(&folder);
     match tool {
         Tool::None => {}
-        Tool::Talea | Tool::TaleaExact | Tool::TaleaRanks => {
+        Tool::Talea | Tool::TaleaExact | Tool::TaleaRanks | Tool::Before => {
             let out = folder.join("out");
             let live = out.join("live");
             let _ = std::fs::remove_dir_all(&out);
@@ -61,6 +65,7 @@ pub(super) fn command(
             // What tells a run directory.
             std::fs::write(out.join("run.json"), "{}").map_err(|e| e.to_string())?;
             command.arg("env");
+            let built = if tool == Tool::Before { built_before } else { built };
             let library = built("libtalea_mpi.so")?;
             command.arg(format!("TALEA_LIVE={}", live.display()));
             command.arg(format!("LD_PRELOAD={}", library.display()));
@@ -85,15 +90,16 @@ type Figures = BTreeMap<(String, u8), Vec<f64>>;
 /// The row that is no call: two readings of the clock and 16 stored bytes.
 const FLOOR: &str = "floor";
 
-fn calls() -> Result<(), String> {
+pub(crate) fn calls() -> Result<(), String> {
     heading("Nanoseconds that recording adds to a call");
     println!(
         "Median (smallest to largest) of {ROUNDS} rounds; with times within bounds, as by default, and with `--times exact`. The floor is what \
          two readings of the time stamp counter and 16 stored bytes take in a loop of the same program: no tool that keeps begin and end of \
-         each call can do without. Calls whose names end in `_deep` are made below ten functions.\n"
+         each call can do without. Calls whose names end in `_deep` are made below ten functions.{}\n",
+        if before().is_some() { " *Before* is the version that `TALEA_BEFORE` names." } else { "" }
     );
     println!(
-        "| MPI | call | without | talea adds | of the floor | exact times add | eztrace adds |\n|---|---|---|---|---|---|---|"
+        "| MPI | call | without | before adds | talea adds | of the floor | exact times add | eztrace adds |\n|---|---|---|---|---|---|---|---|"
     );
     for mpi in ["openmpi", "mpich"] {
         if !found(&format!("mpirun.{mpi}")) {
@@ -107,7 +113,7 @@ fn calls() -> Result<(), String> {
         for (name, _) in figures.keys().filter(|(_, tool)| *tool == Tool::None as u8) {
             let mut without = of(name, Tool::None);
             if name == FLOOR {
-                println!("| {mpi} | {name} | {} | | 1.00 | | |", spread(&mut without, 1));
+                println!("| {mpi} | {name} | {} | | | 1.00 | | |", spread(&mut without, 1));
                 continue;
             }
             let base = median(&mut without);
@@ -115,10 +121,11 @@ fn calls() -> Result<(), String> {
                 of(name, tool).into_iter().map(|figure| figure - base).collect()
             };
             let ratio = median(&mut added(Tool::Talea)) / floor;
-            let [talea, exact, eztrace] = [Tool::Talea, Tool::TaleaExact, Tool::EzTrace]
-                .map(|tool| spread(&mut added(tool), 1));
+            let [before, talea, exact, eztrace] =
+                [Tool::Before, Tool::Talea, Tool::TaleaExact, Tool::EzTrace]
+                    .map(|tool| spread(&mut added(tool), 1));
             println!(
-                "| {mpi} | {name} | {} | {talea} | {ratio:.2} | {exact} | {eztrace} |",
+                "| {mpi} | {name} | {} | {before} | {talea} | {ratio:.2} | {exact} | {eztrace} |",
                 spread(&mut without, 1)
             );
         }
@@ -130,6 +137,7 @@ fn figures(mpi: &str) -> Result<Figures, String> {
     let mut figures = Figures::new();
     let mut tools = vec![Tool::None, Tool::Talea, Tool::TaleaExact];
     tools.extend(found("eztrace").then_some(Tool::EzTrace));
+    tools.extend(before().map(|_| Tool::Before));
     for _ in 0..ROUNDS {
         for program in [&["calls"][..], &["signatures"], &["signatures", "--same-site"]] {
             let path = std::path::absolute(format!("apps/bin/{mpi}/{}", program[0]))
@@ -153,16 +161,17 @@ fn figures(mpi: &str) -> Result<Figures, String> {
 }
 
 /// Long lists of requests, of which each call completes one or some.
-fn requests() -> Result<(), String> {
+pub(crate) fn requests() -> Result<(), String> {
     heading("Receives that calls about all of them complete in random order, 1 rank, Open MPI");
     println!(
         "Receives are posted in lists. Seconds are those of sends and of the calls that complete them; median of {ROUNDS} rounds. Bytes are those of \
          the trace, for each of its events.\n"
     );
     println!(
-        "| calls | list | requests | without, s | with talea, s | added to a request, ns | bytes an event |"
+        "| calls | list | requests | without, s | before, s | with talea, s | before added to a request, ns | added, ns | ratio before | ratio | bytes an \
+         event before | bytes an event |"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     let program = std::path::absolute("apps/bin/openmpi/requests").map_err(|e| e.to_string())?;
     // With more the library itself takes minutes to match messages with receives.
     let sizes = [(100_u32, 100_000_u32), (2000, 100_000), (6000, 18_000), (20_000, 20_000)];
@@ -171,29 +180,61 @@ fn requests() -> Result<(), String> {
     {
         let words =
             [program.display().to_string(), way.to_owned(), count.to_string(), list.to_string()];
-        let mut seconds: [Vec<f64>; 2] = Default::default();
-        let (mut bytes, mut events) = (0, 0);
+        let drained = |tool: Tool| -> Result<f64, String> {
+            let text = output(&mut command("openmpi", "1", tool, &words)?)?;
+            let value = text.trim().rsplit('\t').next().and_then(|last| last.parse().ok());
+            value.ok_or_else(|| format!("requests prints `{}`", text.trim()))
+        };
+        let (mut without, mut earlier, mut with) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            for (seconds, tool) in seconds.iter_mut().zip([Tool::None, Tool::Talea]) {
-                let text = output(&mut command("openmpi", "1", tool, &words)?)?;
-                let value = text.trim().rsplit('\t').next().and_then(|last| last.parse().ok());
-                seconds.push(value.ok_or_else(|| format!("requests prints `{}`", text.trim()))?);
+            without.push(drained(Tool::None)?);
+            if before().is_some() {
+                earlier.push(drained(Tool::Before)?);
             }
+            with.push(drained(Tool::Talea)?);
         }
-        let out = scratch("calls")?.join("out");
-        bring_together(&out)?;
-        let directory = RunDirectory::open(&out).map_err(|error| error.to_string())?;
-        if let Ok(recording) = load(&directory) {
-            (bytes, events) = (recording.sizes.total.0, recording.events());
-        }
-        let [without, with] = seconds.each_mut().map(|seconds| median(seconds));
-        let added = (with - without) * 1e9 / f64::from(count);
-        let share = bytes as f64 / events.max(1) as f64;
+        let bytes = bytes_of_an_event(built, &words)?;
+        let bytes_before = before().map(|_| bytes_of_an_event(built_before, &words)).transpose()?;
+        let [without, earlier, with] = [without, earlier, with].map(|mut all| median(&mut all));
+        let added = |with: f64| (with - without) * 1e9 / f64::from(count);
+        let cell = |value: f64, digits: usize| {
+            if value.is_finite() { format!("{value:.digits$}") } else { "-".to_owned() }
+        };
         println!(
-            "| {way} | {list} | {count} | {without:.4} | {with:.4} | {added:.0} | {share:.1} |"
+            "| {way} | {list} | {count} | {without:.4} | {} | {with:.4} | {} | {:.0} | {} | {:.2} | {} | {} |",
+            cell(earlier, 4),
+            cell(added(earlier), 0),
+            added(with),
+            cell(earlier / without, 2),
+            with / without,
+            cell(bytes_before.unwrap_or(f64::NAN), 1),
+            cell(bytes, 1),
         );
     }
     Ok(())
+}
+
+/// Bytes of the trace for each of its events, as that version's `talea show RUN stats` counts them.
+fn bytes_of_an_event(
+    built: fn(&str) -> Result<PathBuf, String>,
+    words: &[String],
+) -> Result<f64, String> {
+    let run = scratch("requests")?.join("run");
+    let _ = std::fs::remove_dir_all(&run);
+    let mut record = Command::new(built("talea")?);
+    prepared(&mut record).env("TALEA_MPI_LIBRARY", built("libtalea_mpi.so")?);
+    record.args(["run", "--no-report", "--out"]).arg(&run).args([
+        "--",
+        "mpirun.openmpi",
+        "-n",
+        "1",
+    ]);
+    output(record.args(words))?;
+    let mut show = Command::new(built("talea")?);
+    let text = output(show.arg("show").arg(&run).args(["stats", "--json"]))?;
+    let stats: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let of = |key: &str| stats[key].as_f64().unwrap_or(f64::NAN);
+    Ok(of("bytes_total") / of("events").max(1.0))
 }
 
 /// Seconds that bringing the records of a run together takes.
@@ -204,7 +245,7 @@ fn bring_together(out: &Path) -> Result<f64, String> {
     Ok(begin.elapsed().as_secs_f64())
 }
 
-fn whole_programs() -> Result<(), String> {
+pub(crate) fn whole_programs() -> Result<(), String> {
     heading("Run time of whole programs, 4 ranks unless said otherwise, Open MPI");
     println!(
         "Seconds without and with recording, and ratios round by round; median (smallest to largest) of {PROGRAM_ROUNDS} rounds. *Afterwards* is what `talea run` then takes to bring the ranks' \
